@@ -96,6 +96,36 @@ ALLOWED: tuple[Allowed, ...] = (
         for part, name in (("plan", "team"), ("compile", "plan-team"))
     ),
     *(
+        Allowed("resources", "*vsphere*", place, why)
+        for place, why in (
+            (
+                "*VsphereGpuNodeOwner::*",
+                "Each group has an id of its own, made before its machines; nothing to do.",
+            ),
+            (
+                "*/bootSha256",
+                (
+                    "A digest without the join token decides whether first-boot data makes another "
+                    "machine: a renewed token does not."
+                ),
+            ),
+            (
+                "*/generation",
+                "It follows from that digest; the provider keeps the one a machine was made with.",
+            ),
+            (
+                "*VsphereGpuNode::*/dependsOn/*",
+                "The first machine of a group is changed alone, before the others.",
+            ),
+        )
+    ),
+    Allowed(
+        "render",
+        "*",
+        "*openshift/*/spec/replicas",
+        "Files of scaled MachineSets hold no size: applied again, they would undo the autoscaler.",
+    ),
+    *(
         Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
         for part, place in (
             ("render", "*/rules.yaml/*/annotations/description"),

@@ -86,6 +86,10 @@ class VsphereOptionsArgs(TypedDict):
     2 stay as they are. Default: none."""
     machines: NotRequired[list[VsphereMachineArgs]]
     """The machines by name, as many as `nodes.min`, in place of numbers. Default: numbers."""
+    adopt: NotRequired[dict[str, str]]
+    """Machines of gpufleet that another stack made, or this one before its state was lost, and
+    that become machines of this pool as they are: number or name -> vCenter's instance uuid.
+    Default: none; a machine of another stack is never touched."""
     max_per_host: NotRequired[int]
     """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""

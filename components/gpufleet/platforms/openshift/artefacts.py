@@ -20,6 +20,7 @@ from gpufleet.platforms.openshift.olm import (
     operator_group,
     subscription,
 )
+from gpufleet.platforms.openshift.shape import openshift_shape
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
 from gpufleet.spec.base import Ownership
@@ -94,10 +95,14 @@ def autoscaler_files(fleet: Fleet) -> Iterator[Artefact]:
 def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
     """MachineSet, health check, autoscaler and configuration of a pool's machines."""
     prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    machines = machine_set(pool, prefix, OPEN_PLACE)
+    if openshift_shape(pool).scaled:
+        # Whoever applies the file again would put the size back that the autoscaler has changed.
+        del machines["spec"]["replicas"]
     documents = (
         machine_config_pool(pool),
         machine_config(pool),
-        machine_set(pool, prefix, OPEN_PLACE),
+        machines,
         health_check(pool, prefix),
         machine_autoscaler(pool, prefix),
     )

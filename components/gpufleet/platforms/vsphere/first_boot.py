@@ -1,5 +1,7 @@
 """First-boot data of a machine: given as it is, or written so that it joins its cluster."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -138,4 +140,13 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
         authority=join.get("caCertificate"),
     ).apply(text)
     other = {} if chosen == CLOUD_INIT else {"userDataFormat": chosen}
-    return {**vendor, "userData": pulumi.Output.secret(made), **other}
+    boot = {"bootSha256": _what_stays(pool, join["method"], machine)}
+    return {**vendor, "userData": pulumi.Output.secret(made), **boot, **other}
+
+
+def _what_stays(pool: Pool, method: str, machine: PoolMachine) -> str:
+    """Digest of what a node is by its first-boot data: how it joins, and its labels and taints. Not
+    the way to the cluster: tokens expire, and a node that has joined needs none."""
+    taints = [[taint.key, taint.value, taint.effect] for taint in pool.taints]
+    text = json.dumps([method, node_labels(pool, machine.position), taints], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

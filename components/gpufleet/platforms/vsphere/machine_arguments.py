@@ -123,6 +123,12 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
     return inputs
 
 
+def adopted(machine: PoolMachine, pool: Pool) -> dict[str, Any]:
+    """The machine of another stack that becomes this one, where the pool names one."""
+    uuid = None if pool.spec.vsphere is None else pool.spec.vsphere.adopt.get(machine.key)
+    return {} if uuid is None else {"adopt": uuid.lower()}
+
+
 def place_inputs(options: VsphereOptions) -> dict[str, Any]:
     """What the pool says of a machine's place, in the spelling of `VsphereGpuNode`."""
     place: dict[str, Any] = {

@@ -19,13 +19,17 @@ from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, validate_first_boot
 from gpufleet.platforms.vsphere.machine_arguments import (
     PoolMachine,
+    adopted,
     machine_inputs,
     own_inputs,
     place_inputs,
     pool_machines,
 )
 from gpufleet.platforms.vsphere.vcenter.adapters import ADAPTERS
-from gpufleet.platforms.vsphere.vcenter.batch_node import VsphereGpuNodeBatch
+from gpufleet.platforms.vsphere.vcenter.batch_node import (
+    VsphereGpuNodeBatch,
+    VsphereGpuNodeOwner,
+)
 from gpufleet.platforms.vsphere.vcenter.guest_data import META_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.node import VsphereGpuNode
 from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess
@@ -76,9 +80,9 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
 
     Fewer nodes remove the highest numbers, `vsphere.exclude` any, and no machine is renumbered; or
     `vsphere.machines` names them one by one. New machines are made `vsphere.creationWidth` at a
-    time. For changes they form lanes, as many as `vsphere.rolloutWidth`: each waits for the one
-    before it in its lane, so that no more are changed or replaced at once, and one that fails stops
-    its own lane only.
+    time. The first machine is changed or replaced alone. The others form lanes, as many as
+    `vsphere.rolloutWidth`: each waits for the one before it in its lane, so that no more are
+    changed or replaced at once, and one that fails stops its lane, the first one all.
     """
 
     node_names: pulumi.Output[list[str]]
@@ -115,6 +119,13 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             "place": _place(connection, options),
             **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
+        owner = VsphereGpuNodeOwner(
+            f"{name}-owner",
+            group,
+            common,
+            options.creation_width,
+            pulumi.ResourceOptions(parent=self),
+        )
         own = [_own(pool, connection, group, common, machine) for machine in machines]
         batch = VsphereGpuNodeBatch(
             f"{name}-batch",
@@ -123,17 +134,19 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             own,
             options.creation_width,
             connection.get("preflight", PREFLIGHT[0]),
+            owner.life,
             pulumi.ResourceOptions(parent=self),
         )
         made: list[VsphereGpuNode] = []
         for machine, inputs in zip(machines, own, strict=True):
             lane = machine.position - options.rollout_width
-            waits = {lane} if lane >= 0 else set[int]()
+            # The first one goes alone: if it fails, the others are as they were.
+            waits = {max(lane, 0)} if machine.position else set[int]()
             waits |= set(nodes_before(pool, machine.position))
             made.append(
                 VsphereGpuNode(
                     f"{name}-{machine.key}",
-                    {**common, **inputs},
+                    {**common, **inputs, "life": owner.life},
                     pulumi.ResourceOptions(
                         parent=self, depends_on=[batch, *(made[i] for i in sorted(waits))]
                     ),
@@ -288,6 +301,7 @@ def _own(
     return {
         **own_inputs(machine, pool),
         **hosts,
+        **adopted(machine, pool),
         "owner": f"{group}/{machine.key}",
         **first_boot(pool, connection, machine),
     }

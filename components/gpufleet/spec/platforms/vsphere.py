@@ -116,6 +116,12 @@ class VsphereMachine(SpecModel):
     """With `attachment: passthrough`, its devices, where they differ from the pool's."""
 
 
+MachineUuid = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
+]
+"""vCenter's instance uuid of a machine."""
+
 Ordinal = Annotated[int, Field(ge=0, le=99_999)]
 """Number of a machine in its pool."""
 
@@ -176,6 +182,12 @@ class VsphereOptions(SpecModel):
     stay as they are. Default: none."""
     machines: Annotated[tuple[VsphereMachine, ...], Field(max_length=1000)] = ()
     """The machines by name, as many as `nodes.min`, in place of numbers. Default: numbers."""
+    adopt: Annotated[dict[str, MachineUuid], Field(max_length=1000)] = Field(
+        default_factory=dict[str, str]
+    )
+    """Machines of gpufleet that another stack made, or this one before its state was lost, and that
+    become machines of this pool as they are: number or name -> vCenter's instance uuid. Default:
+    none; a machine of another stack is never touched."""
     max_per_host: int | None = Field(default=None, ge=1, le=64)
     """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""

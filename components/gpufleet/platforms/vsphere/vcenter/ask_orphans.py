@@ -8,7 +8,13 @@ from pyVmomi import vim
 from gpufleet.platforms.vsphere.vcenter.ask_inventory import addressed
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, PENDING, MachineIdentity
+from gpufleet.platforms.vsphere.vcenter.identity import (
+    GENERATION,
+    OWNER,
+    PENDING,
+    UUID,
+    MachineIdentity,
+)
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name, inventory_path
 from gpufleet.platforms.vsphere.vcenter.orphan_report import (
     Declared,
@@ -17,13 +23,8 @@ from gpufleet.platforms.vsphere.vcenter.orphan_report import (
     row,
     standing,
 )
-from gpufleet.platforms.vsphere.vcenter.reading import children, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
-
-_FEW = ("name", "config.instanceUuid", "config.template", "runtime.powerState")
-_MARKS = ("config.extraConfig",)
-_PAGE = 200
-"""Machines whose extra configuration is held at once: it is the bulk of what a machine has."""
+from gpufleet.platforms.vsphere.vcenter.sweep import marked_machines
 
 
 def ask_orphans(
@@ -49,29 +50,21 @@ def ask_orphans(
 
 
 def _rows(session: Session, center: Any, declared: Declared) -> list[dict[str, Any]]:
-    machines = dict(children(session, center, vim.VirtualMachine, _FEW))
     rows: list[dict[str, Any]] = []
-    listed = list(machines)
-    for start in range(0, len(listed), _PAGE):
-        page = listed[start : start + _PAGE]
-        for machine, found in properties(session, page, vim.VirtualMachine, _MARKS):
-            extra = {e.key: str(e.value) for e in found.get("config.extraConfig") or ()}
-            about = machines[machine]
-            if not extra.get(OWNER) or about.get("config.template"):
-                continue
-            generation = extra.get(GENERATION, "")
-            identity = MachineIdentity(session.server_id, extra[OWNER], generation)
-            marked = MarkedMachine(
-                str(about.get("name", "")),
-                inventory_path(session, machine),
-                str(machine._moId),
-                str(about.get("config.instanceUuid", "")).lower(),
-                extra[OWNER],
-                identity.instance_uuid,
-                str(about.get("runtime.powerState")) == "poweredOn",
-                bool(extra.get(PENDING)),
-            )
-            rows.append(row(marked, standing(marked, generation, declared)))
+    for machine, about, extra in marked_machines(session, center):
+        generation = extra.get(GENERATION, "")
+        identity = MachineIdentity(session.server_id, extra[OWNER], generation)
+        marked = MarkedMachine(
+            str(about.get("name", "")),
+            inventory_path(session, machine),
+            str(machine._moId),
+            str(about.get("config.instanceUuid", "")).lower(),
+            extra[OWNER],
+            extra.get(UUID, identity.instance_uuid),
+            str(about.get("runtime.powerState")) == "poweredOn",
+            bool(extra.get(PENDING)),
+        )
+        rows.append(row(marked, standing(marked, generation, declared)))
     order = [item.value for item in (Standing.ORPHAN, Standing.COPY, Standing.PENDING)]
     order += [Standing.ELSEWHERE.value, Standing.DECLARED.value]
     return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

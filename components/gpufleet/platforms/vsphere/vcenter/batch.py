@@ -1,97 +1,112 @@
-# pyright: standard
-"""Many machines at once: the engine runs four calls at a time, vCenter far more.
+"""Many machines at once, and replacements that are ready before what they replace goes.
 
 A batch makes the machines that are new to a group, each as its own resource would, and leaves them
-marked as pending. The resources then find theirs, take over, and remove the mark. A machine that
-the batch cannot make is left to its resource, which tries again and says why not: so one that fails
-stops no other.
+marked as incomplete. The resources then find theirs, complete them, and remove the mark. A machine
+that the batch cannot make is left to its resource, which tries again and says why not: so one that
+fails stops no other.
 """
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 from pyVmomi import vim
 
+from gpufleet.platforms.vsphere.vcenter.before_clone import check_before
+from gpufleet.platforms.vsphere.vcenter.clone import clone
 from gpufleet.platforms.vsphere.vcenter.create import create, rooms_of
-from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import PENDING, MachineIdentity
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
-from gpufleet.platforms.vsphere.vcenter.lookup import by_name, find_place
-from gpufleet.platforms.vsphere.vcenter.owned import find_owned
-from gpufleet.platforms.vsphere.vcenter.remove import remove
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, find_place
+from gpufleet.platforms.vsphere.vcenter.many import each
+from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
+from gpufleet.platforms.vsphere.vcenter.owned import find_owned, identity_of
+from gpufleet.platforms.vsphere.vcenter.placement import slots_of
+from gpufleet.platforms.vsphere.vcenter.preflight import wish_for
+from gpufleet.platforms.vsphere.vcenter.read_inventory import read_host
 from gpufleet.platforms.vsphere.vcenter.rooms import Rooms
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One machine of a batch."""
-
-    settings: NodeSettings
-
-    def identity(self, session: Session) -> MachineIdentity:
-        """Whose machine it is."""
-        known = self.settings
-        return MachineIdentity(session.server_id, known.owner, known.generation, pending=True)
+NEXT = "-next"
+"""End of the name of a replacement while the machine that it replaces is there."""
 
 
 def make(
-    session: Session, members: Sequence[Member], width: int, per_gpu: PerGpu
+    session: Session, wanted: Sequence[NodeSettings], width: int, per_gpu: PerGpu
 ) -> Mapping[str, str]:
     """Make the machines, `width` at a time. Returns name -> failure of those that were not made.
 
     Safe to run again: it goes on with what an earlier run began, and leaves alone what a resource
     has taken over.
     """
-    if not members:
+    wanted = [item for item in wanted if item.adopt is None]
+    if not wanted:
         return {}
-    first = members[0].settings
-    with in_words(f"looking for the place of {first.name}"):
-        rooms = rooms_of(session, find_place(session, first), per_gpu)
-    return _each(members, width, lambda member: _make_one(session, member, rooms, per_gpu))
+    with in_words(f"looking for the place of {wanted[0].name}"):
+        rooms = rooms_of(session, find_place(session, wanted[0]), per_gpu)
+    return each(
+        wanted, width, lambda item: item.name, lambda item: _make_one(session, item, rooms, per_gpu)
+    )
 
 
-def _make_one(session: Session, member: Member, rooms: Rooms, per_gpu: PerGpu) -> None:
-    settings, identity = member.settings, member.identity(session)
+def _make_one(session: Session, settings: NodeSettings, rooms: Rooms, per_gpu: PerGpu) -> None:
+    identity = identity_of(session, settings, pending=True)
     with in_words(f"making {settings.name}"):
         place = find_place(session, settings)
         live = find_owned(session, place.datacenter, identity)
         if live is not None and not live.extra_config.get(PENDING):
             return
-        create(session, settings, identity, per_gpu, rooms)
+        _, _, late = create(session, settings, identity, per_gpu, rooms)
+        if late is not None:
+            raise late
 
 
-def clear(session: Session, members: Sequence[Member], width: int) -> Mapping[str, str]:
-    """Remove those of the machines that no resource has taken over. Returns name -> failure."""
-    return _each(members, width, lambda member: _clear_one(session, member))
+def clone_replacements(
+    session: Session, wanted: Sequence[NodeSettings], width: int, per_gpu: PerGpu
+) -> Mapping[str, str]:
+    """Clone the replacements of machines that still run, each next to the one that it replaces.
+
+    The replacement takes name and GPUs once the old machine has gone: both cannot have them. Where
+    the datastore has no room for both, or the replacement goes to another host, nothing is cloned.
+
+    Returns name -> failure of those that cannot be cloned.
+    """
+    return each(
+        wanted,
+        width,
+        lambda item: item.name,
+        lambda item: _clone_replacement(session, item, per_gpu),
+    )
 
 
-def _clear_one(session: Session, member: Member) -> None:
-    settings, identity = member.settings, member.identity(session)
-    root, where = session.content.rootFolder, settings.place.datacenter
-    with in_words(f"removing {settings.name}"):
-        # No more than this is looked up: a template may be gone long since.
-        datacenter = by_name(session, root, vim.Datacenter, where, "datacenter")
-        live = find_owned(session, datacenter, identity)
-        if live is not None and live.extra_config.get(PENDING):
-            remove(session, settings, identity, live.bios_uuid)
-
-
-def _each(members: Sequence[Member], width: int, do: Any) -> dict[str, str]:
-    """Do it for each, `width` at a time, all of them whatever happens to one."""
-    failures: dict[str, str] = {}
-
-    def attempt(member: Member) -> None:
+def _clone_replacement(session: Session, settings: NodeSettings, per_gpu: PerGpu) -> None:
+    identity = identity_of(session, settings, pending=True)
+    with in_words(f"making the replacement of {settings.name}"):
+        found = find_place(session, settings)
+        old = _replaced(session, settings, found)
+        if old is None or old.host is None or old.instance_uuid == identity.instance_uuid:
+            return
+        if find_owned(session, found.datacenter, identity) is not None:
+            return
         try:
-            do(member)
+            reach, _ = check_before(session, settings, found)
         except VsphereError as failure:
-            failures[member.settings.name] = str(failure)
+            if failure.code is Code.DATASTORE_FULL:
+                return  # validated with the old machine gone
+            raise
+        host = read_host(session, old.host)
+        left = tuple(held for held in host.holdings if held.owner != settings.owner)
+        freed = sum(held.reserved_mib for held in host.holdings if held not in left)
+        freed_host = replace(host, holdings=left, reserved_mib=host.reserved_mib - freed)
+        if found.pod is None and slots_of(freed_host, wish_for(settings, reach), per_gpu).free:
+            other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
+            clone(session, other_name, identity, found, old.host)
 
-    with ThreadPoolExecutor(max(1, min(width, len(members) or 1))) as pool:
-        for done in [pool.submit(attempt, member) for member in members]:
-            done.result()
-    return failures
+
+def _replaced(session: Session, settings: NodeSettings, found: FoundPlace) -> Observed | None:
+    index = session.content.searchIndex
+    machine = session.call(lambda: index.FindChild(found.folder, settings.name))
+    live = observe(session, machine) if isinstance(machine, vim.VirtualMachine) else None
+    return live if live is not None and live.extra_config.get(OWNER) == settings.owner else None

@@ -7,7 +7,38 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet.platforms.vsphere.vcenter.node import generation, secrets_of
+
+
+class VsphereGpuNodeOwner(Resource, module="gpufleet", name="VsphereGpuNodeOwner"):
+    """Id of a group of machines: which stack, of which backend, they belong to.
+
+    Removing it removes all machines that carry the id and that no resource removed before.
+    """
+
+    life: pulumi.Output[str]
+    """The id, made once."""
+
+    def __init__(
+        self,
+        name: str,
+        group: str,
+        common: Mapping[str, Any],
+        width: int,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Make the id.
+
+        Args:
+            name: Name of the resource.
+            group: Owner of the group: each machine's owner begins with it.
+            common: Inputs of a machine that all have in common.
+            width: Machines that are removed at the same time.
+            opts: Options.
+        """
+        given = {"group": group, "common": dict(common), "width": width, "life": None}
+        super().__init__(VsphereGpuNodeOwnerProvider(), name, given, opts)
 
 
 class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch"):
@@ -25,6 +56,7 @@ class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch
         nodes: Sequence[Mapping[str, Any]],
         width: int,
         preflight: str,
+        life: pulumi.Input[str],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Make the machines.
@@ -37,6 +69,7 @@ class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch
             width: Machines that are made at the same time.
             preflight: `preview`: vCenter is asked in the preview whether new machines can be made;
                 `create`: not before they are.
+            life: Id of the stack.
             opts: Options.
         """
         listed = [
@@ -56,6 +89,7 @@ class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch
                 "nodes": listed,
                 "width": width,
                 "preflight": preflight,
+                "life": life,
             },
             opts,
         )

@@ -1,7 +1,7 @@
 # pyright: standard
-"""The dynamic provider of a batch: the engine's calls become `batch` and `batch_preflight`.
+"""The provider of a batch: the engine's calls become `batch`, `before_clone` and `sweep`.
 
-Like the machine's own provider it is found by name, has no attributes and keeps no secret.
+The provider keeps no secret.
 """
 
 import os
@@ -19,23 +19,37 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
-from gpufleet.platforms.vsphere.vcenter.batch import Member, clear, make
+from gpufleet.components_base.resource_plugin import DetailedDiff
+from gpufleet.platforms.vsphere.vcenter.batch import clone_replacements, make
 from gpufleet.platforms.vsphere.vcenter.before_clone import validate_new
-from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN, has_unknown
+from gpufleet.platforms.vsphere.vcenter.changes import (
+    UNKNOWN,
+    MachineChangeKind,
+    changes,
+    has_unknown,
+    is_same_machine,
+    replaces,
+)
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.opened import StackSettings, logged_in, read_settings
-from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS
-from gpufleet.platforms.vsphere.vcenter.settings import normalised
+from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS, digest_name, inputs_kept
+from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, UpdatePolicy, normalised
+from gpufleet.platforms.vsphere.vcenter.sweep import is_incomplete, sweep
 
 _UNKNOWN_GENERATION = "0" * 12
+_UNKNOWN_LIFE = "unknown"
+_DIGESTS = (*map(digest_name, SECRETS), "bootSha256")
 _REACHED_BY = ("endpoint", "place", "kubernetes", "timeouts", "deletePolicy")
 """Parts of what the machines have in common whose change matters to a batch: how they are found and
 removed. What a machine is, is its own resource's to change."""
+Inputs = Mapping[str, Any]
 
 
 class VsphereGpuNodeBatchProvider(ResourceProvider):
-    """Make the machines that are new to a group, many at a time."""
+    """Make the machines that are new to a group, many at a time, and prepare replacements."""
 
     serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
 
@@ -44,41 +58,48 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
         StackSettings.read = req.config.get
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        """Ask vCenter whether the new machines can be created, unless a setting prevents it."""
-        given, before = normalised(news), _owners(normalised(_olds))
+        """Ask vCenter whether new machines and replacements are possible, unless a setting
+        prevents it."""
+        given, old = normalised(news), normalised(_olds)
+        checked = _with_generations(news, given, old)
+        given = normalised(checked)
         if _asks_later(given):
-            return CheckResult(news, [])
-        new = [item for item in _inputs(given, known=False) if item["owner"] not in before]
-        if not new or any(has_unknown(item) for item in new):
-            return CheckResult(news, [])
-        wanted = [read_settings(item) for item in new]
-        leaving = before - _owners(given)
+            return CheckResult(checked, [])
+        new, again = map(_read, _wanted(given, old))
+        if not new and not again:
+            return CheckResult(checked, [])
         try:
-            session = logged_in(wanted[0].endpoint)
+            session = logged_in((new or again)[0].endpoint)
         except VsphereError as failure:
-            return CheckResult(news, [CheckFailure("nodes", str(failure))])
-        reasons = validate_new(session, wanted, frozenset(leaving), per_gpu)
-        return CheckResult(news, [CheckFailure("nodes", reason) for reason in reasons])
+            return CheckResult(checked, [CheckFailure("nodes", str(failure))])
+        reasons = _reasons(session, given, old, new, again)
+        return CheckResult(checked, [CheckFailure("nodes", reason) for reason in reasons])
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        """Whether machines came, went, or are to be reached in another way."""
-        return DiffResult(changes=_decides(normalised(_olds)) != _decides(normalised(_news)))
+        """Whether machines came, went, are to be other ones, or are reached in another way."""
+        old, new = normalised(_olds), normalised(_news)
+        changed = _decides(old) != _decides(new) or bool(_wanted(new, old)[1])
+        return DetailedDiff(["nodes"] if changed else [])
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Make all machines that are not there."""
         given = normalised(props)
-        members = _members(given)
-        _make(given, members)
+        _make(given, _read(_inputs(given)))
         return CreateResult(str(given["group"]), _kept(given))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        """Create the new machines. Remove machines that are no longer declared and that no
-        resource has taken over."""
+        """Prepare replacements, make the new machines, and remove incomplete ones that are no
+        longer declared.
+
+        Raises:
+            VsphereError: a replacement is not possible; then nothing was changed.
+        """
         given, old = normalised(_news), normalised(_olds)
-        before, now = _owners(old), _owners(given)
-        gone = [member for member in _members(old) if member.settings.owner not in now]
-        _clear(old, gone)
-        _make(given, [item for item in _members(given) if item.settings.owner not in before])
+        new, again = map(_read, _wanted(given, old))
+        _prepare(given, old, again)
+        declared = {(item["owner"], item["generation"]) for item in _inputs(given)}
+        _sweep(given, lambda extra: (extra[OWNER], extra.get(GENERATION)) not in declared)
+        _make(given, new)
         return UpdateResult(_kept(given))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -87,30 +108,113 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """Remove the machines that no resource ever took over."""
-        old = normalised(_props)
-        _clear(old, _members(old))
+        _sweep(normalised(_props), lambda _: True)
 
 
-def _make(given: Mapping[str, Any], members: list[Member]) -> None:
-    """Failures are not reported here: the machine's own resource tries again and reports them."""
-    if members:
-        make(logged_in(members[0].settings.endpoint), members, int(given["width"]), per_gpu)
+def _wanted(given: Inputs, old: Inputs) -> tuple[list[Inputs], list[Inputs]]:
+    """Machines that are new to the group, and those that are replaced or changed while off."""
+    before = {item["owner"]: item for item in _inputs(old)}
+    new: list[Inputs] = []
+    again: list[Inputs] = []
+    for item in _inputs(given, known=False):
+        if has_unknown(item):
+            continue
+        if item["owner"] not in before:
+            new.append(item)
+        elif _needs_place(_comparable(before[item["owner"]], item), inputs_kept(item)):
+            again.append(item)
+    return new, again
 
 
-def _clear(old: Mapping[str, Any], members: list[Member]) -> None:
-    if not members:
+def _read(items: list[Inputs]) -> list[NodeSettings]:
+    return [read_settings(item) for item in items]
+
+
+def _needs_place(old: Inputs, new: Inputs) -> bool:
+    found = changes(old, new)
+    policy = str(new.get("updatePolicy", UpdatePolicy.REFUSE.value))
+    off = any(change.kind is MachineChangeKind.POWERED_OFF for change in found)
+    restarts = off and policy == UpdatePolicy.RESTART.value
+    return restarts or bool(replaces(found, policy))
+
+
+def _comparable(old: Inputs, new: Inputs) -> dict[str, Any]:
+    """What was declared of a machine. A state without digests of its first-boot data has them in
+    the generation: where that stays, the data does."""
+    kept = inputs_kept(old)
+    if old.get("generation") == new.get("generation"):
+        kept = {**{k: v for k, v in inputs_kept(new).items() if k in _DIGESTS}, **kept}
+    return kept
+
+
+def _with_generations(news: dict[str, Any], given: Inputs, old: Inputs) -> dict[str, Any]:
+    """The inputs; machines that stay the same keep their generation."""
+    before = {item["owner"]: item for item in _inputs(old)}
+    same: dict[str, str] = {}
+    for item in _inputs(given):
+        was = before.get(item["owner"])
+        if was is not None and is_same_machine(_comparable(was, item), inputs_kept(item)):
+            same[item["owner"]] = was["generation"]
+    if not same:
+        return news
+    nodes = [
+        {**row, "generation": same.get(row["owner"], row["generation"])} for row in news["nodes"]
+    ]
+    return {**news, "nodes": nodes}
+
+
+def _reasons(
+    session: Session,
+    given: Inputs,
+    old: Inputs,
+    new: list[NodeSettings],
+    again: list[NodeSettings],
+) -> list[str]:
+    leaving = frozenset(_owners(old) - _owners(given))
+    owners = frozenset(item.owner for item in again)
+    return validate_new(session, [*new, *again], leaving, per_gpu, owners)
+
+
+def _prepare(given: Inputs, old: Inputs, again: list[NodeSettings]) -> None:
+    """Validate the replacements and clone them, while what they replace still runs."""
+    if not again:
         return
-    failures = clear(logged_in(members[0].settings.endpoint), members, int(old["width"]))
+    session = logged_in(again[0].endpoint)
+    failures = _reasons(session, given, old, [], again)
+    if not failures:
+        rows = clone_replacements(session, again, int(given["width"]), per_gpu)
+        failures = [text for _, text in sorted(rows.items())]
     if failures:
-        listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
         raise VsphereError(
-            Code.FAULT,
-            f"machines that nothing declares could not be removed: {listed}",
-            "run again",
+            Code.REPLACEMENT,
+            f"{len(again)} machines cannot be changed, and none was: "
+            f"{'; '.join(dict.fromkeys(failures))}",
         )
 
 
-def _inputs(given: Mapping[str, Any], *, known: bool = True) -> list[dict[str, Any]]:
+def _make(given: Inputs, wanted: list[NodeSettings]) -> None:
+    """Failures are not reported here: the machine's own resource tries again and reports them."""
+    if wanted:
+        make(logged_in(wanted[0].endpoint), wanted, int(given["width"]), per_gpu)
+
+
+def _sweep(given: Inputs, goes: Any) -> None:
+    """Remove incomplete machines of the group."""
+    common, rows = given["common"], _inputs(given)
+    if not rows:
+        return
+    session = logged_in(read_settings(rows[0]).endpoint)
+    sweep(
+        session,
+        {**common, "gpu": rows[0]["gpu"]},
+        str(given["group"]),
+        str(given.get("life") or ""),
+        int(given["width"]),
+        lambda extra: is_incomplete(extra) and goes(extra),
+    )
+
+
+def _inputs(given: Inputs, *, known: bool = True) -> list[Inputs]:
     """Inputs of each machine: what they have in common, and what is its own.
 
     Args:
@@ -118,44 +222,46 @@ def _inputs(given: Mapping[str, Any], *, known: bool = True) -> list[dict[str, A
         known: Whether nothing can be unknown any more. In a preview, first-boot data may be, and
             with it the generation: neither decides where a machine can go.
     """
-    common = dict(given.get("common") or {})
-    found: list[dict[str, Any]] = []
-    for node in given.get("nodes") or []:
-        item = {**common, **node}
+    common, nodes = given.get("common") or {}, given.get("nodes") or []
+    if not isinstance(common, Mapping) or not isinstance(nodes, list):
+        return []
+    found: list[Inputs] = []
+    for node in nodes:
+        if not isinstance(node, Mapping):
+            continue
+        item = {**common, **node, **({"life": given["life"]} if given.get("life") else {})}
         if not known:
             for name in SECRETS:
-                item.pop(name, None)
+                if item.get(name) == UNKNOWN:
+                    item.pop(name)
             if item.get("generation") == UNKNOWN:
                 item["generation"] = _UNKNOWN_GENERATION
+            if item.get("life") == UNKNOWN:
+                item["life"] = _UNKNOWN_LIFE
         found.append(item)
     return found
 
 
-def _members(given: Mapping[str, Any]) -> list[Member]:
-    return [Member(read_settings(item)) for item in _inputs(given)]
+def _owners(given: Inputs) -> set[str]:
+    return {str(item["owner"]) for item in _inputs(given)}
 
 
-def _owners(given: Mapping[str, Any]) -> set[str]:
-    return {str(node["owner"]) for node in given.get("nodes") or [] if isinstance(node, Mapping)}
-
-
-def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
+def _kept(given: Inputs) -> dict[str, Any]:
     """What the state keeps: enough to find and remove a machine, nothing secret."""
-    nodes = [
-        {key: value for key, value in node.items() if key not in SECRETS}
-        for node in given.get("nodes") or []
-    ]
-    return {**{key: given.get(key) for key in ("group", "width", "common")}, "nodes": nodes}
+    nodes = [inputs_kept(node) for node in given.get("nodes") or []]
+    return {**{key: given.get(key) for key in ("group", "width", "common", "life")}, "nodes": nodes}
 
 
-def _decides(given: Mapping[str, Any]) -> Any:
-    common = given.get("common")
-    if not isinstance(common, Mapping):
+def _decides(given: Inputs) -> Any:
+    common, nodes = given.get("common"), given.get("nodes") or []
+    if not isinstance(common, Mapping) or not isinstance(nodes, list):
         return UNKNOWN
-    return _kept(given)["nodes"], {key: common.get(key) for key in _REACHED_BY}
+    without = (*SECRETS, *_DIGESTS)
+    rows = [{k: v for k, v in node.items() if k not in without} for node in nodes]
+    return rows, {key: common.get(key) for key in _REACHED_BY}
 
 
-def _asks_later(given: Mapping[str, Any]) -> bool:
+def _asks_later(given: Inputs) -> bool:
     """Whether nothing is asked in a preview: it is switched off, something is not known yet, or no
     credentials are there, as in a preview that is only to show what would be done."""
     if given.get("preflight") == "create":

@@ -9,7 +9,7 @@ from gpufleet.platforms.vsphere.vcenter.described import check_description
 from gpufleet.platforms.vsphere.vcenter.drs import drs_group
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER
+from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, find_place
 from gpufleet.platforms.vsphere.vcenter.observed import observe
@@ -56,14 +56,17 @@ def validate_new(
     wanted: Sequence[NodeSettings],
     leaving: frozenset[str],
     per_gpu: PerGpu,
+    again: frozenset[str] = frozenset(),
 ) -> list[str]:
-    """What blocks it of these machines of one group, each reason once.
+    """What prevents making these machines of one group, each reason once.
 
     Args:
         session: Login.
         wanted: Machines that are to be made; one that is there already needs nothing.
         leaving: Owners of machines that the same update removes: their place is counted as free.
         per_gpu: Most vGPUs of a profile on one GPU.
+        again: Owners of those among them that are replaced or changed while off: they need a place
+            although they are there, and theirs counts as free. Default: none.
     """
     if not wanted:
         return []
@@ -71,16 +74,24 @@ def validate_new(
     try:
         with in_words(f"looking at the place of {wanted[0].name}"):
             found = find_place(session, wanted[0])
-            absent = [item for item in wanted if _is_absent(session, found, item, reasons)]
+            absent = [
+                item
+                for item in wanted
+                if _is_absent(session, found, item, again, reasons) or item.owner in again
+            ]
             if absent:
-                _validate_place(session, found, absent, leaving, per_gpu, reasons)
+                _validate_place(session, found, absent, leaving | again, per_gpu, reasons)
     except VsphereError as failure:
         reasons.append(str(failure))
     return reasons
 
 
 def _is_absent(
-    session: Session, found: FoundPlace, settings: NodeSettings, reasons: list[str]
+    session: Session,
+    found: FoundPlace,
+    settings: NodeSettings,
+    again: frozenset[str],
+    reasons: list[str],
 ) -> bool:
     """Whether the machine is yet to be made; a stranger with its name is a reason."""
     index = session.content.searchIndex
@@ -88,7 +99,11 @@ def _is_absent(
     live = observe(session, machine) if isinstance(machine, vim.VirtualMachine) else None
     if live is None:
         return True
-    if live.extra_config.get(OWNER) != settings.owner:
+    known = settings.owner in again or not settings.life
+    ours = live.extra_config.get(OWNER) == settings.owner and (
+        known or live.extra_config.get(LIFE) == settings.life
+    )
+    if not ours and live.instance_uuid != settings.adopt:
         reasons.append(str(name_taken(settings, live)))
     return False
 

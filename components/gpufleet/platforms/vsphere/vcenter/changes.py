@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from gpufleet.platforms.vsphere.vcenter.settings import UpdatePolicy
+from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy as UpdatePolicy
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -133,6 +133,7 @@ TABLE: Mapping[str, MachineChangeKind] = {
     "mmioGib": MachineChangeKind.POWERED_OFF,
     "latencySensitivity": MachineChangeKind.POWERED_OFF,
     "extraConfig": MachineChangeKind.POWERED_OFF,
+    "bootSha256": MachineChangeKind.REPLACE,
     "userDataSha256": MachineChangeKind.REPLACE,
     "userDataFormat": MachineChangeKind.REPLACE,
     "vendorDataSha256": MachineChangeKind.REPLACE,
@@ -174,7 +175,7 @@ AS_IN_TEMPLATE = frozenset(
 ACTUAL = {"guestId": "guestIdActual", "hardwareVersion": "hardwareVersionActual"}
 """Property -> output with what the machine has of it, declared or not."""
 
-FIRST_BOOT = frozenset(("userDataSha256", "vendorDataSha256", "metaData"))
+FIRST_BOOT = frozenset(("bootSha256", "userDataSha256", "vendorDataSha256", "metaData"))
 """What a guest reads once: `ignoreUserDataChanges` leaves its changes alone."""
 
 REFUSED_BECAUSE = {
@@ -215,6 +216,10 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[MachineChan
             before = _at(old, ACTUAL[path]) or before
         if path in FIRST_BOOT and new.get("ignoreUserDataChanges"):
             continue
+        if path == "bootSha256" and before is None:
+            continue  # the state is of a time when the whole data decided
+        if path == "userDataSha256" and new.get("bootSha256"):
+            continue
         if path in AS_IN_TEMPLATE and after is None:
             continue
         if path in DRIFT_ONLY and path not in drifted:
@@ -250,15 +255,10 @@ def replaces(found: tuple[MachineChange, ...], policy: str) -> list[str]:
 
 
 def is_same_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether nothing but first-boot data that is to be ignored would make it another machine.
-
-    Its generation then stays: the digest has the data in it, and asking to ignore it is no reason
-    to replace what it made.
-    """
-    if not new.get("ignoreUserDataChanges") or "generation" not in old:
-        return False
-    return all(
-        change.path in ("generation", *FIRST_BOOT)
+    """Whether nothing makes it another machine. Its generation then stays, whatever went into the
+    digest when the machine was made."""
+    return "generation" in old and all(
+        change.path == "generation"
         for change in changes(old, new)
         if change.kind is MachineChangeKind.REPLACE
     )

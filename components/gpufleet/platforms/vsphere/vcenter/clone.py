@@ -17,6 +17,8 @@ from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from gpufleet.platforms.vsphere.vcenter.specs import clone_spec
 from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
 
+_ATTEMPTS = 3
+
 
 def clone(
     session: Session,
@@ -32,6 +34,28 @@ def clone(
     """
     spec = clone_spec(settings, identity, found, host)
     doing = f"cloning {settings.name} from {settings.place.template}"
+    for _ in range(_ATTEMPTS):
+        live = _attempt(session, settings, identity, found, spec, doing)
+        if live is not None:
+            return live
+    raise VsphereError(
+        Code.CONNECTION,
+        f"{doing}: the connection broke, or vCenter was restarted, before it was done",
+        "run again",
+    )
+
+
+def _attempt(
+    session: Session,
+    settings: NodeSettings,
+    identity: MachineIdentity,
+    found: FoundPlace,
+    spec: Any,
+    doing: str,
+) -> Observed | None:
+    """The clone; None: the answer was lost, and vCenter has neither the machine nor a task that
+    makes it. Then a second call is safe: names in a folder are unique, so vCenter refuses it where
+    the first one arrives late."""
     try:
         run(
             session,
@@ -39,7 +63,7 @@ def clone(
             settings.timeouts.clone,
         )
     except OutcomeUnknownError:
-        return _after_lost_answer(session, settings, identity, found, doing)
+        return _after_lost_answer(session, settings, identity, found)
     except TaskTimeoutError as problem:
         raise clone_timed_out(session, settings, identity, found, problem) from None
     except vim.fault.DuplicateName:
@@ -70,8 +94,7 @@ def _after_lost_answer(
     settings: NodeSettings,
     identity: MachineIdentity,
     found: FoundPlace,
-    doing: str,
-) -> Observed:
+) -> Observed | None:
     """The answer to the clone call was lost: it was carried out, is under way, or never arrived."""
     deadline = time.monotonic() + settings.timeouts.clone
     while time.monotonic() < deadline:
@@ -81,14 +104,7 @@ def _after_lost_answer(
         flight = await_clone_of_before(session, found.template, settings.name, 30)
         if flight is Flight.NONE:
             break
-    live = find_owned(session, found.datacenter, identity)
-    if live is not None:
-        return live
-    raise VsphereError(
-        Code.CONNECTION,
-        f"{doing}: the connection broke, or vCenter was restarted, before it was done",
-        "run again",
-    )
+    return find_owned(session, found.datacenter, identity)
 
 
 def clone_timed_out(
@@ -113,5 +129,5 @@ def kept(live: Observed) -> str:
     """What a failed create leaves, and what becomes of it."""
     return (
         f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) was kept: the next "
-        "`pulumi up` continues with it, and `pulumi destroy` does not remove it"
+        "`pulumi up` continues with it, and `pulumi destroy` removes it"
     )

@@ -18,9 +18,16 @@ GENERATION = "gpufleet.generation"
 SCHEMA = "gpufleet.schema"
 SCHEMA_VERSION = "1"
 
+LIFE = "gpufleet.stack"
+"""Id of the stack that made the machine, which its state keeps: another backend may have a stack of
+the same name."""
+
+UUID = "gpufleet.uuid"
+"""The machine's instance uuid when it was made: a copy of the machine has another."""
+
 PENDING = "gpufleet.pending"
-"""Mark of a machine that a batch created and that its own resource has not taken over yet. The
-batch may remove only such machines."""
+"""Mark of a machine that is not complete: its own resource removes the mark last. Only such
+machines are removed when their declaration has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +41,26 @@ class MachineIdentity:
     generation: str
     """Short digest of what can only change by replacing the machine."""
     pending: bool = False
-    """Whether it is made by a batch, for its resource to take over. Default false."""
+    """Whether the machine is not complete yet. Default false."""
+    life: str = ""
+    """Id of the stack. Default: unknown, as in states that were written before there was one."""
+    known_uuid: str = ""
+    """Its uuid, where the state has it. Default: it follows from the rest."""
 
     @property
     def instance_uuid(self) -> str:
         """vCenter's instance uuid of the machine, lower case; also the resource's id."""
-        return str(uuid.uuid5(NAMESPACE, f"{self.server}|{self.owner}|{self.generation}"))
+        if self.known_uuid:
+            return self.known_uuid
+        parts = (self.server, self.owner, self.generation, *filter(None, (self.life,)))
+        return str(uuid.uuid5(NAMESPACE, "|".join(parts)))
 
     @property
     def marks(self) -> dict[str, str]:
         """Keys of the machine's extra configuration. Not under `guestinfo.`: guests write there."""
         marks = {OWNER: self.owner, GENERATION: self.generation, SCHEMA: SCHEMA_VERSION}
+        if self.life:
+            marks |= {LIFE: self.life, UUID: self.instance_uuid}
         return {**marks, PENDING: "true"} if self.pending else marks
 
     def owns(self, extra_config: Mapping[str, str]) -> bool:
@@ -53,7 +69,12 @@ class MachineIdentity:
             extra_config.get(OWNER) == self.owner
             and extra_config.get(GENERATION) == self.generation
             and extra_config.get(SCHEMA) == SCHEMA_VERSION
+            and self.is_same_stack(extra_config)
         )
+
+    def is_same_stack(self, extra_config: Mapping[str, str]) -> bool:
+        """Whether the machine's stack is this one, or one of the two is not known."""
+        return not self.life or extra_config.get(LIFE, self.life) == self.life
 
 
 def generation_of(parts: Mapping[str, object]) -> str:

@@ -64,6 +64,12 @@ class MachineHolding:
     waiting_for: tuple[tuple[tuple[str, ...], str], ...] = ()
     """Device ids and label that each of the waiting devices may have, as far as that is known: the
     others may be any."""
+    pending: bool = False
+    """Whether it is ours and not complete."""
+    changed: str = ""
+    """vCenter's version of its configuration, which grows with each change."""
+    wants_mib: int = 0
+    """Memory that it reserves when it runs."""
 
     @property
     def group(self) -> str:

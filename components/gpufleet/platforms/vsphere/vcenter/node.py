@@ -110,7 +110,8 @@ def generation(given: Mapping[str, Any]) -> Any:
         given: Inputs of the machine, without the digest.
     """
     ignored = bool(given.get("ignoreUserDataChanges", False))
-    user_data = "" if ignored else given.get("userData") or ""
+    boot = "" if ignored else given.get("bootSha256") or ""
+    user_data = "" if ignored or boot else given.get("userData") or ""
     vendor_data = "" if ignored else given.get("vendorData") or ""
     meta_data = None if ignored else given.get("metaData") or None
 
@@ -122,7 +123,7 @@ def generation(given: Mapping[str, Any]) -> Any:
                 "server": endpoint.get("server"),
                 "datacenter": place.get("datacenter"),
                 "template": place.get("template"),
-                "userData": digest(str(parts["userData"])),
+                "userData": boot or digest(str(parts["userData"])),
                 # Absent, they leave the digest as it was before there were any.
                 **({"metaData": parts["metaData"]} if parts["metaData"] else {}),
                 **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyVmomi import vim
 
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.session import Session
 
@@ -23,6 +24,7 @@ PATHS = (
     "config.extraConfig",
     "config.memoryReservationLockedToMax",
     "config.memoryAllocation.reservation",
+    "config.cpuAllocation.reservation",
     "config.latencySensitivity.level",
     "config.hardware.numCPU",
     "config.hardware.numCoresPerSocket",
@@ -99,6 +101,7 @@ class Observed:
     networks: tuple[Any, ...] = ()
     """Networks that its adapters are on."""
     has_snapshots: bool = False
+    cpu_reservation_mhz: int = 0
 
     @property
     def moref(self) -> str:
@@ -124,9 +127,24 @@ class Observed:
 
 
 def observe(session: Session, machine: Any) -> Observed | None:
-    """What the machine is, or None when it is gone."""
+    """What the machine is, or None when it is gone.
+
+    Raises:
+        VsphereError: it exists, and vCenter cannot read its configuration: it leaves `config` out
+            for a machine whose files it does not reach (API reference of VirtualMachine.config).
+    """
     found = one(session, machine, vim.VirtualMachine, PATHS)
-    return None if found is None or "config.instanceUuid" not in found else observed(machine, found)
+    if not found:
+        return None
+    if "config.instanceUuid" not in found:
+        name = f"{found.get('name', 'the machine')} ({machine._moId})"
+        raise VsphereError(
+            Code.UNREADABLE,
+            f"vCenter has {name}, and cannot read its configuration; the machine is "
+            f"{found.get('runtime.connectionState', 'in an unknown state')}",
+            "make its host and its datastore available again, then run again",
+        )
+    return observed(machine, found)
 
 
 def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
@@ -167,6 +185,7 @@ def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
         },
         tuple(found.get("network") or ()),
         found.get("snapshot") is not None,
+        int(found.get("config.cpuAllocation.reservation") or 0),
     )
 
 

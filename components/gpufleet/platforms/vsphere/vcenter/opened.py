@@ -6,11 +6,16 @@ from typing import Any
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.outputs import OBSERVED, SECRETS, digest_name
+from gpufleet.platforms.vsphere.vcenter.outputs import (
+    CUSTOM_TIMEOUT,
+    OBSERVED,
+    SECRETS,
+    digest_name,
+)
 from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, NodeSettings, problems
 
-_OUTPUT_ONLY = OBSERVED | {"__provider", *map(digest_name, SECRETS)}
+_OUTPUT_ONLY = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *map(digest_name, SECRETS)}
 
 
 class StackSettings:
@@ -37,11 +42,19 @@ def read_settings(given: Mapping[str, Any]) -> NodeSettings:
         VsphereError: they are not usable; the text names each problem and no secret.
     """
     known = declared(given)
+    seconds = given.get(CUSTOM_TIMEOUT)
     wrong = problems(known)
     if wrong:
         listed = "; ".join(f"{path}: {reason}" for path, reason in wrong)
         raise VsphereError(Code.FAULT, f"the inputs are not usable: {listed}")
-    return NodeSettings.model_validate(known)
+    settings = NodeSettings.model_validate(known)
+    if seconds is None:
+        return settings
+    limits = {
+        key: min(value, int(seconds)) for key, value in settings.timeouts.model_dump().items()
+    }
+    timeouts = settings.timeouts.model_copy(update=limits)
+    return settings.model_copy(update={"timeouts": timeouts})
 
 
 def logged_in(endpoint: Endpoint) -> Session:

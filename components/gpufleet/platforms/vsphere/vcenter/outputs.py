@@ -27,6 +27,9 @@ OBSERVED = frozenset(
 )
 """Outputs that are no inputs."""
 
+CUSTOM_TIMEOUT = "customTimeout"
+"""Seconds that the resource's `customTimeouts` allow for this call: bounds each step of it."""
+
 SECRETS = ("userData", "vendorData")
 """Inputs that are secret: the state has their digests."""
 
@@ -43,7 +46,8 @@ def digest_name(name: str) -> str:
 
 def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs as they may be stored: first-boot data only as its digest."""
-    kept = {key: value for key, value in properties.items() if key not in (*SECRETS, "__provider")}
+    without = (*SECRETS, "__provider", CUSTOM_TIMEOUT)
+    kept = {key: value for key, value in properties.items() if key not in without}
     for name in SECRETS:
         text = properties.get(name)
         if isinstance(text, str):

@@ -13,16 +13,42 @@ from gpufleet.platforms.vsphere.vcenter.lookup import machines_with
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
 from gpufleet.platforms.vsphere.vcenter.reading import one, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
 CLONE_STARTS = "VmBeingClonedEvent"
 _POLL_SECONDS = 0.5
 
 
-def find_owned(session: Session, datacenter: Any, identity: MachineIdentity) -> Observed | None:
+def identity_of(
+    session: Session, settings: NodeSettings, known_uuid: str = "", *, pending: bool = False
+) -> MachineIdentity:
+    """Whose machine a declaration is.
+
+    Args:
+        session: Login.
+        settings: What is declared.
+        known_uuid: The machine's uuid, where a state has it. Default: it is computed.
+        pending: Whether the machine is not complete. Default false.
+    """
+    return MachineIdentity(
+        session.server_id, settings.owner, settings.generation, pending, settings.life, known_uuid
+    )
+
+
+def find_owned(
+    session: Session, datacenter: Any, identity: MachineIdentity, moref: str = ""
+) -> Observed | None:
     """Our machine as it is now, or None when there is none.
 
+    Args:
+        session: Login.
+        datacenter: Where it is.
+        identity: Whose machine it is.
+        moref: Its reference as it was last seen: a machine that is not found, and has it still, is
+            not gone. Default: it was never seen.
+
     Raises:
-        VsphereError: a machine with this uuid is not ours, or there are several.
+        VsphereError: a machine with this uuid is not ours, there are several, or it is not shown.
     """
     found = [
         live
@@ -33,6 +59,7 @@ def find_owned(session: Session, datacenter: Any, identity: MachineIdentity) -> 
     if len(ours) == 1 and len(found) == 1:
         return ours[0]
     if not found:
+        _check_gone(session, identity, moref)
         return None
     names = ", ".join(f"{live.name} ({live.moref})" for live in found)
     if len(found) > 1:
@@ -47,6 +74,26 @@ def find_owned(session: Session, datacenter: Any, identity: MachineIdentity) -> 
         f"{names} has the instance uuid {identity.instance_uuid} of {identity.owner}, and belongs "
         f"to {owner}",
         "remove that machine, or change its instance uuid",
+    )
+
+
+def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None:
+    """Refuse to take a machine for gone that only the search does not show: the user may have lost
+    the rights to it, or someone changed its uuid."""
+    if not moref:
+        return
+    machine = session.object(vim.VirtualMachine, moref)
+    found = one(session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
+    if not found:
+        return
+    marks = {entry.key: str(entry.value) for entry in found.get("config.extraConfig") or ()}
+    if marks and marks.get(OWNER) != identity.owner:
+        return  # another machine has the reference now
+    raise VsphereError(
+        Code.UNREADABLE,
+        f"vCenter does not find the instance uuid {identity.instance_uuid}, and {moref}, which had "
+        f"it, exists as {found.get('name', 'a machine without a name')}",
+        "grant the user read access to the machine, or restore its instance uuid",
     )
 
 

@@ -19,6 +19,7 @@ from pulumi.dynamic import (
 )
 from pyVmomi import vim
 
+from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError
 from gpufleet.platforms.vsphere.vcenter.changes import (
     MachineChange,
     MachineChangeKind,
@@ -59,7 +60,7 @@ from gpufleet.platforms.vsphere.vcenter.opened import (
     read_settings,
 )
 from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept, observed_of, outputs
-from gpufleet.platforms.vsphere.vcenter.owned import find_owned
+from gpufleet.platforms.vsphere.vcenter.owned import find_owned, identity_of
 from gpufleet.platforms.vsphere.vcenter.power import power_on, still_there
 from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.ready import await_ready
@@ -85,9 +86,12 @@ class VsphereGpuNodeProvider(ResourceProvider):
         """Validate the inputs without a network: shape, limits, and changes that would fail
         later."""
         given = normalised(news)
-        if has_unknown(given):
-            return CheckResult(news, [])
-        failures = [CheckFailure(path, reason) for path, reason in problems(declared(given))]
+        unknown = {key for key, value in given.items() if has_unknown(value)}
+        failures = [
+            CheckFailure(path, reason)
+            for path, reason in problems(declared(given))
+            if path.split(".", 1)[0] not in unknown
+        ]
         if not failures and _olds:
             old, new = inputs_kept(normalised(_olds)), inputs_kept(given)
             failures = [CheckFailure(path, reason) for path, reason in refusals(old, new)]
@@ -99,32 +103,31 @@ class VsphereGpuNodeProvider(ResourceProvider):
         """Compare what the state says of the machine with what is declared."""
         new = inputs_kept(normalised(_news))
         found = changes(normalised(_olds), new)
-        return DiffResult(
-            changes=bool(found),
-            replaces=replaces(found, str(new.get("updatePolicy", "refuse"))),
-            stables=["instanceUuid"],
-            delete_before_replace=True,
-        )
+        policy = str(new.get("updatePolicy", "refuse"))
+        return DetailedDiff([change.path for change in found], replaces(found, policy))
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Make the machine, or go on with one that an earlier run began."""
         given = normalised(props)
         settings, session, identity = _opened(given)
         with in_words(f"making {settings.name}"):
-            live, adopted = create(session, settings, identity, per_gpu)
+            live, adopted, late = create(session, settings, identity, per_gpu)
             seen = _seen(session, settings, live, {"adopted": adopted})
-        return CreateResult(identity.instance_uuid, outputs(given, settings, live, seen))
+        outs = outputs(given, settings, live, seen)
+        if late is not None:
+            raise NotReadyError(str(late), live.instance_uuid, outs) from None
+        return CreateResult(live.instance_uuid, outs)
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         """What the machine is now; a machine that is gone has no id."""
         given = normalised(props)
-        settings, session, identity = _opened(given)
+        settings, session, identity = _opened(given, id_)
         root = session.content.rootFolder
         with in_words(f"reading {settings.name}"):
             datacenter = by_name(
                 session, root, vim.Datacenter, settings.place.datacenter, "datacenter"
             )
-            live = find_owned(session, datacenter, identity)
+            live = find_owned(session, datacenter, identity, str(given.get("moRef") or ""))
             if live is None:
                 if settings.place.folder is not None:
                     # A folder that this user may not see hides its machines, too.
@@ -142,11 +145,11 @@ class VsphereGpuNodeProvider(ResourceProvider):
         found = changes(olds, inputs_kept(given))
         if all(change.kind is MachineChangeKind.SETTING for change in found):
             return UpdateResult({**observed_of(olds), **inputs_kept(given)})
-        settings, session, identity = _opened(given)
+        settings, session, identity = _opened(given, _id)
         _refuse_impossible(settings, found)
         with in_words(f"changing {settings.name}"):
             place = find_place(session, settings)
-            live = find_owned(session, place.datacenter, identity)
+            live = find_owned(session, place.datacenter, identity, str(olds.get("moRef") or ""))
             if live is None:
                 raise VsphereError(
                     Code.NOT_FOUND,
@@ -175,9 +178,15 @@ class VsphereGpuNodeProvider(ResourceProvider):
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """Remove the machine. One that is gone already is fine."""
-        settings, session, identity = _opened(normalised(_props))
+        settings, session, identity = _opened(normalised(_props), _id)
         with in_words(f"removing {settings.name}"):
-            remove(session, settings, identity, str(_props.get("biosUuid") or ""))
+            remove(
+                session,
+                settings,
+                identity,
+                str(_props.get("biosUuid") or ""),
+                str(_props.get("moRef") or ""),
+            )
 
 
 def _former(
@@ -194,14 +203,12 @@ def _ids(place: FoundPlace) -> tuple[str | None, ...]:
     return tuple(None if wish.network is None else wish.network.id for wish in place.adapters)
 
 
-def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, MachineIdentity]:
+def _opened(
+    given: Mapping[str, Any], known_uuid: str = ""
+) -> tuple[NodeSettings, Session, MachineIdentity]:
     settings = read_settings(given)
     session = logged_in(settings.endpoint)
-    return (
-        settings,
-        session,
-        MachineIdentity(session.server_id, settings.owner, settings.generation),
-    )
+    return settings, session, identity_of(session, settings, known_uuid)
 
 
 def _refuse_impossible(settings: NodeSettings, found: tuple[MachineChange, ...]) -> None:

@@ -2,11 +2,12 @@
 """The hosts of a cluster and what machines hold of them, read in few calls."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING
 from gpufleet.platforms.vsphere.vcenter.inventory import (
     Host,
     Inventory,
@@ -41,6 +42,7 @@ _MACHINE_PATHS = (
     "config.hardware.memoryMB",
     "config.memoryReservationLockedToMax",
     "config.memoryAllocation.reservation",
+    "config.changeVersion",
 )
 _DEVICES = ("config.hardware.device", "config.extraConfig")
 
@@ -53,10 +55,26 @@ def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory
     that reserve memory: without a reservation of it all, none starts with a GPU.
     """
     hosts = children(session, compute, vim.HostSystem, _HOST_PATHS)
+    machines = children(session, datacenter, vim.VirtualMachine, _MACHINE_PATHS)
+    return _inventory(session, hosts, machines)
+
+
+def read_host(session: Session, host: Any) -> Host:
+    """One host, and what is taken of it."""
+    hosts = list(properties(session, [host], vim.HostSystem, (*_HOST_PATHS, "vm")))
+    (_, found) = hosts[0]
+    there = list(found.get("vm") or ())
+    machines = list(properties(session, there, vim.VirtualMachine, _MACHINE_PATHS))
+    return _inventory(session, hosts, machines).hosts[0]
+
+
+def _inventory(
+    session: Session, hosts: Sequence[tuple[Any, Any]], machines: Sequence[tuple[Any, Any]]
+) -> Inventory:
     held: dict[str, list[MachineHolding]] = defaultdict(list)
     reserved: dict[str, int] = defaultdict(int)
     reserving: dict[Any, Any] = {}
-    for machine, found in children(session, datacenter, vim.VirtualMachine, _MACHINE_PATHS):
+    for machine, found in machines:
         host = found.get("runtime.host")
         if host is None or found.get("config.template") or not _reservation(found):
             continue
@@ -102,6 +120,7 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | Non
     dynamic = [gpu for gpu in devices if gpu.mode == "dynamic"]
     assigned = tuple(gpu.assigned for gpu in dynamic if powered_on and gpu.assigned)
     waiting = [gpu for gpu in dynamic if not (powered_on and gpu.assigned)]
+    marks = {e.key: str(e.value) for e in found.get("config.extraConfig") or ()}
     return MachineHolding(
         str(machine._moId),
         str(found.get("name", "")),
@@ -112,15 +131,12 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | Non
         _what(devices, "vgpu"),
         _reservation(found) if powered_on else 0,
         str(found.get("config.instanceUuid") or "").lower(),
-        _owner(found),
+        marks.get(OWNER, ""),
         tuple((tuple(gpu.what.split(",")), gpu.label) for gpu in waiting),
+        bool(marks.get(PENDING)),
+        str(found.get("config.changeVersion") or ""),
+        _reservation(found),
     )
-
-
-def _owner(found: Any) -> str:
-    """Whose the machine is, by its mark."""
-    marks = (entry for entry in found.get("config.extraConfig") or () if entry.key == OWNER)
-    return next((str(entry.value) for entry in marks), "")
 
 
 def _what(devices: list[GpuDevice], mode: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
 from gpufleet.platforms.vsphere.vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
+from gpufleet.platforms.vsphere.vcenter.identity import PENDING
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.power import still_there, until
 from gpufleet.platforms.vsphere.vcenter.session import Session
@@ -16,11 +17,19 @@ from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 _ATTEMPTS = 3
 
 
-def await_ready(session: Session, settings: NodeSettings, live: Observed) -> Observed:
+def await_ready(
+    session: Session, settings: NodeSettings, live: Observed, *, completes: bool = True
+) -> Observed:
     """The machine once its guest is as far as `waitFor` says and its node is Ready.
 
     When either shows that the guest has read its first-boot data, the secret part of it is taken
     out of vCenter.
+
+    Args:
+        session: Login.
+        settings: What is declared.
+        live: The machine, running.
+        completes: Whether the mark of an incomplete machine goes, too. Default true.
 
     Raises:
         VsphereError: it was not in time; the text says how far the guest came.
@@ -32,7 +41,10 @@ def await_ready(session: Session, settings: NodeSettings, live: Observed) -> Obs
             node.await_ready()
             node.reopen(live.instance_uuid)
             read = True
-    return redacted(session, settings, still_there(session, live)) if read else live
+    keys = (*(USER_DATA_KEYS if read else ()), *((PENDING,) if completes else ()))
+    if read:
+        live = still_there(session, live)
+    return emptied(session, settings, live, keys)
 
 
 def _await_guest(session: Session, settings: NodeSettings, live: Observed) -> Observed:
@@ -58,7 +70,15 @@ def _await_guest(session: Session, settings: NodeSettings, live: Observed) -> Ob
         f"{live.name} runs, and its guest was not ready after {settings.timeouts.address} s: "
         f"VMware tools {tools}, address {live.address or 'none'}{joined}",
         "look at /var/log/cloud-init-output.log in the guest; allow more with timeouts.address",
-        left=f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) runs",
+        left=stays(live),
+    )
+
+
+def stays(live: Observed) -> str:
+    """What becomes of a machine that runs and is late."""
+    return (
+        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) runs and stays: the next "
+        "`pulumi up` waits for it again, and `pulumi destroy` removes it"
     )
 
 
@@ -67,19 +87,21 @@ def routable(address: str) -> bool:
     return bool(address) and not address.startswith(("169.254.", "fe80:", "127.", "::1"))
 
 
-def redacted(session: Session, settings: NodeSettings, live: Observed) -> Observed:
-    """The machine without secret first-boot data in its configuration. Safe to run again.
+def emptied(
+    session: Session, settings: NodeSettings, live: Observed, keys: tuple[str, ...]
+) -> Observed:
+    """The machine without values of these keys in its configuration. Safe to run again.
 
     Raises:
         VsphereError: vCenter refuses.
     """
     for _ in range(_ATTEMPTS):
-        stale = [key for key in USER_DATA_KEYS if live.extra_config.get(key)]
+        stale = [key for key in keys if live.extra_config.get(key)]
         if not stale:
             return live
         empty = [vim.option.OptionValue(key=key, value="") for key in stale]
         machine, spec = live.reference, vim.vm.ConfigSpec(extraConfig=empty)
-        doing = f"taking the first-boot data of {live.name} out of vCenter"
+        doing = f"taking first-boot data and marks of {live.name} out of vCenter"
         try:
             run(
                 session,
@@ -93,10 +115,10 @@ def redacted(session: Session, settings: NodeSettings, live: Observed) -> Observ
         except vmodl.MethodFault as fault:
             raise translated(fault, doing) from None
         live = still_there(session, live)
-    if any(live.extra_config.get(key) for key in USER_DATA_KEYS):
+    if left := [key for key in keys if live.extra_config.get(key)]:
         raise VsphereError(
             Code.CONFLICT,
-            f"{live.name} still holds its first-boot data after {_ATTEMPTS} attempts to clear it",
+            f"{live.name} still holds {', '.join(left)} after {_ATTEMPTS} attempts to clear it",
             "look at the machine's events for who else changes it",
         )
     return live

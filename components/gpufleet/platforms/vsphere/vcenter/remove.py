@@ -20,7 +20,11 @@ _ATTEMPTS = 3
 
 
 def remove(
-    session: Session, settings: NodeSettings, identity: MachineIdentity, bios_uuid: str = ""
+    session: Session,
+    settings: NodeSettings,
+    identity: MachineIdentity,
+    bios_uuid: str = "",
+    moref: str = "",
 ) -> bool:
     """Drain the node, remove the machine, forget the node. Returns whether there was a machine.
 
@@ -29,6 +33,7 @@ def remove(
         settings: What was declared.
         identity: Whose machine it is.
         bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
+        moref: Its reference as it was last seen: one that has it still is not gone.
 
     Raises:
         VsphereError: a machine with the uuid belongs to someone else, the node cannot be emptied,
@@ -41,7 +46,7 @@ def remove(
         settings.place.datacenter,
         "datacenter",
     )
-    live = find_owned(session, datacenter, identity)
+    live = find_owned(session, datacenter, identity, moref)
     if live is not None:
         check_kept(live)
     with node_of(settings, bios_uuid if live is None else live.bios_uuid) as node:

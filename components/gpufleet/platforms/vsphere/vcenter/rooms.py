@@ -10,14 +10,61 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpufleet.platforms.vsphere.vcenter.drs import DrsGroup
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, MachineHolding, PerGpu
-from gpufleet.platforms.vsphere.vcenter.placement import RequiredAccess, Wish, place
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.placement import (
+    ANYWHERE,
+    RequiredAccess,
+    Wish,
+    place,
+    slots_of,
+)
 from gpufleet.platforms.vsphere.vcenter.preflight import choose_hosts, wish_for
+from gpufleet.platforms.vsphere.vcenter.read_inventory import read_host
+from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+
+
+def check_still_fits(
+    session: Session, settings: NodeSettings, live: Observed, per_gpu: PerGpu
+) -> None:
+    """Refuse a host that another process has taken meanwhile: claims are known to one process only,
+    and devices that are attached are known to all.
+
+    Each process looks after it has attached its devices. Of two machines that are not complete, the
+    one that was changed first has the host: the other one sees it.
+
+    Args:
+        session: Login.
+        settings: What is declared.
+        live: The machine, off, with its devices.
+        per_gpu: Most vGPUs of a profile on one GPU.
+
+    Raises:
+        VsphereError: the host has no room for it; the text says what it lacks.
+    """
+    host, mine = read_host(session, live.host), (live.change_version, live.instance_uuid)
+    others: list[MachineHolding] = []
+    claimed = 0
+    for held in host.holdings:
+        coming = held.pending and not held.powered_on
+        if held.instance_uuid == mine[1] or (coming and (held.changed, held.instance_uuid) > mine):
+            continue
+        others.append(replace(held, powered_on=True) if coming else held)
+        claimed += held.wants_mib if coming else 0
+    taken = replace(host, holdings=tuple(others), reserved_mib=host.reserved_mib + claimed)
+    slots = slots_of(taken, wish_for(settings, ANYWHERE), per_gpu)
+    if slots.free < 1:
+        raise VsphereError(
+            Code.GPU_CAPACITY,
+            f"another update was faster on {host.name}: {'; '.join(slots.limits) or 'it is full'}",
+            "free GPUs or memory, or add a host",
+        )
+
 
 _PAUSE = 1.0
 """Seconds before looking again when every free slot is claimed by another create."""

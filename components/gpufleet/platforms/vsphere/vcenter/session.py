@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 from pyVim.connect import SmartConnect
 from pyVmomi import vim, vmodl
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
+from tenacity import stop_after_attempt as stop_after_attempts
 
 from gpufleet.platforms.vsphere.vcenter.certificate import tls_context, unreachable, untrusted
 from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
@@ -29,6 +30,16 @@ T = TypeVar("T")
 
 CALL_SECONDS = 60
 """Longest one call may take before its connection counts as dead; pyVmomi's default is no limit."""
+
+PATIENCE_SECONDS = 300.0
+"""Longest that vCenter may be away, or a machine busy with a task of someone else, before a step
+fails: a restart of vCenter's services and a snapshot for a backup take minutes."""
+
+
+def patience(state: RetryCallState) -> bool:
+    """Whether to give up: for `Retrying(stop=...)`."""
+    return (state.seconds_since_start or 0) >= PATIENCE_SECONDS
+
 
 LOST = (OSError, http.client.HTTPException)
 """What a connection that breaks raises. TLS failures are OSErrors too, and mean the same here."""
@@ -84,6 +95,10 @@ class Session:
             int(part) for part in self.content.about.apiVersion.split(".") if part.isdigit()
         )
 
+    def object(self, kind: Any, reference: str) -> Any:
+        """The object of this kind with the reference, `vm-42`; nothing is asked."""
+        return kind(reference, self.content.rootFolder._stub)
+
     def call(self, operation: Callable[[], T], *, changes: bool = False) -> T:
         """Do one call.
 
@@ -100,7 +115,8 @@ class Session:
         if not changes:
             return self._retried(lambda: self._authenticated(operation))
         try:
-            return self._authenticated(operation)
+            # A connection that is refused has carried nothing to vCenter: the call can be repeated.
+            return self._retried(lambda: self._authenticated(operation), ConnectionRefusedError)
         except LOST as problem:
             raise OutcomeUnknownError(str(problem)) from problem
 
@@ -145,16 +161,16 @@ class Session:
                 raise self._refused(refused) from None
             self._logins += 1
 
-    def _retried(self, operation: Callable[[], T]) -> T:
+    def _retried(self, operation: Callable[[], T], when: Any = LOST) -> T:
         attempts = Retrying(
-            retry=retry_if_exception_type(LOST),
-            stop=stop_after_attempt(5),
+            retry=retry_if_exception_type(when),
+            stop=patience,
             wait=wait_random_exponential(multiplier=0.2, max=10),
             reraise=True,
         )
         try:
             return attempts(operation)
-        except LOST as problem:
+        except when as problem:
             raise unreachable(self._endpoint, problem) from None
 
     def _connect(self) -> Any:
@@ -176,7 +192,7 @@ class Session:
         attempts = Retrying(
             # An untrusted certificate stays one: only what may pass is tried again.
             retry=retry_if_exception_type(_PASSING),
-            stop=stop_after_attempt(4),
+            stop=stop_after_attempts(4),
             wait=wait_random_exponential(multiplier=0.2, max=5),
             reraise=True,
         )

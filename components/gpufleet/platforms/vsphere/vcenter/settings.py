@@ -4,8 +4,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
+from pulumi.output import Unknown
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
+from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN
 from gpufleet.platforms.vsphere.vcenter.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, packed
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import (
@@ -39,6 +41,9 @@ HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}$", to_lower=True
 PciAddress = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$", to_lower=True)
 ]
+
+
+UUID_PATTERN = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 class FixedPassthrough(SpecModel):
@@ -192,6 +197,12 @@ class NodeSettings(SpecModel):
     """`organisation/project/stack/group/ordinal`: part of the machine's id."""
     generation: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
     """Digest of what replaces the machine: part of the machine's id."""
+    life: str = Field(default="", max_length=64)
+    """Id of the stack, made once and kept in its state: part of the machine's id. Default: unknown,
+    as for machines that were made before there was one."""
+    adopt: Annotated[str, StringConstraints(pattern=UUID_PATTERN, to_lower=True)] | None = None
+    """Instance uuid of a machine of gpufleet that another stack made, and that becomes this one.
+    Default: none; such a machine is never touched."""
     endpoint: Endpoint
     place: Place
     name: Annotated[
@@ -226,6 +237,9 @@ class NodeSettings(SpecModel):
     latency_sensitivity: LatencySensitivity = LatencySensitivity.NORMAL
     user_data: str | None = Field(default=None, repr=False)
     """cloud-init user data, or Ignition: secret, never in outputs. Default: none."""
+    boot_sha256: str = Field(default="", max_length=64)
+    """Digest of the first-boot data without what expires, such as a join token: where it is given,
+    it decides in place of the data whether this is another machine. Default: the data decides."""
     user_data_format: Literal["cloudInit", "ignition"] = "cloudInit"
     vendor_data: str | None = Field(default=None, repr=False)
     """cloud-init vendor data, which user data overrides: secret, never in outputs. Default:
@@ -319,7 +333,8 @@ class NodeSettings(SpecModel):
 
 
 def normalised(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties as they were written: whole floats are integers again, nulls are absent.
+    """Properties as they were written: whole floats are integers again, nulls are absent, and what
+    is not known yet is `UNKNOWN`, for which the SDK has an object (pulumi 3.272.0, `output.py`).
 
     The engine hands every number on as a float, and pyVmomi refuses a float for an int.
     """
@@ -327,6 +342,8 @@ def normalised(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _normal(value: Any) -> Any:
+    if isinstance(value, Unknown):
+        return UNKNOWN
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

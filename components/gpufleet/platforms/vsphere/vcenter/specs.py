@@ -142,6 +142,8 @@ def difference(
     off: list[str] = []
     refused: list[str] = []
     changed = False
+    if first_boot and live.name != settings.name:
+        spec.name, changed = settings.name, True  # it was cloned next to the one that it replaces
     if live.cpus != settings.cpus:
         spec.numCPUs, changed = settings.cpus, True
         off.append("cpus")

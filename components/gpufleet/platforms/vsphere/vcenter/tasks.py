@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from pyVmomi import vim
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import RETRIED
 from gpufleet.platforms.vsphere.vcenter.reading import one
-from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.session import Session, patience
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
@@ -71,7 +71,8 @@ def run(
     seconds: int,
     watch: Callable[[], None] | None = None,
 ) -> Any:
-    """Start a task and wait for it; faults that pass by themselves are tried again, five times.
+    """Start a task and wait for it; faults that pass by themselves are tried again for minutes: a
+    backup or a migration of the machine holds other tasks up for as long as it takes.
 
     Raises:
         OutcomeUnknownError: the answer to the start was lost, or the task was.
@@ -80,11 +81,25 @@ def run(
     """
     attempts = Retrying(
         retry=retry_if_exception_type(RETRIED),
-        stop=stop_after_attempt(5),
-        wait=wait_random_exponential(multiplier=0.5, max=30),
+        stop=patience,
+        wait=wait_random_exponential(multiplier=0.5, max=15),
         reraise=True,
     )
-    return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
+    try:
+        return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
+    except vim.fault.TaskInProgress as fault:
+        busy: Any = fault
+        busy.msg = f"{busy.msg or 'another task is in progress'}{_in_flight(session, busy.task)}"
+        raise
+
+
+def _in_flight(session: Session, task: Any) -> str:
+    """`: VirtualMachine.createSnapshot, 40 % done`; empty when vCenter does not say."""
+    paths = ("info.descriptionId", "info.progress")
+    found = None if task is None else one(session, task, vim.Task, paths)
+    if not found or not found.get("info.descriptionId"):
+        return ""
+    return f": {found['info.descriptionId']}, {found.get('info.progress') or 0} % done"
 
 
 def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -> VsphereError:

@@ -32,6 +32,11 @@ OLD: dict[str, Any] = {
 }
 
 
+def old_of(path: str) -> dict[str, Any]:
+    """What was declared: where first-boot data has a digest of its own, the data does not count."""
+    return {**OLD, "bootSha256": "aa"} if path == "bootSha256" else OLD
+
+
 def changed(path: str, value: Any) -> dict[str, Any]:
     new = {**OLD, "endpoint": dict(OLD["endpoint"]), "place": dict(OLD["place"])}
     *parents, last = path.split(".")
@@ -65,7 +70,7 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
         ["mmioGib", "latencySensitivity", "extraConfig"],
     ),
     ("first boot", MachineChangeKind.REPLACE, ["userDataSha256", "userDataFormat", "metaData"]),
-    ("first boot", MachineChangeKind.REPLACE, ["vendorDataSha256"]),
+    ("first boot", MachineChangeKind.REPLACE, ["vendorDataSha256", "bootSha256"]),
     ("what DRS may do", MachineChangeKind.IN_PLACE, ["drsBehavior"]),
     ("description", MachineChangeKind.IN_PLACE, ["tags", "customAttributes", "annotation"]),
     (
@@ -106,7 +111,7 @@ def test_the_table_has_these_rows_and_no_other() -> None:
 @pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
 def test_each_row(path: str, kind: MachineChangeKind) -> None:
     new = changed(path, "other")
-    found = changes(OLD, new)
+    found = changes(old_of(path), new)
     assert [(change.path, change.kind) for change in found] == [(path, kind)]
     assert replaces(found, "refuse") == ([path] if kind is MachineChangeKind.REPLACE else [])
     also = kind in (MachineChangeKind.REPLACE, MachineChangeKind.POWERED_OFF)
@@ -117,7 +122,7 @@ def test_each_row(path: str, kind: MachineChangeKind) -> None:
 def test_each_row_that_is_not_known_yet(path: str, kind: MachineChangeKind) -> None:
     """Unknown counts as changed, replaces where it would, and is refused by no one."""
     new = changed(path, UNKNOWN)
-    found = changes(OLD, new)
+    found = changes(old_of(path), new)
     assert [change.path for change in found] == [path]
     assert replaces(found, "refuse") == ([path] if kind is MachineChangeKind.REPLACE else [])
     assert refusals(OLD, new) == []
@@ -170,6 +175,14 @@ def test_ignored_first_boot_data_does_not_make_another_machine() -> None:
     assert not is_same_machine(OLD, {**other, "name": "gpu-1"})
     assert not is_same_machine(OLD, {**other, "ignoreUserDataChanges": False})
     assert not is_same_machine({}, other)
+
+
+def test_a_renewed_token_does_not_make_another_machine() -> None:
+    joined = {**OLD, "bootSha256": "aa"}
+    renewed = {**joined, "userDataSha256": "bb", "generation": "ba9876543210"}
+    assert is_same_machine(joined, renewed)
+    assert is_same_machine(OLD, renewed), "also where the state is of a time without the digest"
+    assert not is_same_machine(joined, {**renewed, "bootSha256": "cc"}), "another label does"
 
 
 def test_nothing_differs() -> None:

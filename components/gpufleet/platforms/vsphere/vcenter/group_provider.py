@@ -1,0 +1,67 @@
+# pyright: standard
+"""The provider of a group: the id of the stack, and the end of all machines that carry it."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi.dynamic import (
+    CheckResult,
+    ConfigureRequest,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    ResourceProvider,
+    UpdateResult,
+)
+
+from gpufleet.components_base.resource_plugin import DetailedDiff
+from gpufleet.platforms.vsphere.vcenter.opened import StackSettings, logged_in
+from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, normalised
+from gpufleet.platforms.vsphere.vcenter.sweep import sweep
+
+_KEPT = ("group", "common", "width")
+
+
+class VsphereGpuNodeOwnerProvider(ResourceProvider):
+    """Give a group of machines its id. It is made before any machine, so that a run that is killed
+    leaves no machine that the next run, or a destroy, does not know."""
+
+    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
+
+    def configure(self, req: ConfigureRequest) -> None:
+        """Keep the way to the stack's settings, of which nothing is read yet."""
+        StackSettings.read = req.config.get
+
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        """The machines' own resources validate these inputs."""
+        return CheckResult(news, [])
+
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        """Whether the machines are to be found or removed in another way."""
+        old, new = _kept(normalised(_olds)), _kept(normalised(_news))
+        return DetailedDiff([key for key in _KEPT if old[key] != new[key]])
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        """Make the id; vCenter is not called."""
+        life = uuid.uuid4().hex[:12]
+        return CreateResult(life, {**_kept(normalised(props)), "life": life})
+
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        """Keep the inputs; the id stays."""
+        return UpdateResult({**_kept(normalised(_news)), "life": _id})
+
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        """A group is nothing in vCenter."""
+        return ReadResult(id_, dict(props))
+
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Remove what machines are left: those that a killed run made and no state has."""
+        old = normalised(_props)
+        endpoint = Endpoint.model_validate(old["common"]["endpoint"])
+        width = int(old["width"])
+        sweep(logged_in(endpoint), old["common"], str(old["group"]), _id, width, lambda _: True)
+
+
+def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: given.get(key) for key in _KEPT}

@@ -1,0 +1,102 @@
+# pyright: standard
+"""Machines that carry the marks of a group: finding them, and removing those that no state has."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import in_words
+from gpufleet.platforms.vsphere.vcenter.identity import (
+    GENERATION,
+    LIFE,
+    OWNER,
+    PENDING,
+    MachineIdentity,
+)
+from gpufleet.platforms.vsphere.vcenter.lookup import by_name
+from gpufleet.platforms.vsphere.vcenter.many import each
+from gpufleet.platforms.vsphere.vcenter.opened import read_settings
+from gpufleet.platforms.vsphere.vcenter.reading import children, properties
+from gpufleet.platforms.vsphere.vcenter.remove import remove
+from gpufleet.platforms.vsphere.vcenter.session import Session
+
+FEW = ("name", "config.instanceUuid", "config.template", "runtime.powerState", "config.uuid")
+_PAGE = 200
+"""Machines whose extra configuration is held at once: it is the bulk of what a machine has."""
+
+Marked = tuple[Any, Mapping[str, Any], Mapping[str, str]]
+"""A machine, its properties `FEW`, and its extra configuration."""
+
+
+def marked_machines(session: Session, datacenter: Any) -> Iterator[Marked]:
+    """Every machine of the datacenter that gpufleet made."""
+    machines = dict(children(session, datacenter, vim.VirtualMachine, FEW))
+    listed = list(machines)
+    for start in range(0, len(listed), _PAGE):
+        page = listed[start : start + _PAGE]
+        for machine, found in properties(
+            session, page, vim.VirtualMachine, ("config.extraConfig",)
+        ):
+            extra = {e.key: str(e.value) for e in found.get("config.extraConfig") or ()}
+            if extra.get(OWNER) and not machines[machine].get("config.template"):
+                yield machine, machines[machine], extra
+
+
+def sweep(
+    session: Session,
+    common: Mapping[str, Any],
+    group: str,
+    life: str,
+    width: int,
+    goes: Callable[[Mapping[str, str]], bool],
+) -> None:
+    """Remove machines of a group that no resource has.
+
+    Args:
+        session: Login.
+        common: Inputs that the machines of the group have in common.
+        group: Owner of the group.
+        life: Id of the stack; machines of another one stay.
+        width: Machines that are removed at the same time.
+        goes: Whether a machine with this extra configuration goes.
+
+    Raises:
+        VsphereError: one could not be removed; the others are.
+    """
+    place = common["place"]["datacenter"]
+    with in_words(f"looking for machines of {group}"):
+        root = session.content.rootFolder
+        datacenter = by_name(session, root, vim.Datacenter, place, "datacenter")
+        rows = [
+            (about, extra)
+            for _, about, extra in marked_machines(session, datacenter)
+            if extra[OWNER].rpartition("/")[0] == group
+            and extra.get(LIFE, "") == life
+            and goes(extra)
+        ]
+
+    def removed(row: tuple[Mapping[str, Any], Mapping[str, str]]) -> None:
+        about, extra = row
+        generation, owner = extra.get(GENERATION, ""), extra[OWNER]
+        own = {"name": str(about["name"]), "owner": owner, "generation": generation}
+        settings = read_settings({**common, **own, "life": life})
+        uuid = str(about["config.instanceUuid"]).lower()
+        identity = MachineIdentity(session.server_id, owner, generation, life=life, known_uuid=uuid)
+        with in_words(f"removing {settings.name}"):
+            remove(session, settings, identity, str(about.get("config.uuid") or ""))
+
+    failures = each(rows, width, lambda row: str(row[0]["name"]), removed)
+    if failures:
+        listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
+        raise VsphereError(
+            Code.FAULT,
+            f"machines that nothing declares could not be removed: {listed}",
+            "run again",
+        )
+
+
+def is_incomplete(extra: Mapping[str, str]) -> bool:
+    """Whether the machine is not complete."""
+    return bool(extra.get(PENDING))

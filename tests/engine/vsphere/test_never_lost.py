@@ -1,0 +1,275 @@
+"""Machines that run are not lost: by a mistake in a declaration, by a kill, by another stack."""
+
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
+from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER, PENDING
+from tests.engine.vcenter_fixture import DYNAMIC, FIXED, Vcenter
+from tests.engine.vsphere.direct import (
+    BATCH,
+    PROVIDER,
+    UNCLOSED,
+    Made,
+    batch_inputs,
+    created,
+    read,
+    refused,
+)
+from tests.vcenter.fault_proxy import Action, Rule
+
+pytestmark = UNCLOSED
+GROUP = "organisation/project/stack/group"
+OWNER_PROVIDER = VsphereGpuNodeOwnerProvider()
+OTHER = "ba9876543210"
+
+
+def group(cloud: Vcenter, *ordinals: int, generation: str = "", **more: Any) -> dict[str, Any]:
+    """Inputs of a batch; `template` goes into the place."""
+    template = more.pop("template", "gpu-template")
+    found = batch_inputs(cloud, *ordinals, **more)
+    found["common"]["place"] = {**found["common"]["place"], "template": template}
+    for node in found["nodes"]:
+        node["generation"] = generation or node["generation"]
+    return found
+
+
+def running(cloud: Vcenter, *ordinals: int, **more: Any) -> tuple[dict[str, Any], list[Any]]:
+    """Machines that a batch made and their resources took over: state of the batch, and theirs."""
+    outs = BATCH.create(group(cloud, *ordinals, **more)).outs or {}
+    nodes = [created(cloud.node(ordinal, **more)) for ordinal in ordinals]
+    cloud.proxy.reset()
+    return outs, nodes
+
+
+def checked(olds: dict[str, Any], news: dict[str, Any]) -> list[str]:
+    return [failure.reason for failure in BATCH.check(olds, news).failures]
+
+
+MISTAKES = [
+    ({"template": "gpu-templat", "generation": OTHER}, "no template named 'gpu-templat'"),
+    ({"memoryMib": 2_048_000.0, "updatePolicy": "replace"}, "machines need a place, 0 fit"),
+    ({"memoryMib": 2_048_000.0, "updatePolicy": "restart"}, "machines need a place, 0 fit"),
+    ({"diskGib": 5000.0, "template": "DC0_C0_RP0_VM0", "generation": OTHER}, "vsphere-"),
+]
+
+
+@pytest.mark.parametrize(("more", "expected"), MISTAKES)
+def test_a_mistake_is_refused_before_any_machine_goes(
+    cloud: Vcenter, more: dict[str, Any], expected: str
+) -> None:
+    before = group(cloud, *range(4))
+    outs, _ = running(cloud, *range(4))
+    wrong = group(cloud, *range(4), **more)
+    assert any(expected in reason for reason in checked(before, wrong)), "in the preview"
+    assert BATCH.diff("group", outs, wrong).changes is True
+    text = refused(Code.REPLACEMENT, lambda: BATCH.update("group", outs, wrong))
+    assert "4 machines cannot be changed, and none was" in text
+    assert expected in text
+    assert cloud.proxy.changing == {}
+    assert len(cloud.owned()) == 4
+
+
+def test_a_clone_that_fails_comes_before_the_old_machine_goes(cloud: Vcenter) -> None:
+    outs, _ = running(cloud, 0, 1)
+    other = group(cloud, 0, 1, generation=OTHER, annotation="x")
+    other["common"]["place"]["template"] = "/DC0/vm/gpu-template"
+    cloud.proxy.reset([Rule(Action.FAULT, "CloneVM_Task", nth=0, fault="NoDiskSpace")])
+    text = refused(Code.REPLACEMENT, lambda: BATCH.update("group", outs, other))
+    assert "vsphere-datastore-full: cloning gpu-" in text
+    assert "Destroy_Task" not in cloud.proxy.changing
+    assert len(cloud.owned()) == 2
+
+
+def test_a_replacement_is_cloned_first_and_takes_the_name(cloud: Vcenter) -> None:
+    outs, nodes = running(cloud, 0)
+    place = {**cloud.node(0)["place"], "template": "/DC0/vm/gpu-template"}
+    other = group(cloud, 0, generation=OTHER)
+    other["common"]["place"] = place
+    kept = BATCH.update("group", outs, other).outs or {}
+    assert sorted(name.split()[0] for name, own in cloud.machines().items() if own) == [
+        "gpu-0",
+        "gpu-0-next",
+    ]
+    PROVIDER.delete(nodes[0]["instanceUuid"], nodes[0])
+    cloud.proxy.reset()
+    new = created(cloud.node(0, generation=OTHER, place=place))
+    assert "CloneVM_Task" not in cloud.proxy.changing
+    assert new["drifted"] == {}
+    assert sorted(name.split()[0] for name, own in cloud.machines().items() if own) == ["gpu-0"]
+    BATCH.delete("group", kept)
+    assert len(cloud.owned()) == 1
+
+
+def without_configuration(answer: bytes) -> bytes:
+    """An answer about a machine whose files vCenter does not reach."""
+    return re.sub(rb"<propSet><name>config\..*?</propSet>", b"", answer, flags=re.DOTALL)
+
+
+def test_a_machine_that_cannot_be_read_is_not_gone(cloud: Vcenter) -> None:
+    outs = created(cloud.node(1))
+    hidden = Rule(
+        Action.REWRITE_REPLY, "RetrievePropertiesEx", nth=0, rewrite=without_configuration
+    )
+    cloud.proxy.reset([hidden])
+    for operation in (
+        lambda: read(outs),
+        lambda: PROVIDER.delete(outs["instanceUuid"], outs),
+        lambda: PROVIDER.update(outs["instanceUuid"], outs, cloud.node(1, annotation="x")),
+    ):
+        assert "cannot read its configuration" in refused(Code.UNREADABLE, operation)
+    assert len(cloud.owned()) == 1
+
+
+def test_a_machine_that_is_not_shown_is_not_gone(cloud: Vcenter) -> None:
+    outs = created(cloud.node(1))
+    unseen = Rule(
+        Action.REWRITE_REPLY,
+        "FindAllByUuid",
+        nth=0,
+        rewrite=lambda answer: re.sub(rb"<returnval.*?</returnval>", b"", answer, flags=re.DOTALL),
+    )
+    cloud.proxy.reset([unseen])
+    for operation in (
+        lambda: read(outs),
+        lambda: PROVIDER.delete(outs["instanceUuid"], outs),
+    ):
+        text = refused(Code.UNREADABLE, operation)
+        assert f"{outs['moRef']}, which had it, exists as gpu-1" in text
+    assert len(cloud.owned()) == 1
+    cloud.proxy.reset()
+    PROVIDER.delete(outs["instanceUuid"], outs)
+    assert read(outs) == {}
+
+
+def life(cloud: Vcenter, *ordinals: int) -> tuple[str, dict[str, Any]]:
+    """An id of a stack, and the state of its resource."""
+    inputs = batch_inputs(cloud, *ordinals)
+    made = OWNER_PROVIDER.create({key: inputs[key] for key in ("group", "common", "width")})
+    return str(made.id), made.outs or {}
+
+
+def test_machines_of_another_backend_are_not_touched(cloud: Vcenter) -> None:
+    first, _ = life(cloud, 0)
+    second, state = life(cloud, 0)
+    mine = created(cloud.node(0, life=first))
+    theirs = cloud.node(0, life=second, cpus=4.0)
+    refused(Code.NAME_TAKEN, lambda: created(theirs))
+    (reason,) = checked({}, {**batch_inputs(cloud, 0), "life": second})
+    assert reason.startswith("vsphere-name-taken")
+    OWNER_PROVIDER.delete(second, state)
+    assert cloud.proxy.changing.keys() <= {"CloneVM_Task", "ReconfigVM_Task", "PowerOnMultiVM_Task"}
+    assert read(mine)["drifted"] == {}
+    assert read(mine)["cpus"] == 8
+
+
+def test_a_machine_of_another_stack_is_taken_over_by_its_uuid(cloud: Vcenter) -> None:
+    first, state = life(cloud, 0)
+    second, _ = life(cloud, 0)
+    mine = created(cloud.node(0, life=first))
+    taken = created(cloud.node(0, life=second, adopt=mine["instanceUuid"]))
+    assert (taken["instanceUuid"], taken["adopted"]) == (mine["instanceUuid"], True)
+    OWNER_PROVIDER.delete(first, state)
+    assert len(cloud.owned()) == 1, "it belongs to the second stack now"
+    PROVIDER.delete(taken["instanceUuid"], taken)
+    assert cloud.owned() == []
+
+
+def test_an_adopted_machine_has_the_name_and_is_of_gpufleet(cloud: Vcenter) -> None:
+    mine = created(cloud.node(0, life="aaaaaaaaaaaa"))
+    other = cloud.node(1, life="bbbbbbbbbbbb", adopt=mine["instanceUuid"])
+    text = refused(Code.FOREIGN, lambda: created(other))
+    assert "only a machine of gpufleet named gpu-1 can become gpu-1" in text
+
+
+def test_what_no_state_has_goes_with_the_group(cloud: Vcenter) -> None:
+    """A run that was killed, and then a destroy: the state has the group's id and nothing else."""
+    mine, state = life(cloud, 0, 1, 2)
+    BATCH.create({**batch_inputs(cloud, 0, 1), "life": mine})
+    created(cloud.node(0, life=mine))
+    created(cloud.node(9, owner="organisation/project/stack/other/9", life=mine))
+    OWNER_PROVIDER.delete(mine, state)
+    assert cloud.owned() == ["organisation/project/stack/other/9"]
+
+
+def test_a_declaration_that_changed_after_a_kill(cloud: Vcenter) -> None:
+    """The incomplete machine of the earlier declaration makes room for the one that is declared."""
+    mine, _ = life(cloud, 0)
+    BATCH.create({**batch_inputs(cloud, 0), "life": mine})
+    new = created(cloud.node(0, life=mine, generation=OTHER, userData="#cloud-config\n# other\n"))
+    assert new["adopted"] is False
+    assert len(cloud.owned()) == 1
+
+
+def test_a_late_machine_stays_and_is_waited_for_again(cloud: Vcenter) -> None:
+    node = cloud.node(1, waitFor="tools", timeouts={"address": 1})
+    text = refused(Code.TIMEOUT, lambda: created(node))
+    assert "runs and stays: the next `pulumi up` waits for it again" in text
+    assert len(cloud.owned()) == 1
+    outs = created(cloud.node(1))
+    assert outs["adopted"] is True
+    assert cloud.proxy.calls["CloneVM_Task"] == 1
+    with cloud.machine("gpu-1") as machine:
+        keys = {entry.key: entry.value for entry in machine.config.extraConfig}
+    assert not keys.get(PENDING)
+
+
+@pytest.mark.parametrize("method", ["CloneVM_Task", "ReconfigVM_Task", "PowerOnMultiVM_Task"])
+def test_a_vcenter_that_is_away_for_a_while_is_waited_for(
+    cloud: Vcenter, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr("gpufleet.platforms.vsphere.vcenter.session.PATIENCE_SECONDS", 60.0)
+    present = cloud.proxy.life
+
+    def away() -> None:
+        cloud.proxy.life = None
+        threading.Timer(8.0, lambda: setattr(cloud.proxy, "life", present)).start()
+
+    cloud.proxy.reset([Rule(Action.DROP_REQUEST, method, do=away)])
+    started = time.monotonic()
+    assert created(cloud.node(1))["powerState"] == "poweredOn"
+    assert time.monotonic() - started > 7
+    assert len(cloud.owned()) == 1
+
+
+@pytest.fixture
+def narrow(other: Made) -> Vcenter:
+    return other(hosts=1, gpus=2)
+
+
+@pytest.mark.parametrize("gpu", [{**DYNAMIC, "count": 2}, FIXED], ids=["slots", "pci ids"])
+def test_two_processes_and_one_place(narrow: Vcenter, gpu: dict[str, Any]) -> None:
+    """Both see it free and clone; the one that attaches its devices first has it."""
+    together = threading.Barrier(2)
+    rule = Rule(Action.BEFORE, "CloneVM_Task", nth=0, do=lambda: together.wait(60) and None)
+    narrow.proxy.reset([rule])
+    other = narrow.node(1, gpu, life="bbbbbbbbbbbb")
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(narrow.worker.run, "create", news=other)
+        here = _attempt(narrow.node(0, gpu, life="aaaaaaaaaaaa"))
+        answer = there.result()
+    assert not together.broken
+    assert isinstance(here, VsphereError) is ("result" in answer), (here, answer)
+    text = str(here) if isinstance(here, VsphereError) else answer["error"]
+    assert "vsphere-gpu-capacity" in text
+    assert len(narrow.owned()) == 1
+
+
+def _attempt(node: dict[str, Any]) -> Any:
+    try:
+        return created(node)
+    except VsphereError as failure:
+        return failure
+
+
+def test_marks_name_the_stack(cloud: Vcenter) -> None:
+    created(cloud.node(1, life="aaaaaaaaaaaa"))
+    with cloud.machine("gpu-1") as machine:
+        keys = {entry.key: entry.value for entry in machine.config.extraConfig}
+    assert (keys[OWNER], keys[LIFE]) == (f"{GROUP}/1", "aaaaaaaaaaaa")
