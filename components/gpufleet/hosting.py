@@ -2,15 +2,17 @@
 
 import inspect
 import json
-import sys
 from typing import Any, cast
 
 import pulumi
-from pulumi.provider import main
+from pulumi.provider import Provider
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
-from gpufleet.components_base.component_host import serving
+from gpufleet.components_base.resource_plugin import ResourceServicer, serve_plugin
+from gpufleet.platforms.registry import platform_resource
+
+VERSION = "0.1.0"
 
 
 class ComponentHost(ComponentProvider):
@@ -55,6 +57,16 @@ def _stripped(schema: Any) -> Any:
 
 
 def serve(components: list[type[pulumi.ComponentResource]], name: str, version: str) -> None:
-    """Answer the engine until it ends this process."""
-    serving()
-    main(ComponentHost(components, name, version), sys.argv[1:])
+    """Answer the engine until it ends this process: components, and the resources they make."""
+    host = ComponentHost(components, name, version)
+    serve_plugin(lambda args, address: ResourceServicer(host, args, address, platform_resource))
+
+
+def serve_resources() -> None:
+    """`pulumi-resource-gpufleet`: the resources that components in Python programs make."""
+    host = Provider(VERSION)
+    serve_plugin(lambda args, address: ResourceServicer(host, args, address, platform_resource))
+
+
+if __name__ == "__main__":
+    serve_resources()

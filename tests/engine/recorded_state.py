@@ -60,11 +60,13 @@ MANIFEST = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
 
 @dataclass(frozen=True)
 class Planned:
-    """An update that may be planned for the recorded state. Nothing else may."""
+    """A step that may be planned for the recorded state. Nothing else may."""
 
     urn: str
     """Pattern of URNs with `*`."""
     why: str
+    step: str = "update"
+    """`update` or `create`: a replacement or a removal is never allowed."""
 
 
 def check(
@@ -80,7 +82,7 @@ def check(
         name: Name of the recording.
         project: The stack's project, with all its settings in place.
         places: What the recording has in the place of values of this run.
-        allowed: Updates that are meant. A replacement or a removal is never allowed.
+        allowed: Steps that are meant.
         settings: Of each engine command, such as `config`.
     """
     described = (project.folder / "Pulumi.yaml").read_text()
@@ -120,7 +122,7 @@ def _planned(
         steps = [
             f"{step} {urn}"
             for step, urn in preview.steps
-            if step != "update" or not _is_allowed(urn, allowed)
+            if not _is_allowed(urn, [one for one in allowed if one.step == step])
         ]
         if preview.status == 0:
             assert preview.changes.get("same"), "the recorded state is not that of this stack"

@@ -13,6 +13,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from gpufleet.components_base.resource_plugin import NotReadyError
 from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
 from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
 from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
@@ -66,6 +67,8 @@ def _child(request: dict[str, Any], answer: int) -> None:
         text = json.dumps({"result": _do(request)})
     except VsphereError as problem:
         text = json.dumps({"error": str(problem), "code": problem.code.value})
+    except NotReadyError as late:
+        text = json.dumps({"error": str(late), "code": "late"})
     except Exception:  # noqa: BLE001 - a test prints it
         text = json.dumps({"error": traceback.format_exc(), "code": "traceback"})
     with os.fdopen(answer, "w") as out:

@@ -23,9 +23,6 @@ def host() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "components"))
 
 
-PYTHON_ONLY = {"gpufleet:index:VsphereGpuNodeGroup"}
-"""The engine cannot run a Python dynamic provider inside a component host."""
-
 BESIDE_THE_RULES = {"gpufleet:index:GpuAdmissionPolicies"}
 """Components of the package `gpufleet_policies`, which is in the same wheel."""
 
@@ -49,7 +46,7 @@ def test_every_component_is_hosted(schema: dict[str, Any]) -> None:
     components = {
         f"gpufleet:index:{name}" for name in gpufleet.__all__ if not name.endswith("Args")
     }
-    assert set(schema["resources"]) == (components - PYTHON_ONLY) | BESIDE_THE_RULES
+    assert set(schema["resources"]) == components | BESIDE_THE_RULES
 
 
 def test_every_input_and_output_is_described(schema: dict[str, Any]) -> None:
@@ -109,6 +106,7 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         "PrometheusAdapter": ["address", "catalogue"],
         "NodeMonitoringAgent": ["clusterName"],
         "SimulatedGpuNodePool": ["catalogue", "pool"],
+        "VsphereGpuNodeGroup": ["catalogue", "connection", "pool"],
     }
 
 

@@ -8,6 +8,7 @@ resource does is a `pulumi.dynamic.ResourceProvider`, which states of stacks mad
 import asyncio
 import copy
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
@@ -16,7 +17,7 @@ import grpc
 import grpc.aio
 from google.protobuf import any_pb2, empty_pb2, struct_pb2
 from google.protobuf.json_format import MessageToDict
-from pulumi.dynamic import DiffResult, ResourceProvider
+from pulumi.dynamic import Config, ConfigureRequest, DiffResult, ResourceProvider
 from pulumi.provider import Provider
 from pulumi.provider.server import ProviderServicer
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
@@ -32,6 +33,10 @@ LARGEST_MESSAGE = 400 * 1024 * 1024
 """As the engine has it (`sdk/go/common/util/rpcutil`)."""
 THREADS = 64
 """Calls that are served at a time. The engine's `--parallel` bounds them, too."""
+
+PACKAGE = "gpufleet"
+CANCELLED = threading.Event()
+"""Set once the update was interrupted: whatever only waits ends then."""
 
 Inputs = Mapping[str, Any]
 
@@ -66,13 +71,12 @@ class ResourceServicer(ProviderServicer):
         provider: Provider,
         args: list[str],
         engine_address: str,
-        resources: Mapping[str, ResourceProvider],
-        configure: Callable[[Inputs], None],
-        cancel: Callable[[], None],
+        load: Callable[[str], ResourceProvider | None],
     ) -> None:
         super().__init__(provider, args, engine_address)
-        self._resources, self._configure, self._cancel = resources, configure, cancel
-        self._threads = ThreadPoolExecutor(THREADS)
+        self._load, self._threads = load, ThreadPoolExecutor(THREADS)
+        self._settings: dict[str, Any] = {}
+        self._loaded: dict[str, ResourceProvider] = {}
 
     async def CheckConfig(self, request: Any, context: Any) -> Any:
         """Settings of the provider are read where they are used."""
@@ -87,7 +91,7 @@ class ResourceServicer(ProviderServicer):
     async def Configure(self, request: Any, context: Any) -> Any:
         """Take the stack's settings of this package."""
         del context
-        self._configure(plain(request.args))
+        self._settings = {f"{PACKAGE}:{key}": value for key, value in plain(request.args).items()}
         return provider_pb2.ConfigureResponse(
             acceptSecrets=True, acceptResources=True, acceptOutputs=True, supportsPreview=False
         )
@@ -95,7 +99,7 @@ class ResourceServicer(ProviderServicer):
     async def Cancel(self, request: Any, context: Any) -> Any:
         """The update was interrupted: stop waiting."""
         del request, context
-        self._cancel()
+        CANCELLED.set()
         return empty_pb2.Empty()
 
     async def Check(self, request: Any, context: Any) -> Any:
@@ -170,9 +174,13 @@ class ResourceServicer(ProviderServicer):
 
     def _of(self, request: Any) -> ResourceProvider:
         kind = str(request.urn).split("::")[2].rsplit("$", 1)[-1]
-        if kind not in self._resources:
-            raise ValueError(f"this plugin has no resource {kind}")
-        return self._resources[kind]
+        if kind not in self._loaded:
+            resource = self._load(kind)
+            if resource is None:
+                raise ValueError(f"this version of {PACKAGE} has no resource {kind}")
+            resource.configure(ConfigureRequest(Config(self._settings, PACKAGE)))
+            self._loaded[kind] = resource
+        return self._loaded[kind]
 
     async def _do(self, context: Any, call: Callable[[], Any], given: Any = None) -> Any:
         """The answer of a call that blocks. What it raises ends the call with its text alone."""

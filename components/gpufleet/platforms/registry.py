@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, cast
 from gpufleet.spec.base import Platform
 
 if TYPE_CHECKING:
+    from pulumi.dynamic import ResourceProvider
+
     from gpufleet.components_base.platform_components import PlatformComponents
     from gpufleet.components_base.platform_preflight import PlatformPreflight
     from gpufleet.contract.platform_facts import PlatformFacts
@@ -37,6 +39,10 @@ FOLDERS = {
     Platform.OPENSHIFT: PlatformFolder("gpufleet.platforms.openshift"),
     Platform.SANDBOX: PlatformFolder("gpufleet.platforms.sandbox"),
 }
+
+
+RESOURCES = {"gpufleet:vsphere": f"{FOLDERS[Platform.VSPHERE].package}.resources"}
+"""Module of a type of resource that the package's own plugin serves."""
 
 
 @cache
@@ -67,6 +73,13 @@ def platform_preflight(platform: Platform) -> "PlatformPreflight | None":
     if not FOLDERS[platform].preflight:
         return None
     return cast("PlatformPreflight", _module(platform, "preflight"))
+
+
+def platform_resource(kind: str) -> "ResourceProvider | None":
+    """What the resources of a type do, such as `gpufleet:vsphere:Machine`; None: no platform has
+    the type. Imports pulumi."""
+    module = RESOURCES.get(kind.rpartition(":")[0])
+    return None if module is None else import_module(module).RESOURCES.get(kind)
 
 
 def _module(platform: Platform, half: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""Writes the two executables that make the engine find this host."""
+"""Writes the executables that make the engine find this host, and the package's own plugin."""
 
 import os
 import shlex
@@ -8,6 +8,7 @@ from pathlib import Path
 
 HOST = "pulumi-language-python"
 DYNAMIC_PROVIDER = "pulumi-resource-pulumi-python"
+RESOURCE_PLUGIN = "pulumi-resource-gpufleet"
 MARK = "# Written by gpufleet: replaces the Pulumi program of this name."
 _OURS = b"# Written by gpufleet:"
 """How every version began its mark: a script of an older one is replaced."""
@@ -20,7 +21,7 @@ exec {python} -u {entry} serve "$@"
 
 # The engine passes the project's runtime options as variables, and starts the provider in the
 # program's folder; a relative environment is looked for there, then in each folder above.
-_DYNAMIC_PROVIDER_SCRIPT = """#!/bin/sh
+_PLUGIN_SCRIPT = """#!/bin/sh
 {mark}
 python={python}
 wanted=${{PULUMI_RUNTIME_VIRTUALENV:-}}
@@ -43,12 +44,12 @@ if [ -n "$wanted" ]; then
     export PATH VIRTUAL_ENV
     unset PYTHONHOME
 fi
-exec "$python" -u {entry} module pulumi.dynamic "$@"
+exec "$python" -u {entry} module {module} "$@"
 """
 
 
 def install(bin_dir: Path, python: str) -> None:
-    """Write the language host and the dynamic provider's starter into `bin_dir`.
+    """Write the language host and the starters of the plugins in Python into `bin_dir`.
 
     Each file appears whole or not at all, and a second call changes nothing. A file of that name
     that is not ours is left alone, and so is the folder when the vendor's host is on PATH: the
@@ -63,8 +64,15 @@ def install(bin_dir: Path, python: str) -> None:
     if vendor_host() is not None:
         return
     bin_dir.mkdir(parents=True, exist_ok=True)
-    for name, script in ((HOST, _HOST_SCRIPT), (DYNAMIC_PROVIDER, _DYNAMIC_PROVIDER_SCRIPT)):
-        text = script.format(mark=MARK, python=shlex.quote(python), entry=shlex.quote(str(_ENTRY)))
+    scripts = (
+        (HOST, _HOST_SCRIPT, ""),
+        (DYNAMIC_PROVIDER, _PLUGIN_SCRIPT, "pulumi.dynamic"),
+        (RESOURCE_PLUGIN, _PLUGIN_SCRIPT, "gpufleet.hosting"),
+    )
+    for name, script, module in scripts:
+        text = script.format(
+            mark=MARK, python=shlex.quote(python), entry=shlex.quote(str(_ENTRY)), module=module
+        )
         target = bin_dir / name
         if not target.exists() or (_is_ours(target) and target.read_text() != text):
             _write_executable(target, text)

@@ -29,7 +29,7 @@ CAMPAIGN = 12
 CALLS = 120
 """Calls of the longest command: a later one than there are is no failure at all, and fine."""
 REPEATS = 4
-NODE = ":VsphereGpuNode"
+NODE = ":Machine"
 FAILURES = (
     *(("engine", Action.BEFORE), ("engine", Action.AFTER)),
     *(("provider", Action.BEFORE), ("provider", Action.AFTER)),
@@ -71,10 +71,10 @@ def kill_engine() -> None:
 
 
 def kill_provider() -> None:
-    """Only the process that serves the dynamic resources."""
+    """Only the process that serves the machines."""
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            if "pulumi.dynamic" in child.cmdline():
+            if "gpufleet.hosting" in child.cmdline():
                 child.kill()
 
 

@@ -31,7 +31,7 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
     ("rule", "code", "expected"),
     [
         (
-            Rule(Action.DROP_REQUEST, "CloneVM_Task", nth=1),
+            Rule(Action.DROP_REQUEST, "CloneVM_Task", nth=0),
             Code.CONNECTION,
             "cloning gpu-1 from gpu-template: the connection broke, or vCenter was restarted",
         ),

@@ -132,7 +132,7 @@ def _node(made: Project) -> dict[str, Any]:
     (node,) = [
         resource
         for resource in made.engine.state(made.stack)["resources"]
-        if resource["type"].endswith("VsphereGpuNode")
+        if resource["type"].endswith("vsphere:Machine")
     ]
     return node["outputs"]
 

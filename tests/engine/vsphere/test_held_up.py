@@ -36,7 +36,7 @@ def test_a_machine_that_asks_is_kept_for_the_answer(other: Made, held_up: bool) 
     text = refused(Code.QUESTION, lambda: created(cloud.node(1)))
     assert "powering on gpu-1: it asks: Was it moved or copied?" in text
     assert "answer it in the vSphere client" in text
-    assert "was kept: the next `pulumi up` goes on with it" in text
+    assert "was kept: the next `pulumi up` continues with it" in text
     assert len(cloud.owned()) == 1
     if not held_up:
         cloud.proxy.reset()
@@ -47,16 +47,16 @@ def test_a_machine_that_asks_is_kept_for_the_answer(other: Made, held_up: bool) 
 def test_a_fault_that_passes_is_waited_for(cloud: Vcenter, fault: str) -> None:
     cloud.proxy.reset([Rule(Action.FAULT, "ReconfigVM_Task", fault=fault)])
     assert created(cloud.node(1))["powerState"] == "poweredOn"
-    assert cloud.proxy.calls["ReconfigVM_Task"] == 2
+    assert cloud.proxy.calls["ReconfigVM_Task"] == 3, "with the one that takes the mark away"
 
 
-def test_one_that_does_not_pass_is_told_after_five_attempts(cloud: Vcenter) -> None:
+def test_one_that_does_not_pass_is_told_in_the_end(cloud: Vcenter) -> None:
     busy = Rule(Action.FAULT, "ReconfigVM_Task", nth=0, fault="TaskInProgress")
     cloud.proxy.reset([busy])
     text = refused(Code.BUSY, lambda: created(cloud.node(1)))
     assert "reconfiguring gpu-1 failed" in text
     assert "also after waiting" in text
-    assert cloud.proxy.calls["ReconfigVM_Task"] == 5
+    assert cloud.proxy.calls["ReconfigVM_Task"] >= 3
 
 
 @pytest.mark.parametrize("fault", ["InvalidState", "NotSupported", "NoDiskSpace"])

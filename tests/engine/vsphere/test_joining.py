@@ -47,7 +47,7 @@ def test_a_guest_that_does_not_join_is_told(cloud: Vcenter) -> None:
     hasty = cloud.node(1, waitFor="joined", timeouts={"address": 1})
     text = refused(Code.TIMEOUT, lambda: created(hasty))
     assert "guestinfo.gpufleet.join is not set" in text
-    assert cloud.owned() == [], "a create that fails removes what it made"
+    assert len(cloud.owned()) == 1, "it runs, and may join yet"
 
 
 def test_data_that_comes_back_is_cleared_until_it_is_gone(cloud: Vcenter) -> None:
@@ -64,7 +64,8 @@ def test_data_that_comes_back_is_cleared_until_it_is_gone(cloud: Vcenter) -> Non
     ]
     cloud.proxy.reset([joined, *always])
     text = refused(Code.CONFLICT, lambda: created(cloud.node(1, waitFor="joined")))
-    assert "still holds its first-boot data after 3 attempts to clear it" in text
+    assert "still holds guestinfo." in text
+    assert "after 3 attempts to clear it" in text
 
 
 @pytest.fixture
@@ -120,9 +121,8 @@ def test_a_machine_that_went_leaves_no_node(cloud: Vcenter, cluster: PlayedClust
     assert cluster.evicted == [], "nothing runs there"
 
 
-def test_a_node_that_never_gets_ready_leaves_nothing(
-    cloud: Vcenter, cluster: PlayedCluster
-) -> None:
+def test_a_node_that_is_late_stays(cloud: Vcenter, cluster: PlayedCluster) -> None:
     text = refused(Code.TIMEOUT, lambda: created(node_of(cloud, cluster, readySeconds=1.0)))
     assert "was no Ready node of its cluster after 1 s: no node of that name has registered" in text
-    assert cloud.owned() == []
+    assert "runs and stays: the next `pulumi up` waits for it again" in text
+    assert len(cloud.owned()) == 1

@@ -17,7 +17,7 @@ def test_a_slow_clone_is_adopted_by_a_later_run(other: Made) -> None:
     hasty = cloud.node(1, timeouts={"clone": 1})
     text = refused(Code.TIMEOUT, lambda: created(hasty))
     assert "cloning gpu-1 was not done after 1 s" in text
-    assert "the next run adopts it" in text
+    assert "the next run adopts the machine" in text
     assert "timeouts.clone" in text
     text = refused(Code.TIMEOUT, lambda: created(hasty))
     assert cloud.proxy.calls["CloneVM_Task"] == 1, "no second clone next to the one in flight"
@@ -32,7 +32,7 @@ def test_a_guest_that_never_gets_ready_is_kept_and_told(cloud: Vcenter) -> None:
     text = refused(Code.TIMEOUT, lambda: created(node))
     assert "its guest was not ready after 1 s: VMware tools do not run" in text
     assert "/var/log/cloud-init-output.log" in text
-    assert "the next `pulumi up` goes on with it" in text
+    assert "the next `pulumi up` waits for it again" in text
     assert len(cloud.owned()) == 1
 
 

@@ -20,8 +20,7 @@ def asked(cloud: Vcenter, *more: str) -> Result:
 
 def state(folder: Path, *declared: dict[str, Any]) -> str:
     resources = [
-        {"type": "pulumi-python:gpufleet:VsphereGpuNode", "inputs": outs, "outputs": outs}
-        for outs in declared
+        {"type": "gpufleet:vsphere:Machine", "inputs": outs, "outputs": outs} for outs in declared
     ]
     file = folder / "state.json"
     file.write_text(json.dumps({"version": 3, "deployment": {"resources": resources}}))

@@ -15,8 +15,9 @@ from tests.engine.vsphere.test_lab import guests, keep_secret, lab, running
 
 __all__ = ["lab", "running"]
 
-ALLOWED: dict[str, tuple[Planned, ...]] = {}
-"""Updates that are meant, by recording."""
+OWNER = Planned("*gpufleet:vsphere:MachineOwner::*", "the id of the group", "create")
+ALLOWED = dict.fromkeys(("vsphere-gpu-modes", "stacks-vsphere-lab"), (OWNER,))
+"""Steps that are meant, by recording."""
 
 
 def test_gpu_modes(project: Callable[..., Any], cloud: Vcenter) -> None:

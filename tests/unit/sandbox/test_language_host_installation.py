@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from gpufleet_sandbox import language_host
-from gpufleet_sandbox.language_host.installation import DYNAMIC_PROVIDER, HOST, vendor_host
+from gpufleet_sandbox.language_host.installation import (
+    DYNAMIC_PROVIDER,
+    HOST,
+    RESOURCE_PLUGIN,
+    vendor_host,
+)
 
 
 @pytest.fixture
@@ -25,11 +30,11 @@ def write_program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_both_executables_are_written_once(tmp_path: Path, only_path: Path) -> None:
+def test_the_executables_are_written_once(tmp_path: Path, only_path: Path) -> None:
     folder = tmp_path / "bin"
     language_host.install(folder, sys.executable)
     before = {file.name: file.stat().st_ino for file in folder.iterdir()}
-    assert set(before) == {HOST, DYNAMIC_PROVIDER}
+    assert set(before) == {HOST, DYNAMIC_PROVIDER, RESOURCE_PLUGIN}
     assert all(os.access(folder / name, os.X_OK) for name in before)
     language_host.install(folder, sys.executable)
     assert {file.name: file.stat().st_ino for file in folder.iterdir()} == before

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pulumi
 
-from gpufleet.components_base.component_host import is_component_host
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
@@ -15,7 +14,7 @@ from gpufleet.components_base.platform_components import (
     no_charts,
     no_operators,
 )
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.vsphere.node_group import (
     VsphereGpuNodeGroup,
@@ -44,18 +43,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> VsphereFleet:
     managed, vcenter = managed_pools(fleet), connection.get("vsphere")
     findings: list[Finding] = []
     pools: dict[str, VsphereGroupPlan] = {}
-    if managed and is_component_host():
-        findings.append(
-            error(
-                "vsphere-needs-python",
-                "platform",
-                "machines on vSphere are made by a Python dynamic provider, which the engine "
-                "cannot run for a program that uses gpufleet as a package of components",
-                "write this stack's program in Python, or make the machines elsewhere and declare "
-                "the pools with `ownership: existing`",
-            )
-        )
-    elif managed and vcenter is None:
+    if managed and vcenter is None:
         needed = "pools on vSphere need a vCenter: server, datacenter, computeCluster"
         findings.append(connection_missing("vsphere", needed, "pass it besides the spec"))
     elif vcenter is not None:

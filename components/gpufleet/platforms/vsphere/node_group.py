@@ -119,13 +119,8 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             "place": _place(connection, options),
             **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
-        owner = VsphereGpuNodeOwner(
-            f"{name}-owner",
-            group,
-            common,
-            options.creation_width,
-            pulumi.ResourceOptions(parent=self),
-        )
+        known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
+        owner = VsphereGpuNodeOwner(f"{name}-owner", group, common, options.creation_width, known)
         own = [_own(pool, connection, group, common, machine) for machine in machines]
         batch = VsphereGpuNodeBatch(
             f"{name}-batch",
@@ -135,7 +130,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             options.creation_width,
             connection.get("preflight", PREFLIGHT[0]),
             owner.life,
-            pulumi.ResourceOptions(parent=self),
+            known,
         )
         made: list[VsphereGpuNode] = []
         for machine, inputs in zip(machines, own, strict=True):
@@ -147,8 +142,11 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
                 VsphereGpuNode(
                     f"{name}-{machine.key}",
                     {**common, **inputs, "life": owner.life},
-                    pulumi.ResourceOptions(
-                        parent=self, depends_on=[batch, *(made[i] for i in sorted(waits))]
+                    pulumi.ResourceOptions.merge(
+                        known,
+                        pulumi.ResourceOptions(
+                            depends_on=[batch, *(made[i] for i in sorted(waits))]
+                        ),
                     ),
                 )
             )
@@ -158,6 +156,20 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             "provider_ids": pulumi.Output.all(*(node.provider_id for node in made)),
             "instance_uuids": pulumi.Output.all(*(node.instance_uuid for node in made)),
         }
+
+    def _vcenter(self, name: str, connection: Mapping[str, Any]) -> pulumi.ProviderResource | None:
+        """The plugin with the credentials of the stack's settings, which it is not told otherwise;
+        None: they are in the environment, or in settings of this package."""
+        key = connection.get("credentialsKey", "vsphere")
+        password = get_config(f"{key}:password")
+        if password is None:
+            return None
+        given = {
+            f"{key}User": get_config(f"{key}:user"),
+            f"{key}Password": pulumi.Output.secret(password),
+        }
+        opts = pulumi.ResourceOptions(parent=self)
+        return pulumi.ProviderResource("gpufleet", f"{name}-vcenter", given, opts)
 
 
 def vsphere_group_plan(
@@ -243,8 +255,8 @@ def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> list[Fi
 
 
 def _validate_password(connection: Mapping[str, Any]) -> list[Finding]:
-    """The engine hands all settings of a stack to dynamic providers and writes them into the state:
-    secret ones encrypted, others as they are."""
+    """The engine writes the settings of a provider into the state: secret ones encrypted, others as
+    they are."""
     setting = f"{connection.get('credentialsKey', 'vsphere')}:password"
     if get_config(setting) is None or is_config_secret(setting):
         return []

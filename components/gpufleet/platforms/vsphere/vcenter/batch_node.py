@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
-from pulumi.dynamic import Resource
 
-from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
-from gpufleet.platforms.vsphere.vcenter.node import generation, secrets_of
+from gpufleet.platforms.vsphere.vcenter.node import formerly, generation, secrets_of
+
+OWNER = "gpufleet:vsphere:MachineOwner"
+BATCH = "gpufleet:vsphere:MachineBatch"
+"""Types: the package's plugin serves them (`platforms/vsphere/resources.py`)."""
 
 
-class VsphereGpuNodeOwner(Resource, module="gpufleet", name="VsphereGpuNodeOwner"):
+class VsphereGpuNodeOwner(pulumi.CustomResource):
     """Id of a group of machines: which stack, of which backend, they belong to.
 
     Removing it removes all machines that carry the id and that no resource removed before.
@@ -38,10 +39,10 @@ class VsphereGpuNodeOwner(Resource, module="gpufleet", name="VsphereGpuNodeOwner
             opts: Options.
         """
         given = {"group": group, "common": dict(common), "width": width, "life": None}
-        super().__init__(VsphereGpuNodeOwnerProvider(), name, given, opts)
+        super().__init__(OWNER, name, given, opts)
 
 
-class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch"):
+class VsphereGpuNodeBatch(pulumi.CustomResource):
     """Makes machines that `VsphereGpuNode` resources then find and take over.
 
     The resources must depend on it. It never touches a machine that a resource has taken over:
@@ -81,7 +82,7 @@ class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch
             for node in nodes
         ]
         super().__init__(
-            VsphereGpuNodeBatchProvider(),
+            BATCH,
             name,
             {
                 "group": group,
@@ -91,5 +92,5 @@ class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch
                 "preflight": preflight,
                 "life": life,
             },
-            opts,
+            formerly("VsphereGpuNodeBatch", opts),
         )

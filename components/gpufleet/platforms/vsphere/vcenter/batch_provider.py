@@ -33,7 +33,12 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
-from gpufleet.platforms.vsphere.vcenter.opened import StackSettings, logged_in, read_settings
+from gpufleet.platforms.vsphere.vcenter.opened import (
+    StackSettings,
+    logged_in,
+    read_settings,
+    setting,
+)
 from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS, digest_name, inputs_kept
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, UpdatePolicy, normalised
@@ -97,8 +102,9 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
         given, old = normalised(_news), normalised(_olds)
         new, again = map(_read, _wanted(given, old))
         _prepare(given, old, again)
-        declared = {(item["owner"], item["generation"]) for item in _inputs(given)}
-        _sweep(given, lambda extra: (extra[OWNER], extra.get(GENERATION)) not in declared)
+        declared, before = _machines(given), _machines(old)
+        if declared != before:
+            _sweep(given, lambda extra: (extra[OWNER], extra.get(GENERATION)) not in declared)
         _make(given, new)
         return UpdateResult(_kept(given))
 
@@ -242,6 +248,11 @@ def _inputs(given: Inputs, *, known: bool = True) -> list[Inputs]:
     return found
 
 
+def _machines(given: Inputs) -> set[tuple[str, str]]:
+    """Owner and generation of each machine."""
+    return {(str(item["owner"]), str(item.get("generation"))) for item in _inputs(given)}
+
+
 def _owners(given: Inputs) -> set[str]:
     return {str(item["owner"]) for item in _inputs(given)}
 
@@ -273,7 +284,6 @@ def _asks_later(given: Inputs) -> bool:
     key = str((common.get("endpoint") or {}).get("credentialsKey") or "vsphere")
     names = (f"{key.upper()}_USER", f"{key.upper()}_PASSWORD")
     settings = (f"{key}:user", f"{key}:password")
-    read = StackSettings.read or (lambda _: None)
     return not all(
-        os.environ.get(name) or read(other) for name, other in zip(names, settings, strict=True)
+        os.environ.get(name) or setting(other) for name, other in zip(names, settings, strict=True)
     )

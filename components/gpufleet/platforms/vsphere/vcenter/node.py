@@ -5,11 +5,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import pulumi
-from pulumi.dynamic import Resource
 
 from gpufleet.platforms.vsphere.vcenter.identity import generation_of
 from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS, digest, digest_name
-from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
 
 _OUTPUTS = (
     "instanceUuid",
@@ -34,11 +32,14 @@ _OUTPUTS = (
     "memoryLocked",
 )
 
+MACHINE = "gpufleet:vsphere:Machine"
+"""Type of a machine: the package's plugin serves it (`platforms/vsphere/resources.py`)."""
+
 _REPLACES = ("name", "userDataFormat")
 """Inputs that only another machine can have, next to place, server and user data."""
 
 
-class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
+class VsphereGpuNode(pulumi.CustomResource):
     """One machine. Its id is its vCenter instance uuid, which a person can compute and look up.
 
     Destroying a machine does not remove the Kubernetes Node: `VsphereGpuNodeGroup` says how.
@@ -66,10 +67,10 @@ class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
             opts, pulumi.ResourceOptions(delete_before_replace=True)
         )
         super().__init__(
-            VsphereGpuNodeProvider(),
+            MACHINE,
             name,
             {**dict.fromkeys(_OUTPUTS), **given},
-            options,
+            formerly("VsphereGpuNode", options),
         )
 
     @property
@@ -94,6 +95,12 @@ class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
 
     def _output(self, name: str) -> pulumi.Output[str]:
         return cast("pulumi.Output[str]", pulumi.get(self, name))
+
+
+def formerly(name: str, opts: pulumi.ResourceOptions | None = None) -> pulumi.ResourceOptions:
+    """Options of a resource that was one of a Python dynamic provider in stacks made before 0.2."""
+    former = pulumi.Alias(type_=f"pulumi-python:dynamic/gpufleet:{name}")
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[former]))
 
 
 def secrets_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,10 @@ class StackSettings:
 
 def setting(name: str) -> str | None:
     """A setting of the stack by its full name, or None."""
-    value = None if StackSettings.read is None else StackSettings.read(name)
+    if StackSettings.read is None:
+        return None
+    key, _, last = name.partition(":")
+    value = StackSettings.read(name) or StackSettings.read(f"gpufleet:{key}{last.capitalize()}")
     return None if value is None else str(value)
 
 

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-_NODE = ":VsphereGpuNode"
-_BATCH = ":VsphereGpuNodeBatch"
+_NODES = ("gpufleet:vsphere:Machine", ":VsphereGpuNode")
+_BATCHES = (
+    "gpufleet:vsphere:MachineOwner",
+    "gpufleet:vsphere:MachineBatch",
+    ":VsphereGpuNodeBatch",
+)
+"""Types of resources, now and in stacks made before 0.2."""
 
 
 class Standing(StrEnum):
@@ -90,7 +95,7 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
 
 def _machines(resource: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Owner and generation of the machine that a resource is."""
-    if not str(resource.get("type", "")).endswith(_NODE):
+    if not str(resource.get("type", "")).endswith(_NODES):
         return set()
     return {
         (str(values["owner"]), str(values.get("generation", "")))
@@ -101,7 +106,7 @@ def _machines(resource: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 def _groups(resource: Mapping[str, Any]) -> set[str]:
     """Group of the machines that a batch makes. Its list of machines is secret in a state."""
-    if not str(resource.get("type", "")).endswith(_BATCH):
+    if not str(resource.get("type", "")).endswith(_BATCHES):
         return set()
     group = (resource.get("inputs") or {}).get("group")
     return {group} if isinstance(group, str) else set()

@@ -13,8 +13,8 @@ from gpufleet.platforms.vsphere.vcenter.orphan_report import (
     standing,
 )
 
-NODE = "pulumi-python:gpufleet:VsphereGpuNode"
-BATCH = "pulumi-python:gpufleet:VsphereGpuNodeBatch"
+NODE = "gpufleet:vsphere:Machine"
+BATCH = "gpufleet:vsphere:MachineBatch"
 OWNER = "org/lab/dev/pool/0"
 
 
