@@ -15,7 +15,7 @@ SECRETS = {"user_data": "userData", "vendor_data": "vendorData"}
 
 
 def providers(stack: Settings) -> dict[str, pulumi.ProviderResource]:
-    """None next to the cluster's own: machines are made by a dynamic provider of gpufleet's."""
+    """None next to the cluster's own: the plugin of gpufleet makes machines."""
     del stack
     return {}
 
@@ -40,7 +40,7 @@ def connection(stack: Settings) -> dict[str, Any]:
 
 def _secret(name: str) -> pulumi.Output[str] | None:
     """A secret setting of the stack, or None. Raises RunError for one that is plain: the engine
-    hands all settings to the dynamic provider, and would write it into the state as it is."""
+    hands the settings of gpufleet to its plugin, and would write it into the state as it is."""
     config = pulumi.Config("gpufleet")
     if config.get(name) is not None and not is_config_secret(f"gpufleet:{name}"):
         raise pulumi.RunError(

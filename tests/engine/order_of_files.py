@@ -26,6 +26,7 @@ EVERY_COMMIT = {
     "test_workload_kinds.py": 55,
     "vsphere/test_chaos.py": 50,
     "vsphere/test_never_lost.py": 50,
+    "vsphere/test_own_plugin.py": 150,
     "test_sandbox_stack.py": 50,
     "test_karpenter.py": 50,
     "test_openshift.py": 40,

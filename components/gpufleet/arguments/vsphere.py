@@ -75,9 +75,8 @@ class VsphereOptionsArgs(TypedDict):
     """One of `refuse`, `restart`, `replace`. What to do about a change that needs the machine
     powered off. Default refuse."""
     rollout_width: NotRequired[int]
-    """Machines that are changed, replaced or removed at the same time, 1 to 64. Default 4. The
-    engine's own `--parallel` bounds it too, and Pulumi calls a Python dynamic provider four times
-    at most at once."""
+    """Machines that are changed, replaced or removed at the same time, 1 to 64, after the first
+    one, which goes alone. Default 4. The engine's own `--parallel` bounds it too."""
     creation_width: NotRequired[int]
     """Machines that are made at the same time when the pool grows, 1 to 64. Default 16; vCenter
     queues what its hosts cannot clone at once."""

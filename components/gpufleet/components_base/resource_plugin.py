@@ -2,7 +2,7 @@
 
 The SDK's server has components only (pulumi 3.272.0, `provider/server.py`). Here are the calls of
 custom resources: Check, Diff, Create, Read, Update and Delete, each in a thread of its own. What a
-resource does is a `pulumi.dynamic.ResourceProvider`, which states of stacks made before 0.2 name.
+resource does is a `pulumi.dynamic.ResourceProvider`: states of the former dynamic provider name it.
 """
 
 import asyncio

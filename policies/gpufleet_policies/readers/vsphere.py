@@ -16,7 +16,7 @@ Load = Callable[[], Catalogue]
 
 
 def gpu_node(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """`VsphereGpuNode`, a dynamic resource: one machine, which nothing scales."""
+    """`gpufleet:vsphere:Machine`: one machine, which nothing scales."""
     found = _hardware(document, load)
     one: Fact[int] = known(1, place="the machine")
     yield NodePool(

@@ -15,8 +15,12 @@ from tests.engine.vsphere.test_lab import guests, keep_secret, lab, running
 
 __all__ = ["lab", "running"]
 
-OWNER = Planned("*gpufleet:vsphere:MachineOwner::*", "the id of the group", "create")
-ALLOWED = dict.fromkeys(("vsphere-gpu-modes", "stacks-vsphere-lab"), (OWNER,))
+MEANT = (
+    Planned("*gpufleet:vsphere:MachineOwner::*", "the id of the group", "create"),
+    Planned("*pulumi:providers:gpufleet::default", "the package's own plugin", "create"),
+    Planned("*pulumi:providers:pulumi-python::default", "no dynamic provider is left", "delete"),
+)
+ALLOWED = dict.fromkeys(("vsphere-gpu-modes", "stacks-vsphere-lab"), MEANT)
 """Steps that are meant, by recording."""
 
 

@@ -171,9 +171,8 @@ class VsphereOptions(SpecModel):
     update_policy: VsphereUpdatePolicy = VsphereUpdatePolicy.REFUSE
     """What to do about a change that needs the machine powered off. Default refuse."""
     rollout_width: int = Field(default=4, ge=1, le=64)
-    """Machines that are changed, replaced or removed at the same time, 1 to 64. Default 4. The
-    engine's own `--parallel` bounds it too, and Pulumi calls a Python dynamic provider four times
-    at most at once."""
+    """Machines that are changed, replaced or removed at the same time, 1 to 64, after the first
+    one, which goes alone. Default 4. The engine's own `--parallel` bounds it too."""
     creation_width: int = Field(default=16, ge=1, le=64)
     """Machines that are made at the same time when the pool grows, 1 to 64. Default 16; vCenter
     queues what its hosts cannot clone at once."""

@@ -20,6 +20,7 @@ from gpufleet.platforms.vsphere.vcenter.opened import StackSettings, logged_in
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, normalised
 from gpufleet.platforms.vsphere.vcenter.sweep import sweep
 
+_REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy")
 _KEPT = ("group", "common", "width")
 
 
@@ -39,8 +40,8 @@ class VsphereGpuNodeOwnerProvider(ResourceProvider):
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         """Whether the machines are to be found or removed in another way."""
-        old, new = _kept(normalised(_olds)), _kept(normalised(_news))
-        return DetailedDiff([key for key in _KEPT if old[key] != new[key]])
+        old, new = _decides(normalised(_olds)), _decides(normalised(_news))
+        return DetailedDiff([key for key in old if old[key] != new[key]])
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Make the id; vCenter is not called."""
@@ -61,6 +62,15 @@ class VsphereGpuNodeOwnerProvider(ResourceProvider):
         endpoint = Endpoint.model_validate(old["common"]["endpoint"])
         width = int(old["width"])
         sweep(logged_in(endpoint), old["common"], str(old["group"]), _id, width, lambda _: True)
+
+
+def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
+    common: Any = given.get("common")
+    if isinstance(common, Mapping):
+        place = common.get("place")
+        datacenter = place.get("datacenter") if isinstance(place, Mapping) else place
+        common = [datacenter, *(common.get(key) for key in _REACHED_BY)]
+    return {**_kept(given), "common": common}
 
 
 def _kept(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class VsphereGpuNode(pulumi.CustomResource):
 
 
 def formerly(name: str, opts: pulumi.ResourceOptions | None = None) -> pulumi.ResourceOptions:
-    """Options of a resource that was one of a Python dynamic provider in stacks made before 0.2."""
+    """Options of a resource that states of the former dynamic provider have as theirs."""
     former = pulumi.Alias(type_=f"pulumi-python:dynamic/gpufleet:{name}")
     return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[former]))
 

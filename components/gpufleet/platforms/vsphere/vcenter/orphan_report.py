@@ -12,7 +12,7 @@ _BATCHES = (
     "gpufleet:vsphere:MachineBatch",
     ":VsphereGpuNodeBatch",
 )
-"""Types of resources, now and in stacks made before 0.2."""
+"""Types of resources, now and in states of the former dynamic provider."""
 
 
 class Standing(StrEnum):

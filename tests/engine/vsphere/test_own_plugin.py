@@ -1,0 +1,360 @@
+"""Machines as resources of the package's own plugin, under the real engine: nothing that runs is
+lost, whatever the declaration, the engine, or another stack does."""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpufleet_sandbox.engine import EngineError
+from gpufleet_sandbox.stack_repair import release_stale_lock
+from tests.engine.conftest import Project
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
+from tests.engine.vsphere.test_engine_chaos import kill_engine
+from tests.engine.vsphere.test_group import PROGRAM
+from tests.vcenter.fault_proxy import Action, Rule
+
+ROOT = Path(__file__).parents[3]
+MACHINE = "gpufleet:vsphere:Machine"
+PLUGIN = "pulumi-resource-gpufleet"
+TOKEN_OF_ANOTHER_RESOURCE = PROGRAM.replace(
+    'pulumi.Output.secret(given["token"])', 'Token("token").value'
+).replace(
+    "given = json",
+    """
+from pulumi.dynamic import CreateResult, Resource, ResourceProvider
+
+
+class Tokens(ResourceProvider):
+    def create(self, props):
+        return CreateResult("token", {"value": "made-by-another-resource"})
+
+
+class Token(Resource):
+    value: pulumi.Output[str]
+
+    def __init__(self, name):
+        super().__init__(Tokens(), name, {"value": None})
+
+
+given = json""",
+    1,
+)
+OF_BEFORE = (
+    """
+import pulumi
+from pulumi.dynamic import Resource
+from gpufleet.platforms.vsphere import node_group
+from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
+from gpufleet.platforms.vsphere.vcenter.node import generation
+from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
+
+
+def known(inputs):
+    return {k: v for k, v in inputs.items() if k not in ("life", "bootSha256")}
+
+
+class Node(Resource, module="gpufleet", name="VsphereGpuNode"):
+    def __init__(self, name, inputs, opts=None):
+        given = {**known(inputs), "userData": pulumi.Output.secret(inputs["userData"])}
+        outs = dict.fromkeys(("instanceUuid", "providerId"))
+        given["generation"] = generation(given)
+        super().__init__(VsphereGpuNodeProvider(), name, {**outs, **given}, opts)
+
+    @property
+    def instance_uuid(self):
+        return pulumi.get(self, "instanceUuid")
+
+    @property
+    def provider_id(self):
+        return pulumi.get(self, "providerId")
+
+
+class Batch(Resource, module="gpufleet", name="VsphereGpuNodeBatch"):
+    def __init__(self, name, group, common, nodes, width, preflight, life, opts=None):
+        rows = [{**known(n), "generation": generation({**common, **known(n)})} for n in nodes]
+        given = {"group": group, "common": common, "nodes": rows, "width": width}
+        given["preflight"] = preflight
+        super().__init__(VsphereGpuNodeBatchProvider(), name, given, opts)
+
+
+class Owner:
+    def __init__(self, *_):
+        self.life = None
+
+
+node_group.VsphereGpuNode = Node
+node_group.VsphereGpuNodeBatch = Batch
+node_group.VsphereGpuNodeOwner = Owner
+"""
+    + PROGRAM
+)
+"""The program with the resources of a Python dynamic provider, as they were."""
+
+
+class Group:
+    """A project with a group of machines, and its settings."""
+
+    def __init__(self, made: Project, cloud: Vcenter) -> None:
+        self.made, self.cloud = made, cloud
+        made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
+
+    def declare(self, nodes: int, token: str = SECRET, **options: Any) -> Project:
+        pool = {
+            "name": "train",
+            "gpu": "A100-80GB",
+            "nodes": {"min": nodes, "max": nodes},
+            "vsphere": {"cpus": 8, "memory_gib": 64, "template": "gpu-template", **options},
+        }
+        given = {"pool": pool, "port": self.cloud.proxy.port, "token": token}
+        self.made.write({"given.json": json.dumps(given)})
+        return self.made
+
+    def machines(self) -> list[dict[str, Any]]:
+        return [
+            resource
+            for resource in self.made.engine.state(self.made.stack)["resources"]
+            if resource["type"] == MACHINE
+        ]
+
+    def uuids(self) -> list[str]:
+        return [resource["id"] for resource in self.machines()]
+
+
+@pytest.fixture
+def group(project: Callable[..., Project], cloud: Vcenter) -> Group:
+    return Group(project({"__main__.py": PROGRAM}), cloud)
+
+
+def test_a_token_of_another_resource_is_not_known_in_a_preview(
+    project: Callable[..., Project], cloud: Vcenter
+) -> None:
+    group = Group(project({"__main__.py": TOKEN_OF_ANOTHER_RESOURCE}), cloud)
+    made = group.declare(2)
+    made.run("preview")
+    made.run("up")
+    assert len(cloud.owned()) == 2
+    assert len(group.uuids()) == 2
+    made.run("up", "--expect-no-changes")
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_a_mistake_is_shown_in_the_preview_and_loses_no_machine(
+    group: Group, cloud: Vcenter
+) -> None:
+    group.declare(4).run("up")
+    before = group.uuids()
+    for wrong in ({"template": "gpu-templat"}, {"memory_gib": 2000, "update_policy": "replace"}):
+        made = group.declare(4, **wrong)
+        for command in ("preview", "up"):
+            with pytest.raises(EngineError) as refused:
+                made.run(command)
+            assert "Traceback" not in str(refused.value)
+        assert len(cloud.owned()) == 4
+    group.declare(4).run("up", "--expect-no-changes")
+    assert group.uuids() == before
+    group.made.run("destroy")
+
+
+def test_a_first_replacement_that_fails_stops_the_others(group: Group, cloud: Vcenter) -> None:
+    group.declare(4).run("up")
+    before = group.uuids()
+    never = Rule(Action.FAULT, "PowerOnMultiVM_Task", nth=0, fault="NoCompatibleHost")
+    cloud.proxy.reset([never])
+    made = group.declare(4, template="/DC0/vm/gpu-template")
+    result = made.run("up", check=False)
+    assert result.status != 0
+    running = {
+        name.split()[0] for name, owner in cloud.machines().items() if owner and "next" not in name
+    }
+    assert {"gpu-train-1", "gpu-train-2", "gpu-train-3"} <= running
+    assert set(group.uuids()) <= set(before)
+    cloud.proxy.reset()
+    made.run("up")
+    assert sorted(name.split()[0] for name, owner in cloud.machines().items() if owner) == [
+        f"gpu-train-{number}" for number in range(4)
+    ]
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_one_more_machine_with_a_renewed_token(group: Group, cloud: Vcenter) -> None:
+    group.declare(2, token="first-token").run("up")
+    before = group.uuids()
+    made = group.declare(3, token="second-token")
+    result = made.run("preview")
+    assert not [step for step in result.steps if "replace" in step[0]], result.steps
+    made.run("up")
+    assert group.uuids()[:2] == before
+    assert len(cloud.owned()) == 3
+    made.run("destroy")
+
+
+def test_a_second_backend_with_the_same_names(group: Group, cloud: Vcenter, tmp_path: Path) -> None:
+    made = group.declare(2)
+    made.run("up")
+    before = cloud.machines()
+    other = tmp_path / "other-backend"
+    other.mkdir()
+    made.engine.env["PULUMI_BACKEND_URL"] = f"file://{other}"
+    made.engine.stack_init(made.stack)
+    result = made.run("up", check=False)
+    assert "vsphere-name-taken" in result.output
+    made.run("destroy")
+    assert cloud.machines() == before, "of the first backend"
+
+
+@pytest.mark.killed_engines
+def test_a_kill_and_then_a_destroy(group: Group, cloud: Vcenter) -> None:
+    before = cloud.machines()
+    made = group.declare(3)
+    cloud.proxy.reset([Rule(Action.AFTER, "CloneVM_Task", nth=3, do=kill_engine)])
+    assert made.run("up", check=False).status != 0
+    cloud.proxy.reset()
+    release_stale_lock(made.engine, made.stack)
+    assert cloud.owned(), "clones that no state has"
+    made.run("destroy")
+    assert cloud.machines() == before
+
+
+def test_a_late_machine_is_recorded_and_waited_for_again(group: Group, cloud: Vcenter) -> None:
+    made = group.declare(1, wait_for="tools", timeouts={"address": 2})
+    with pytest.raises(EngineError) as late:
+        made.run("up")
+    assert "runs and stays" in str(late.value)
+    (machine,) = group.machines()
+    assert machine["initErrors"]
+    made = group.declare(1)
+    made.run("up")
+    (again,) = group.machines()
+    assert (again["id"], again.get("initErrors")) == (machine["id"], None)
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_machines_of_the_dynamic_provider_are_taken_over_as_they_are(
+    project: Callable[..., Project], cloud: Vcenter
+) -> None:
+    group = Group(project({"__main__.py": OF_BEFORE}), cloud)
+    made = group.declare(2)
+    made.run("up")
+    before = made.engine.outputs(made.stack)["uuids"]
+    assert group.machines() == [], "they are dynamic resources"
+    cloud.proxy.reset()
+    made.write({"__main__.py": PROGRAM})
+    made.run("up")
+    assert cloud.proxy.changing == {}, "no machine is touched"
+    assert group.uuids() == before == made.engine.outputs(made.stack)["uuids"]
+    made.run("up", "--expect-no-changes")
+    group.declare(3).run("up")
+    assert group.uuids()[:2] == before
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_credentials_of_the_stack_and_a_state_without_secrets(group: Group, cloud: Vcenter) -> None:
+    made = group.declare(1)
+    for name in ("VSPHERE_USER", "VSPHERE_PASSWORD"):
+        del made.engine.env[name]
+    made.engine.call(["config", "set", "--stack", made.stack, "vsphere:user", USER])
+    made.engine.call(
+        ["config", "set", "--stack", made.stack, "--secret", "vsphere:password", PASSWORD]
+    )
+    made.run("up")
+    state = json.dumps(made.engine.state(made.stack))
+    assert PASSWORD not in state
+    assert SECRET not in state
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_the_plugin_is_found_by_the_projects_file(
+    group: Group, cloud: Vcenter, tmp_path: Path
+) -> None:
+    """In an environment whose PATH does not have it."""
+    made = group.declare(1)
+    folders = made.engine.env["PATH"].split(os.pathsep)
+    (place,) = {folder for folder in folders if (Path(folder) / PLUGIN).exists()}
+    own = tmp_path / "venv" / "bin"
+    own.mkdir(parents=True)
+    (own / PLUGIN).write_text((Path(place) / PLUGIN).read_text())
+    (own / PLUGIN).chmod(0o755)
+    for name in Path(place).iterdir():
+        if name.name != PLUGIN:
+            (tmp_path / "bin").mkdir(exist_ok=True)
+            (tmp_path / "bin" / name.name).symlink_to(name)
+    path = [str(tmp_path / "bin") if folder == place else folder for folder in folders]
+    made.engine.env["PATH"] = os.pathsep.join(path)
+    providers = f"plugins:\n  providers:\n    - {{name: gpufleet, path: {own}}}\n"
+    made.write({"Pulumi.yaml": f"name: demo\nruntime: python\n{providers}"})
+    made.run("up")
+    assert len(group.uuids()) == 1
+    made.run("destroy")
+
+
+def test_more_than_four_at_a_time(group: Group, cloud: Vcenter) -> None:
+    """The plugin serves as many calls as the engine makes."""
+    made = group.declare(9, rollout_width=8)
+    made.run("up", "--parallel", "12")
+    together = threading.Barrier(8)
+    cloud.proxy.reset(
+        [Rule(Action.BEFORE, "Destroy_Task", nth=0, do=lambda: together.wait(60) and None)]
+    )
+    group.declare(1, rollout_width=8).run("up", "--parallel", "12")
+    assert not together.broken, "eight machines were destroyed at the same time"
+    cloud.proxy.reset()
+    made.run("destroy")
+
+
+def test_a_group_in_a_yaml_program(
+    project: Callable[..., Project], cloud: Vcenter, engine_layout: Any
+) -> None:
+    if not (engine_layout.bin / "pulumi-language-yaml").exists():
+        pytest.skip("pulumi-language-yaml is not made yet; run `gpufleet sandbox programs`")
+    text = f"""\
+name: yaml-group
+runtime: yaml
+packages:
+  gpufleet: {ROOT / "components"}
+resources:
+  pool:
+    type: gpufleet:VsphereGpuNodeGroup
+    properties:
+      catalogue: "2026.11"
+      pool:
+        name: train
+        gpu: A100-80GB
+        nodes: {{min: 2, max: 2}}
+        vsphere: {{cpus: 8, memoryGib: 64, template: gpu-template}}
+      connection:
+        server: 127.0.0.1
+        port: {cloud.proxy.port}
+        plainHttp: true
+        datacenter: DC0
+        computeCluster: DC0_C0
+        join:
+          method: rke2
+          endpoint: https://10.0.0.10:9345
+          token:
+            fn::secret: {SECRET}
+outputs:
+  names: ${{pool.nodeNames}}
+  uuids: ${{pool.instanceUuids}}
+"""
+    made = project({"Pulumi.yaml": text}, name="yaml-group", runtime="yaml")
+    group = Group(made, cloud)
+    made.run("preview")
+    made.run("up")
+    outputs = made.engine.outputs(made.stack)
+    assert outputs["names"] == ["gpu-train-0", "gpu-train-1"]
+    assert outputs["uuids"] == group.uuids()
+    assert len(cloud.owned()) == 2
+    assert SECRET not in json.dumps(made.engine.state(made.stack))
+    made.run("up", "--expect-no-changes")
+    made.run("destroy")
+    assert cloud.owned() == []
