@@ -79,11 +79,16 @@ def _upstream(rule: Rule) -> str:
 
 
 def _shown(example: RuleExample) -> Iterator[str]:
+    if example.given:
+        yield from (f"Given `{example.given}`.", "")
     if example.bad:
         yield from ("Bad:", "", *_block("yaml", example.bad), "")
     yield from ("> " + example.message, "")
     if example.change:
-        yield from ("Good:", "", *_block("diff", example.change), "")
+        title = "Good:" if example.bad else "Bad (`-`) and good (`+`):"
+        yield from (title, "", *_block("diff", example.change), "")
+    if example.good:
+        yield from ("Good:", "", *_block("yaml", example.good), "")
 
 
 def _block(language: str, text: str) -> list[str]:

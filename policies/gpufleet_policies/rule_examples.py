@@ -19,10 +19,14 @@ class RuleExample:
 
     bad: str
     """YAML of the object that is reported; empty where it is too long to be shown."""
-    change: str
-    """Lines of a unified diff from the bad object to a good one."""
     message: str
     """What is reported about the bad object."""
+    change: str = ""
+    """Lines of a unified diff from the bad object to a good one."""
+    good: str = ""
+    """A good document, where it is short enough to be shown whole."""
+    given: str = ""
+    """What is known about the place: options and context of `gpufleet check`."""
 
 
 @cache

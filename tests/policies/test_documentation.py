@@ -1,19 +1,21 @@
-"""docs/policies.md is what the rules say, and its anchors exist."""
+"""The reference of all rules is what the rules and their tested examples say; its anchors exist."""
 
 from pathlib import Path
 
 import pytest
 
+from gpufleet.contract.foreign.codes import code_space
 from gpufleet_policies.documentation import pages, written
 from gpufleet_policies.facts.intent import WorkloadIntent
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, PACK_RULES
+from gpufleet_policies.rule_examples import FILE, rule_examples
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
 from gpufleet_policies.rules.settings import KEYS, THRESHOLDS, read_settings
-from tests.policies.cases import CASES
+from tests.policies.write_examples import examples_text
 
 DOCS = Path(__file__).parents[2] / "docs" / "policies.md"
 
 
-WRITE = "run python -m gpufleet_policies.documentation docs/policies.md"
+WRITE = "run make generate"
 
 
 def test_the_reference_is_up_to_date():
@@ -23,17 +25,63 @@ def test_the_reference_is_up_to_date():
 
 def test_the_pages_of_the_families_are_up_to_date():
     folder = DOCS.with_suffix("")
-    assert {path.name: path.read_text() for path in folder.glob("*.md")} == pages(CASES), WRITE
+    assert {path.name: path.read_text() for path in folder.glob("*.md")} == pages(), WRITE
 
 
 def test_every_link_of_a_message_leads_to_its_page():
     text = DOCS.read_text()
     headings = {line.lstrip("# ") for line in text.splitlines() if line.startswith("#")}
     assert {EXCEPTION_INVALID, "Settings"} <= headings
-    for rule in PACK_RULES:
+    for rule in RULES:
         assert rule.docs == f"docs/policies.md#{rule.id}"
         assert f'<a id="{rule.id}"></a>[{rule.id}](policies/{rule.family}.md#{rule.id})' in text
         assert f"## {rule.id}\n" in (DOCS.with_suffix("") / f"{rule.family}.md").read_text()
+
+
+def test_the_examples_are_the_cases_that_the_tests_run():
+    assert FILE.read_text() == examples_text(), WRITE
+
+
+WITHOUT_EXAMPLE = {
+    "configmap-key-absent",
+    "configmap-value-invalid",
+    "context-key-unknown",
+    "context-value-invalid",
+    "document-unreadable",
+    "gpu-unknown",
+    "manifest-nothing-to-judge",
+}
+"""About the call of `gpufleet check` and texts that are no document of the kind."""
+
+
+def test_every_rule_names_its_source_and_shows_a_bad_and_a_good_example():
+    for rule in RULES:
+        assert rule.sentence.strip()
+        assert rule.source.strip()
+        text = pages()[f"{rule.family}.md"].partition(f"## {rule.id}\n")[2].partition("\n## ")[0]
+        assert f"* Source: {rule.source}" in text
+        if rule.id not in WITHOUT_EXAMPLE:
+            assert "\n> " in text, rule.id
+            assert "\nGood:" in text or "\nBad (`-`) and good (`+`):" in text, rule.id
+    assert {rule.id for rule in RULES} - set(rule_examples()) == WITHOUT_EXAMPLE
+
+
+def test_the_reference_is_made_without_the_tests():
+    """An installed program explains rules too."""
+    package = Path(FILE).parent
+    files = (package / "documentation.py", package / "explanation.py", package / "rule_examples.py")
+    assert not [
+        file
+        for file in files
+        if "import tests" in (text := file.read_text()) or "from tests" in text
+    ]
+
+
+def test_links_to_the_page_of_check_still_lead_to_each_rule():
+    text = DOCS.with_name("check.md").read_text()
+    for code, found in code_space().items():
+        assert text.count(f'<a id="{code}"></a>') == 1
+        assert f"[`{code}`](policies/{found.kind}.md#{code})" in text
 
 
 def test_the_settings_of_the_page_are_readable_and_complete():

@@ -105,7 +105,6 @@ def _rule(code: str, found: KindRule, check: Callable[..., Iterable[Violation]])
         formula="",
         source=found.rule.source,
         check=check,
-        page="check.md",
     )
 
 

@@ -112,8 +112,6 @@ class Rule:
     sees_pools: bool = False
     """Whether it finds more about a workload when pools that are declared one by one are known:
     CrossGuard then runs it again after the whole program."""
-    page: str = "policies.md"
-    """The page of the documentation that has its anchor."""
 
     @property
     def detail(self) -> str:
@@ -128,7 +126,7 @@ class Rule:
     @property
     def docs(self) -> str:
         """Where it is explained."""
-        return f"docs/{self.page}#{self.id}"
+        return f"docs/policies.md#{self.id}"
 
 
 def rule(

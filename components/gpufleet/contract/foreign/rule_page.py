@@ -1,43 +1,34 @@
-"""The tables of docs/check.md: every rule of every kind."""
+"""The end of docs/check.md: where each rule is explained. Old links to that page still work."""
 
 import sys
 from pathlib import Path
 
-from gpufleet.contract.foreign.codes import EVERY_KIND, tables
-from gpufleet.contract.foreign.validation import RuleTable
+from gpufleet.contract.foreign.codes import EVERY_KIND, code_space, tables
 
 BEGIN = "<!-- rules: made by `make generate` -->"
 
 
 def rule_page() -> str:
-    """One table per kind in Markdown, in the order of the kinds and of their rules."""
+    """The rules of each kind in Markdown, each a link into the reference."""
     parts = [BEGIN, ""]
     anchored: set[str] = set()
     for kind, rules in tables().items():
         title = "every kind" if kind == EVERY_KIND else kind
-        parts += [f"### {title}", "", _table(rules, anchored), ""]
+        parts += [f"### {title}", "", "| survey | rule | verdict |", "|---|---|---|"]
+        parts += [*(_row(code, anchored) for code in rules), ""]
     return "\n".join(parts)
 
 
-def _table(rules: RuleTable, anchored: set[str]) -> str:
-    lines = ["| rules | finding | verdict | when, and what upstream does | source |"]
-    lines.append("|---|---|---|---|---|")
-    for rule in rules.values():
-        anchor = "" if rule.code in anchored else f'<a id="{rule.code}"></a>'
-        anchored.add(rule.code)
-        lines.append(
-            f"| {', '.join(rule.ids)} | {anchor}`{rule.code}` | {rule.verdict.value} "
-            f"| {_cell(rule.sentence)} | {_cell(rule.source)} |"
-        )
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _row(code: str, anchored: set[str]) -> str:
+    found = code_space()[code]
+    anchor = "" if code in anchored else f'<a id="{code}"></a>'
+    anchored.add(code)
+    link = f"{anchor}[`{code}`](policies/{found.kind}.md#{code})"
+    return f"| {', '.join(found.rule.ids)} | {link} | {found.rule.verdict.value} |"
 
 
 def write(page: Path) -> None:
-    """Write the tables again, at the end of a page that holds the mark."""
+    """Write the lists again, at the end of a page that holds the mark."""
     text = page.read_text(encoding="utf-8")
     if BEGIN not in text:
         sys.exit(f"{page} does not hold the line {BEGIN}")
