@@ -135,15 +135,17 @@ def quotas(fleet: Fleet) -> dict[tuple[str, str], list[dict[str, int]]]:
 def told_to_autoscaler(pool: Pool) -> dict[str, int]:
     """What one more node of the pool brings, as its autoscaler believes."""
     overlay = node_overlay(pool)
-    if overlay is not None:
-        return {k: int(v) for k, v in overlay["spec"]["capacity"].items() if int(v)}
+    devices = {} if overlay is None else dict(overlay["spec"]["capacity"])
+    devices.pop("hugepages-2Mi", None)  # of EFA's driver; no quota counts them
+    if devices:
+        return {k: int(v) for k, v in devices.items() if int(v)}
     tags = autoscaler_tags(pool)
     if tags is not None:
         start = f"{TEMPLATE}resources/"
         told = {
             key.removeprefix(start): value for key, value in tags.items() if key.startswith(start)
         }
-        alongside = {"ephemeral-storage", "vpc.amazonaws.com/efa"}
+        alongside = {"ephemeral-storage", "hugepages-2Mi", "vpc.amazonaws.com/efa"}
         return {
             name: int(value)
             for name, value in told.items()

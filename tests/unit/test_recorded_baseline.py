@@ -19,6 +19,16 @@ from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
     *(
+        Allowed(
+            part, "workload-kinds", place, "Of pools whose pods take whole nodes, nodes are split."
+        )
+        for part, place in (
+            ("render", "*nominalQuota"),
+            ("resources", "*nominalQuota"),
+            ("resources", "*/outputs/quota/*"),
+        )
+    ),
+    *(
         Allowed(part, "*gke*", place, "Pods with GPUDirect on GKE get what NCCL needs to use it.")
         for part, place in (
             ("render", "*pods/*"),

@@ -13,6 +13,7 @@ from fractions import Fraction
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer
 from gpufleet.partition.dra_counters import counters
+from gpufleet.render.pod_request import takes_whole_nodes
 from gpufleet.render.quota import split
 from gpufleet.spec.queues import Team
 
@@ -54,12 +55,16 @@ def pool_capacity(pool: Pool, fleet: Fleet) -> dict[str, int]:
 def nominal_quota(pool: Pool, fleet: Fleet, teams: Sequence[Team]) -> dict[str, dict[str, int]]:
     """Team -> resource -> units of this pool. The teams together never get more than there is.
 
-    A pool that is booked on a team is all that team's.
+    A pool that is booked on a team is all that team's. Where each pod takes a whole node, nodes are
+    split: units that make no node could be used by no pod.
     """
     quota: dict[str, dict[str, int]] = {team.name: {} for team in teams}
-    for resource, amount in pool_capacity(pool, fleet).items():
-        for team, units in _split(pool, amount, teams).items():
-            quota[team][resource] = units
+    whole = takes_whole_nodes(pool)
+    for resource, units in pool_units(pool, fleet).items():
+        grain = units if whole else 1
+        parts = units * pool.nodes.maximum // grain
+        for team, part in _split(pool, parts, teams).items():
+            quota[team][resource] = part * grain
     return quota
 
 

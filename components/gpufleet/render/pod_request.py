@@ -125,10 +125,14 @@ def _with_fabric(spec: dict[str, Any], pool: Pool) -> dict[str, Any]:
 
 def requested_units(pool: Pool, share: PartitionShare) -> int:
     """How many of a share one pod asks for."""
+    return share.per_node if takes_whole_nodes(pool) else share.quantity
+
+
+def takes_whole_nodes(pool: Pool) -> bool:
+    """Whether each pod of the pool takes a node with all its devices."""
     alone = platform_rules(pool.platform).whole_nodes(pool)
     together = pool.fabric is not Fabric.NONE or alone
-    whole_nodes = together and pool.partition.mode == "exclusive"
-    return share.per_node if whole_nodes else share.quantity
+    return together and pool.partition.mode == "exclusive"
 
 
 def _toleration(taint: NodeTaint, *, any_value: bool) -> dict[str, str]:

@@ -89,6 +89,16 @@ def test_quota_is_in_advertised_units_of_the_largest_size() -> None:
     }
 
 
+def test_quota_is_in_whole_nodes_where_pods_take_them() -> None:
+    pool: dict[str, Any] = {"instanceTypes": ["p5.48xlarge"], "nodes": {"min": 0, "max": 4}}
+    alone = {**pool, "fabric": "efa", "zones": ["us-east-1a"], "intent": "training"}
+    teams = [{"name": "research", "share": 0.6}, {"name": "product", "share": 0.4}]
+    for declared, expected in ((pool, [19, 13]), (alone, [16, 16])):
+        fleet = compiled("eks", {"p": declared}, queues={"teams": teams})
+        found = {one["metadata"]["name"]: quota(one, "p") for one in cluster_queues(fleet)}
+        assert [found[team]["nvidia.com/gpu"] for team in ("research", "product")] == expected
+
+
 def test_a_pool_has_no_quota_for_what_it_does_not_have() -> None:
     assert quota(QUEUES["research"], "whole") == {
         "nvidia.com/gpu": 1,
