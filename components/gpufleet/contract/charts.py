@@ -64,6 +64,7 @@ CHARTS = (
     KnownChart(
         "nvidia-device-plugin",
         signs=(_signs("migStrategy"), _signs("failOnInitError"), _signs("deviceListStrategy")),
+        kind="device-plugin-values",
         holds=(("config.map", "device-plugin"),),
     ),
     KnownChart(

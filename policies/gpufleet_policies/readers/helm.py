@@ -119,7 +119,7 @@ def of_values(
     if pods is not None:
         yield pods
     if known.kind is not None and (complete or parts is not None):
-        text_of_values, whole_text = as_text(values)
+        text_of_values, whole_text = as_text(_without_own_configs(known.name, values))
         yield NvidiaConfig(
             locator=locator,
             annotations=annotations or {},
@@ -146,6 +146,14 @@ def of_values(
         config = inside(values, "managerConfig.controllerManagerConfigYaml")
         if isinstance(config, str):
             yield from configuration(parsed(config), locator, f"{place}.managerConfig")
+
+
+def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Values whose configurations are facts of their own are validated without these."""
+    configs = inside(values, "config.map")
+    if chart != "nvidia-device-plugin" or not isinstance(configs, dict):
+        return values
+    return {**values, "config": {**values["config"], "map": dict.fromkeys(configs, "version: v1")}}
 
 
 def _device_plugin(

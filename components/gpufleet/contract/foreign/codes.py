@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gpufleet.contract.foreign import context, document, manifest
+from gpufleet.contract.foreign import context, document, manifest, wrapped
 from gpufleet.contract.foreign.kinds import KINDS, rules_of
 from gpufleet.contract.foreign.validation import CheckRule, RuleTable
 
@@ -23,7 +23,7 @@ class KindRule:
 @cache
 def tables() -> Mapping[str, RuleTable]:
     """Kind -> its rules; first those of every kind."""
-    shared = {**context.RULES, **document.RULES, **manifest.RULES}
+    shared = {**context.RULES, **document.RULES, **manifest.RULES, **wrapped.RULES}
     return {EVERY_KIND: shared, **{kind: rules_of(kind) for kind in KINDS}}
 
 

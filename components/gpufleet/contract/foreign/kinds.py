@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.foreign.context import CheckContext, read_context
+from gpufleet.contract.foreign.context import CheckContext, InstalledChart, read_context
 from gpufleet.contract.foreign.document import read_documents, unwrapped
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.manifest import (
@@ -22,6 +22,8 @@ from gpufleet.contract.foreign.validation import (
     Judgement,
     RuleTable,
 )
+from gpufleet.contract.foreign.wrapped import RULES as WRAPPED_RULES
+from gpufleet.contract.foreign.wrapped import WrappedValues, wrapped_values
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
@@ -70,6 +72,9 @@ def validate_text(
     read and KeyError for a kind that does not exist.
     """
     where, report = read_context(context, gpu, select)
+    wrapped = wrapped_values(text)
+    if wrapped:
+        return _validate_wrapped(kind, wrapped, where, report)
     try:
         inside = manifest_objects(text) if can_be_manifest(kind) else None
         if inside is not None:
@@ -89,6 +94,37 @@ def validate_text(
     validated = _validate_documents(kind, read, found, where)
     advertises = None if report.rejected else validated.advertises
     return Judgement(ordered([*report.findings, *validated.findings]), advertises)
+
+
+def _validate_wrapped(
+    kind: str, wrapped: Sequence[WrappedValues], where: CheckContext, report: CheckReport
+) -> Judgement:
+    """Findings about the charts of a kind that a text installs; paths are those in the text."""
+    validate: Judge = _module(kind).validate
+    left = CheckReport(WRAPPED_RULES)
+    findings: list[Finding] = []
+    chosen = [one for one in wrapped if one.chart is not None and one.chart.kind == kind]
+    for one in chosen:
+        release = one.release
+        chart = InstalledChart(release.chart, release.version, release.namespace or None)
+        here = where if where.chart is not None else replace(where, chart=chart)
+        for finding in validate(GoDocument(one.data), here).findings:
+            inside = not finding.path.startswith("context.")
+            findings.append(replace(finding, path=one.path_of(finding.path)) if inside else finding)
+        for unknown in one.unknown:
+            left.add("wrapped-values-elsewhere", one.path_of(""), f"not judged: {unknown}")
+    if not chosen:
+        names = ", ".join(
+            sorted({one.release.chart or "a chart without a name" for one in wrapped})
+        )
+        kinds = {one.chart.kind for one in wrapped if one.chart is not None and one.chart.kind}
+        left.add(
+            "wrapped-chart-unknown",
+            wrapped[0].path_of(""),
+            f"the text installs {names}, which {kind} is not about",
+            f"--as {' or '.join(sorted(kinds))}" if kinds else None,
+        )
+    return Judgement(ordered([*report.findings, *findings, *left.findings]))
 
 
 def _validate_documents(

@@ -31,7 +31,8 @@ def is_kustomization(document: Document, path: str = "") -> bool:
     group = text_at(document, "apiVersion").partition("/")[0]
     if "kind" in document:
         return group == "kustomize.config.k8s.io"
-    return PurePosixPath(path.replace("\\", "/")).name in KUSTOMIZATIONS
+    named = PurePosixPath(path.replace("\\", "/")).name in KUSTOMIZATIONS
+    return named or bool(entries_at(document, "helmCharts"))
 
 
 def kustomization(document: Document) -> Iterator[WrappedRelease]:
