@@ -8,6 +8,7 @@ from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import autoscaler, claims
 from gpufleet_policies.readers.kubernetes_kinds import READERS
+from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.reading import at, items
@@ -80,6 +81,7 @@ def facts_of_object(
     ):
         if found is not None:
             yield found
+    yield from refused_shape(document, group, locator)
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator, catalogue)

@@ -44,6 +44,7 @@ KINDS = {
     "karpenter": "karpenter_objects",
     "autoscaler": "autoscaler_objects",
     "kueue": "kueue_objects",
+    "kubernetes-object": "kubernetes_objects",
 }
 """Kind -> module of this package."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.unit.contract.foreign.autoscaler_cases import FINE_TEXT as AUTOSCALER_FINE
 from tests.unit.contract.foreign.karpenter_cases import FINE_TEXT as KARPENTER_FINE
+from tests.unit.contract.foreign.object_cases import FINE_TEXT as OBJECT_FINE
 
 KUEUE_FINE = (
     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
@@ -38,6 +39,7 @@ FINE = {
     "karpenter": KARPENTER_FINE,
     "autoscaler": AUTOSCALER_FINE,
     "kueue": KUEUE_FINE,
+    "kubernetes-object": OBJECT_FINE,
 }
 
 A100: Circumstances = {"gpu": "A100-80GB"}

@@ -10,6 +10,7 @@ from tests.unit.contract.foreign.karpenter_cases import CASES as KARPENTER
 from tests.unit.contract.foreign.kueue_cases import CASES as KUEUE
 from tests.unit.contract.foreign.mig_cases import MIG_PARTED, MIG_PLACEMENT, MIG_STRATEGY
 from tests.unit.contract.foreign.network_cases import NETWORK_OPERATOR, RDMA, SRIOV
+from tests.unit.contract.foreign.object_cases import CASES as OBJECTS
 from tests.unit.contract.foreign.operator_cases import GPU_OPERATOR
 
 CASES: dict[str, list[CaseRow]] = {
@@ -25,6 +26,7 @@ CASES: dict[str, list[CaseRow]] = {
     "rdma-shared-config": RDMA,
     "sriov-config": SRIOV,
     "karpenter": KARPENTER,
+    "kubernetes-object": OBJECTS,
     "autoscaler": AUTOSCALER,
     "kueue": KUEUE,
 }

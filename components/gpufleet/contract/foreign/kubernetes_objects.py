@@ -1,0 +1,70 @@
+"""Kind `kubernetes-object`: any object whose schema the catalogue has, by that schema alone."""
+
+from gpufleet.catalogue.schemas import schema_kinds
+from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.objects import objects
+from gpufleet.contract.foreign.validation import (
+    CheckReport,
+    CheckRule,
+    Judgement,
+    Verdict,
+    rule_table,
+)
+from gpufleet.contract.schemas import (
+    has_schema,
+    report_problems,
+    schema_codes,
+    schema_problems,
+    schema_rules,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child
+
+__all__ = ["RULES", "validate"]
+
+CODES = schema_codes("object")
+_SOURCE = "the vendors' definitions, `catalogue/data/<edition>/schemas`; kube-apiserver 1.36"
+
+RULES = rule_table(
+    CheckRule(
+        "object-nothing-to-judge",
+        ("schema",),
+        Verdict.REJECT,
+        "The text holds no object whose schema is known.",
+        _SOURCE,
+    ),
+    CheckRule(
+        "object-version-unknown",
+        ("schema",),
+        Verdict.ACCEPT,
+        "The schema of an object's kind or API version is not known: the object is not validated.",
+        _SOURCE,
+    ),
+    *schema_rules(CODES, ("schema",), "the object", _SOURCE),
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate every object of the text whose schema is known, and name the others."""
+    del context  # a schema holds everywhere
+    report = CheckReport(RULES)
+    found = list(objects(read))
+    judged = [(p, o) for p, o in found if has_schema(o.get("apiVersion"), o.get("kind"))]
+    if not judged:
+        report.add(
+            "object-nothing-to-judge",
+            "",
+            "there is no object whose schema is known",
+            f"give an object of {', '.join(sorted(schema_kinds())[:3])} or another of "
+            f"{len(schema_kinds())} API versions",
+        )
+    for path, item in found:
+        if (path, item) in judged:
+            report_problems(schema_problems(item), CODES, report, path)
+        else:
+            report.add(
+                "object-version-unknown",
+                child(path, "kind"),
+                f"the schema of {item.get('apiVersion')} {item.get('kind')} is not known",
+            )
+    return report.validation()

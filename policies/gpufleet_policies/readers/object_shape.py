@@ -1,0 +1,59 @@
+"""Objects that an API server refuses for their shape, as configurations that `check` validates."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gpufleet.contract.schemas import (
+    SchemaProblem,
+    SchemaProblemKind,
+    has_schema,
+    schema_problems,
+)
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.nvidia import NvidiaConfig
+from gpufleet_policies.readers.blocks import environment, inside, known_texts
+from gpufleet_policies.readers.nvidia_configs import as_text, without_unknown
+
+KIND = "kubernetes-object"
+_WITH_RULES_OF_THEIR_OWN = ("nvidia.com", "mellanox.com", "resource.nvidia.com", "resource.k8s.io")
+"""API groups whose objects other kinds of `check` validate, schema included."""
+_PLACEHOLDER = re.compile(r"\$[({A-Za-z_]|<[<A-Za-z_]|\{\{|^\*+$")
+"""What another program puts a value in place of, before an API server sees it."""
+_PATCH = "$patch"
+"""Key of a strategic merge patch."""
+
+
+def refused_shape(document: dict[str, Any], group: str, locator: Locator) -> Iterator[NvidiaConfig]:
+    """The object as a configuration, where its schema refuses what is written.
+
+    What is missing proves nothing: the object may be a patch, or complete in another file. An
+    object with parts that cannot be read is not validated: its lists may be shorter than they are.
+    """
+    if group in _WITH_RULES_OF_THEIR_OWN or _PATCH in document:
+        return
+    if not has_schema(document.get("apiVersion"), document.get("kind")):
+        return
+    plain, lost = without_unknown(document)
+    if lost or not any(_is_proven(one, plain) for one in schema_problems(plain)):
+        return
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    yield NvidiaConfig(
+        locator=locator,
+        annotations=annotations,
+        environment=environment(annotations),
+        kind=KIND,
+        text=as_text(document)[0],
+        complete=False,
+    )
+
+
+def _is_proven(problem: SchemaProblem, document: Any) -> bool:
+    if problem.kind is SchemaProblemKind.REQUIRED:
+        return False
+    if problem.kind is SchemaProblemKind.UNKNOWN:
+        return True
+    here = document
+    for step in problem.steps:
+        here = here[step]
+    return not (isinstance(here, str) and _PLACEHOLDER.search(here))

@@ -1,0 +1,50 @@
+"""Objects that an API server refuses for their shape, in an audit."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.readers.object_shape import KIND, refused_shape
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import FLEET, Case, Thing
+from tests.policies.cases.workloads import CONTAINER, deployment
+
+
+def rules(thing: Thing) -> dict[str, Level]:
+    case = Case("", thing, thing, "", alongside=(FLEET,), settings={"profile": "prod"})
+    return {one.rule: one.level for one in case.findings(thing) if one.rule.startswith("object-")}
+
+
+def shape(**container: Any) -> list[Any]:
+    template = {"spec": {"containers": [{"name": "a", "image": "b", **container}]}}
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": template}}
+    return list(refused_shape(document, "apps", Locator("Deployment", "a")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({f"{CONTAINER}.resource": {"limits": {"nvidia.com/gpu": 1}}}, "object-key-misspelt"),
+        ({f"{CONTAINER}.env": [{"name": "A", "value": 1}]}, "object-wrong-type"),
+        ({f"{CONTAINER}.imagePullPolicy": "Allways"}, "object-choice-unknown"),
+    ],
+)
+def test_what_an_api_server_refuses_is_reported(changes: dict[str, Any], code: str) -> None:
+    assert rules(deployment(changes)) == {code: Level.MANDATORY}
+    assert rules(deployment({})) == {}
+
+
+def test_what_is_missing_or_replaced_later_proves_nothing() -> None:
+    assert shape() == []  # no selector: a patch
+    assert shape(imagePullPolicy="${POLICY}") == []
+    assert shape(resources={"limits": {"nvidia.com/gpu": "<COUNT>"}}) == []
+    assert shape(stdin="true", args=[UNKNOWN]) == []
+    (config,) = shape(stdin="true")
+    assert (config.kind, config.complete) == (KIND, False)
+
+
+def test_a_strategic_merge_patch_is_no_object() -> None:
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "$patch": "delete", "spek": {}}
+    assert list(refused_shape(document, "apps", Locator("Deployment", "a"))) == []

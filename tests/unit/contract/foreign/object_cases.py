@@ -1,0 +1,30 @@
+"""Objects for the rules of kind `kubernetes-object`."""
+# ruff: noqa: E501  # one case, one line
+
+from typing import Any
+
+CaseRow = tuple[str, str, str | None, dict[str, Any]]
+
+
+def pod(container: str) -> str:
+    return f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {{containers: [{{name: a, image: b, {container}}}]}}}}"
+
+
+def monitor(spec: str) -> str:
+    return f"{{apiVersion: monitoring.coreos.com/v1, kind: PodMonitor, metadata: {{name: a}}, spec: {{{spec}}}}}"
+
+
+FINE_TEXT = pod("resources: {limits: {nvidia.com/gpu: 1}}")
+
+CASES: list[CaseRow] = [
+    ("object-nothing-to-judge", "{apiVersion: apps/v1beta1, kind: Deployment}", None, {}),
+    ("object-version-unknown", f"{FINE_TEXT}\n---\n{{apiVersion: example.com/v1, kind: Thing}}", None, {}),
+    ("object-key-misspelt", pod("resource: {limits: {nvidia.com/gpu: 1}}"), None, {}),
+    ("object-key-misspelt", pod("livenessProbe: {periodSecond: 5}"), pod("livenessProbe: {periodSeconds: 5}"), {}),
+    ("object-key-unknown", pod("gpu: 1"), None, {}),
+    ("object-wrong-type", pod("env: [{name: A, value: 1}]"), pod("env: [{name: A, value: '1'}]"), {}),
+    ("object-choice-unknown", pod("imagePullPolicy: Allways"), pod("imagePullPolicy: Always"), {}),
+    ("object-out-of-bounds", pod("ports: [{containerPort: 2147483648}]"), pod("ports: [{containerPort: 80}]"), {}),
+    ("object-field-missing", monitor("podMetricsEndpoints: []"), monitor("podMetricsEndpoints: [], selector: {}"), {}),
+    ("object-value-invalid", pod("resources: {limits: {memory: 1GiB}}"), pod("resources: {limits: {memory: 1Gi}}"), {}),
+]  # fmt: skip
