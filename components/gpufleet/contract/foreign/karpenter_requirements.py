@@ -39,6 +39,8 @@ def validate_requirements(value: Any, place: str, report: CheckReport) -> None:
 
 def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
     wrong: tuple[str, str] | None = None
+    if not isinstance(operator, str):
+        return  # the definition refuses it
     if operator in {"In", "NotIn"} and not values:
         wrong = f"{operator} needs a value", "write `values: [...]`"
     elif operator in {"Exists", "DoesNotExist"} and values:

@@ -82,6 +82,8 @@ def test_values_of_the_wrong_type_end_in_no_exception() -> None:
     for value in (None, 1, "text", [], {}, [None], [1], {"a": 1}):
         for key in ("limits", "disruption", "template", "weight"):
             validate_text("karpenter", text(pool(**{key: value})))
+        requirement = {"key": "a", "operator": value, "values": value}
+        assert validate_text("karpenter", text(pool(requirement))).verdict is Verdict.REJECT
         for key in ("requirements", "nodeClassRef"):
             broken = pool()
             broken["spec"]["template"]["spec"][key] = value
