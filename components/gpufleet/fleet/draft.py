@@ -1,10 +1,12 @@
 """One pool by itself: what its own declaration means, before the others are known."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
+from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
 from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
@@ -83,7 +85,7 @@ def draft_pool(
         fraction=chosen[0].fraction,
         device_memory_bytes=None if instance is None else catalogue.device_memory(instance),
     )
-    findings += found
+    findings += _followable(found, facts) if served_by_platform else found
     if partition is None:
         return None, findings
     findings += refused
@@ -113,6 +115,28 @@ def draft_pool(
         previous=previous,
     )
     return draft, findings
+
+
+def _followable(found: Sequence[Finding], facts: PlatformFacts) -> list[Finding]:
+    """The same with advice that can be followed where one size fills each GPU."""
+    plugin = facts.plugin
+    fix = "choose a size that fills the GPU" + (
+        "" if plugin is None else f", or write `{plugin.switched_off_by}` to mix sizes"
+    )
+    return [
+        replace(
+            one,
+            fix=fix,
+            evidence={k: v for k, v in one.evidence.items() if not k.startswith("better")},
+        )
+        if one.code in _WASTED
+        else one
+        for one in found
+    ]
+
+
+_WASTED = frozenset({"mig-layout-unfinished", "mig-layout-wasteful"})
+"""Findings whose advice is to mix profiles on one GPU."""
 
 
 def _not_supported(path: str, gpu: Gpu, machine: Machine, spec: FleetSpec) -> Finding:

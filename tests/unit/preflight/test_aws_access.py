@@ -74,6 +74,15 @@ def test_controllers_without_the_agent(account: Account) -> None:
     assert found(account, POOL, **theirs) == []
 
 
+def test_a_second_karpenter_beside_auto_mode(account: Account) -> None:
+    account.answers["DescribeCluster"] = {
+        "cluster": {"version": "1.36", "computeConfig": {"enabled": True}}
+    }
+    account.missing.add("DescribeAddon")  # Auto Mode has the agent built in
+    assert found(account, POOL) == ["karpenter-beside-auto-mode"]
+    assert found(account, {"instanceTypes": ["g6.xlarge"]}) == []
+
+
 def test_spot_needs_its_role(account: Account) -> None:
     assert found(account, {**POOL, "capacity": [{"spot": {}}, {"onDemand": {}}]}) == [
         "spot-role-missing"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
-from gpufleet.findings import error
+from gpufleet.findings import error, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.cluster_autoscaler_values import scaled_pools
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools, makes_access_entry
@@ -49,6 +49,16 @@ def ask_access(
         if used and _ours(addon)
     ]
     automatic = (cluster.get("computeConfig") or {}).get("enabled") is True
+    if automatic and pools and _ours(addons.karpenter):
+        answers.findings.append(
+            warning(
+                "karpenter-beside-auto-mode",
+                "addons.karpenter",
+                f"{fleet.spec.cluster.name} is in EKS Auto Mode, which has Karpenter built in, and "
+                "a second one would be installed: Amazon describes that for a migration only",
+                "write `provisioner: managed` on the pools, or switch Auto Mode off",
+            )
+        )
     if bound and not automatic:  # Auto Mode has the agent built in
         _agent(aws, fleet, bound, answers)
 

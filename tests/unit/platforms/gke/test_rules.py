@@ -53,6 +53,19 @@ def test_flex_start_needs_a_release_that_has_it(machine: str, version: str, sinc
     assert "gke-version-too-old" not in found(pool, f"{major}.{int(minor) + 1}")
 
 
+def test_advice_on_partitions_can_be_followed() -> None:
+    cut = {"sharing": {"mig": {"layouts": [{"devices": {"3g.20gb": 2}}]}}}
+    pool = {"instanceTypes": ["a2-highgpu-1g"], **cut}
+    (one,) = [one for one in compiled(pool).findings if one.code == "mig-layout-wasteful"]
+    assert one.fix == (
+        "choose a size that fills the GPU, or write `gke: {driver: gpuOperator}` to mix sizes"
+    )
+    assert "better" not in one.evidence
+    mixed = compiled({**pool, **gke(driver="gpuOperator")}).findings
+    (one,) = [one for one in mixed if one.code == "mig-layout-wasteful"]
+    assert "better" in one.evidence
+
+
 def test_the_fix_names_a_fabric_that_can_be_written() -> None:
     result = compiled({"instanceTypes": ["a3-megagpu-8g"], **ZONE, "fabric": "tcpx"})
     (fix,) = [one.fix for one in result.findings if one.code == "fabric-not-on-machine"]
