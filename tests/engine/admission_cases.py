@@ -182,7 +182,7 @@ def _of_pools() -> list[Case]:
         ),
         ("karpenter-never-expires", never),
         ("gpu-owner-tags-missing", changed(node_pool(), "metadata/labels", {"owner": "ml"})),
-        ("karpenter-static-gpu-pool", node_pool(replicas=2)),
+        ("gpu-pool-fixed-size", node_pool(replicas=2)),
         ("karpenter-consolidates-slowly", node_pool(disruption={"consolidateAfter": "4h"})),
         ("gpu-scaled-on-cpu", changed(_on_cpu(), "metadata/annotations", _SERVES)),
         (

@@ -65,7 +65,7 @@ def test_a_static_pool_has_neither_limits_nor_consolidation():
         "spec.limits": REMOVE,
         "spec.disruption": {"consolidateAfter": "Never"},
     }
-    assert set(said(karpenter(static), *QUIET)) == {"karpenter-static-gpu-pool"}
+    assert set(said(karpenter(static), *QUIET)) == {"gpu-pool-fixed-size"}
 
 
 @pytest.mark.parametrize("limit", [{"cpu": "64"}, {"memory": "256Gi"}, {"nodes": "4"}])

@@ -140,6 +140,7 @@ def test_13_data_parallel_copies_use_their_gpus(option: str):
     changes = {
         LIMITS: {"nvidia.com/gpu": 8},
         "spec.replicas": 1,
+        "spec.strategy": {"type": "Recreate"},
         f"{CONTAINER}.args": arguments,
         **SHARED_MEMORY,
     }

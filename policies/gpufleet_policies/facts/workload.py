@@ -114,6 +114,9 @@ class WorkloadFacts:
     """Whether its kind is one for training: PyTorchJob, MPIJob, TrainJob."""
     starts_together: bool = False
     """Whether its kind is useless until all its pods run."""
+    surge: Fact[int] = NOWHERE
+    """Pods that a rollout makes beyond its replicas before it ends an old one; absent: no rollout,
+    or one that ends an old pod first."""
     node_agent: bool = False
     """Whether it runs on nodes for the nodes' own sake: DaemonSets, operators' namespaces."""
     gpu_containers: tuple[tuple[PodGroup, Container], ...] = field(init=False)

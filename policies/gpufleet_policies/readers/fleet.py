@@ -43,10 +43,16 @@ def fleet_from(
             for rule, until in mapping(properties.get("policyExceptions")).items()
             if isinstance(until, str)
         },
-        monitored=at(summary, "addons.gpuOperator.enabled") is True
-        and at(summary, "addons.gpuOperator.dcgmExporter") is True,
+        monitored=_is_monitored(summary),
         in_program=in_program,
     )
+
+
+def _is_monitored(summary: Mapping[str, Any]) -> bool:
+    """The exporter of the GPU Operator, or the one that `monitoring` of the add-ons installs."""
+    operator = at(summary, "addons.gpuOperator.enabled") is True
+    own = at(summary, "addons.monitoring.enabled") is True
+    return own or (operator and at(summary, "addons.gpuOperator.dcgmExporter") is True)
 
 
 def _text(value: Any) -> str:

@@ -36,6 +36,17 @@ def _whole(value: Any) -> int | None:
     return int(found.number) if found is not None and found.is_whole else None
 
 
+_NO_LIMIT = 10**6
+"""Quotas from this on mean no limit: Kueue's own examples write 1000000000 where another system
+decides (kueue site, provisioning; GoogleCloudPlatform/kubernetes-engine-samples, batch/kueue-dws).
+"""
+
+
+def _quota(value: Any) -> int | None:
+    found = _whole(value)
+    return None if found is None or found >= _NO_LIMIT else found
+
+
 def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
     for g, group in enumerate(items(inside(document, "spec.resourceGroups"))):
         for f, flavor in enumerate(items(inside(group, "flavors"))):
@@ -48,7 +59,7 @@ def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
                 yield FlavorQuota(
                     flavor=name if isinstance(name, str) else "?",
                     resource=kind,
-                    nominal=fact(inside(resource, "nominalQuota"), _whole, place),
+                    nominal=fact(inside(resource, "nominalQuota"), _quota, place),
                     borrowing_limit=fact(inside(resource, "borrowingLimit"), _whole, place),
                     lending_limit=fact(inside(resource, "lendingLimit"), _whole, place),
                     place=place,

@@ -81,6 +81,7 @@ def read_workload(
         serves=kind.serves,
         starts_together=kind.starts_together
         or any(not raw.together.is_known or raw.together.value > 1 for raw in raw_groups),
+        surge=_surge(whole_document, locator.kind) if not fragment else absent(),
         node_agent=kind.node_agent or locator.namespace in NODE_NAMESPACES,
     )
 
@@ -143,6 +144,34 @@ def _deadline(document: dict[str, Any], kind: PodMakerKind, *, fragment: bool) -
         if not found.is_absent:
             return found
     return absent(places[0]) if places and not fragment else unknown("deadline")
+
+
+def _surge(document: dict[str, Any], kind: str) -> Fact[int]:
+    """A Deployment's surge where no old pod may go before (Kubernetes API, RollingUpdate:
+    `maxSurge` 25 % rounds up, `maxUnavailable` 25 % rounds down)."""
+    if kind != "Deployment" or at(document, "spec.strategy.type") == "Recreate":
+        return absent("spec.strategy")
+    replicas = fact(at(document, "spec.replicas"), natural, "spec.replicas").or_default(1)
+    place = "spec.strategy.rollingUpdate"
+    written = [at(document, f"{place}.{key}") for key in ("maxSurge", "maxUnavailable")]
+    if not replicas.is_known or UNKNOWN in written:
+        return unknown(place)
+    more = _part(written[0], replicas.value, up=True)
+    fewer = _part(written[1], replicas.value, up=False)
+    if more is None or fewer is None:
+        return unknown(place)
+    return known(more, place=place) if more and not fewer else absent(place)
+
+
+def _part(value: Any, replicas: int, *, up: bool) -> int | None:
+    """A number of pods, or a percentage of the replicas; 25 % where nothing is written."""
+    text_value = "25%" if value is None else str(value)
+    if not text_value.endswith("%"):
+        return natural(value)
+    percent = natural(text_value[:-1])
+    if percent is None:
+        return None
+    return -(-replicas * percent // 100) if up else replicas * percent // 100
 
 
 def _job(document: dict[str, Any], fields: JobFields) -> JobFacts:

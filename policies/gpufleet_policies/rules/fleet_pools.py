@@ -11,7 +11,7 @@ from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import way_price
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, setting
-from gpufleet_policies.rules.pools import POOLS, gpu_pools, place
+from gpufleet_policies.rules.pools import POOLS, expires, gpu_pools, place
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
@@ -109,7 +109,8 @@ def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
     source="AWS EKS best practices, cluster autoscaler: scaling from 0",
 )
 def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
-    """Not for capacity that is paid for anyway, and not where the larger rule already fired.
+    """Not for capacity that is paid for anyway, not where the larger rule already fired, and not
+    for pools that an expiry tag or a schedule ends.
 
     With `standingUsdPerMonth` among the thresholds, a smaller cost is ignored.
     """
@@ -120,6 +121,8 @@ def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Ite
         if not standing.is_known or standing.value < 1:
             continue
         if pool.is_committed or _is_large_notebook_pool(context, pool):
+            continue
+        if expires(pool, context.surroundings):
             continue
         money = nodes_money(context, pool, standing.value, AmountKind.STANDING)
         allowed = context.thresholds.standing_usd_per_month
@@ -154,14 +157,12 @@ def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
     source="AWS EKS best practices: static groups are for reserved capacity",
 )
 def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
-    """Left to the other rules where they already name the pool."""
+    """Left to the other rules where they already name the pool. Karpenter's static pools count."""
     for pool in gpu_pools(context, subject):
         if not _is_fixed(pool) or pool.is_committed or not _certain_capacity(pool.capacity):
             continue
         if context.is_nonproduction(subject) or _is_large_notebook_pool(context, pool):
             continue
-        if pool.karpenter is not None:
-            continue  # karpenter-static-gpu-pool reports it
         nodes = pool.size.standing.value
         found = f"min = max = {nodes}, bought {_bought(pool)}"
         alternative = f"{_smaller_minimum(pool)}, or declare the reservation that pays for it" + (

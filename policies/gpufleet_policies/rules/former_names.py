@@ -53,6 +53,8 @@ _MERGED = {
     "whole-gpu-where-slice-fits": "gpu-oversized-for-model",
     "premium-gpu-for-small-model": "gpu-oversized-for-model",
     "tensor-parallel-wider-than-needed": "gpu-oversized-for-model",
+    "karpenter-static-gpu-pool": "gpu-pool-fixed-size",
+    "nonprod-without-expiry": "nonprod-pool-minimum-above-zero",
 }
 """Rules that are one question now -> the rule that asks it."""
 

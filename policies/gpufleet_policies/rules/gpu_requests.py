@@ -7,11 +7,13 @@ from fractions import Fraction
 from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU, SHARED_SUFFIX, is_gpu_resource
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.hardware import SHARING_LABELS, held
+from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates
+from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.remediation import JsonPatch, add, replace
 from gpufleet_policies.rules.rule import Level, Violation, rule
-from gpufleet_policies.rules.shapes import shapes
+from gpufleet_policies.rules.shapes import NodeShape, shapes
 from gpufleet_policies.rules.shared_pools import shared_pools
 
 _SHARE = Decimal("0.8")
@@ -32,6 +34,8 @@ def _where(container: Container) -> str:
 
 
 def _refusal(workload: WorkloadFacts) -> str:
+    if workload.api_group == "helm.sh":
+        return "the chart cuts it to a whole number, and below 1 the pod gets no GPU"
     if workload.template_checked_on_creation:
         return "the API server refuses such pods"
     return (
@@ -251,8 +255,15 @@ def _share_of_node(context: RuleContext, group: PodGroup, container: Container) 
     if resource != GPU or not amount.is_known or not amount.value.is_whole:
         return {}
     machines = shapes(context, group, resource)
-    cores = [m.cores / m.gpus for m in machines if m.cores is not None]
-    memory = [m.memory_bytes / m.gpus for m in machines if m.memory_bytes is not None]
+    devices = _advertised(context, group, machines)
+    if devices is None:
+        return {}
+    cores = [m.cores / n for m, n in zip(machines, devices, strict=True) if m.cores is not None]
+    memory = [
+        m.memory_bytes / n
+        for m, n in zip(machines, devices, strict=True)
+        if m.memory_bytes is not None
+    ]
     if not machines or len(cores) < len(machines) or len(memory) < len(machines):
         return {}
     count = amount.value.number
@@ -260,6 +271,26 @@ def _share_of_node(context: RuleContext, group: PodGroup, container: Container) 
         "cpu": f"{int(min(cores) * count * _SHARE * 1000)}m",
         "memory": f"{int(min(memory) * count * _SHARE) >> 20}Mi",
     }
+
+
+def _advertised(
+    context: RuleContext, group: PodGroup, machines: tuple[NodeShape, ...]
+) -> list[int] | None:
+    """How many `nvidia.com/gpu` a node of each machine has: its GPUs, or the shares of them.
+
+    None where sharing may divide them and it is not known how.
+    """
+    if context.fleet is not None:
+        found = {p.name: p.share(GPU) for p in context.fleet.pools}
+        per_node = {name: share.per_node for name, share in found.items() if share is not None}
+    else:
+        if any(label in group.node_labels for label in SHARING_LABELS):
+            return None
+        offers = {p.name: published(context, p) for p in pools_for(context, group)}
+        if any(offer is None for offer in offers.values()):
+            return None
+        per_node = {n: offer.resources.get(GPU, 0) for n, offer in offers.items() if offer}
+    return [max(m.gpus, per_node.get(m.pool, m.gpus)) for m in machines]
 
 
 def _set_requests(container: Container, amounts: dict[str, str]) -> JsonPatch:

@@ -8,7 +8,7 @@ from gpufleet_policies.facts.pool import KarpenterFacts, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts
-from gpufleet_policies.rules.pool_money import nodes_money, saving
+from gpufleet_policies.rules.pool_money import nodes_money
 from gpufleet_policies.rules.pools import gpu_pools, gpu_workloads
 from gpufleet_policies.rules.purpose import is_training
 from gpufleet_policies.rules.remediation import JsonPatch, add
@@ -108,7 +108,6 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
-    formula="lost work = half a checkpoint interval x GPUs of the job, for each disruption",
     source="AWS EKS best practices: consolidation and interruption-sensitive workloads",
 )
 def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
@@ -136,7 +135,6 @@ def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Viola
             f"{because}",
             limit="training that is moved loses the work since its last checkpoint",
             alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 30m",
-            money=saving(context, pool, 1, Fraction(1, 730), "an hour's work lost once a month"),
             remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="30m"),
         )
 
@@ -158,34 +156,6 @@ def _pinned(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bo
         group.node_labels and accepts(context, pool, group) is True
         for group in workload.running_groups()
     )
-
-
-@rule(
-    "karpenter-static-gpu-pool",
-    "A Karpenter pool of fixed size that no reservation pays for.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="standing = replicas x price of a node x 730 h",
-    source="Karpenter documentation, static NodePools: never consolidated",
-)
-def static_pool(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
-    """`spec.replicas` above zero. Static pools can have neither consolidation nor GPU limits."""
-    for pool in gpu_pools(context, subject):
-        if pool.karpenter is None or not pool.karpenter.static or pool.is_committed:
-            continue
-        nodes = pool.size.current
-        if nodes.is_known and nodes.value > 0:
-            yield Violation(
-                where="spec.replicas",
-                found=f"{nodes.value} node(s) run even when they are empty",
-                limit="a fixed size is for capacity that is reserved",
-                alternative="remove spec.replicas and set spec.limits, or name the reservation in "
-                "the node class (capacityReservationSelectorTerms)",
-                money=nodes_money(context, pool, nodes.value, AmountKind.STANDING),
-                evidence={"replicas": nodes.value},
-            )
 
 
 @rule(

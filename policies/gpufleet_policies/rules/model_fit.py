@@ -244,8 +244,8 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
     strict=Level.MANDATORY,
     mandatory_needs=Provenance.EXPLICIT,
     formula="waste = pods x GPUs x GPU-hour x 730 h while it restarts",
-    source="vllm-project/vllm issues 1408 and 15175: out of memory while the weights are loaded; "
-    "kubernetes-sigs/kueue and kserve users see a crash loop that holds the GPU",
+    source="vllm-project/vllm#636, #2348 and pull 5714, "
+    "huggingface/text-generation-inference#1687: out of memory while the weights are loaded",
     sees_pools=True,
 )
 def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:

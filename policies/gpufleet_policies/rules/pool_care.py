@@ -3,18 +3,16 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, WorkloadFacts
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.facts.intent import PREFIX
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.owners import label_patch, tag_patch
-from gpufleet_policies.rules.pool_money import nodes_money, patchable, saving, setting, smallest
+from gpufleet_policies.rules.pool_money import nodes_money, patchable, setting
 from gpufleet_policies.rules.pools import (
-    POOLS,
     all_pools,
     gpu_pools,
-    has_expiring_size,
     same_cluster,
     template_seen,
 )
@@ -28,9 +26,6 @@ _ACCELERATOR = "k8s.amazonaws.com/accelerator"
 
 _TEMPLATE_GPUS = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
 """Tag that tells the cluster autoscaler how many whole GPUs a new node will have."""
-
-_REPAIR_HOURS = 12
-"""Hours that a broken GPU node is assumed to run until a person notices: a night."""
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
@@ -111,7 +106,6 @@ def _taint(pool: NodePool) -> JsonPatch:
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
-    formula="waste = price of one node x 12 h a month, by assumption",
     source="AWS EKS best practices: node health; GKE: node auto-repair",
 )
 def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
@@ -125,13 +119,6 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violatio
             found="automatic repair is off",
             limit="a node with a broken GPU costs as much as a working one",
             alternative=f"write {pool.repair_place}: true",
-            money=saving(
-                context,
-                pool,
-                1,
-                Fraction(_REPAIR_HOURS, 730),
-                f"one broken node for {_REPAIR_HOURS} h a month, by assumption",
-            ),
             remediation=(add({"enabled": True}, "", "nodeRepairConfig"),)
             if eks and patchable(pool)
             else setting(pool, True, pool.repair_place),
@@ -258,41 +245,3 @@ def _ownerless(
 
 def _folded(key: str) -> str:
     return key.rpartition("/")[2].lower().replace("-", "").replace("_", "")
-
-
-@rule(
-    "nonprod-without-expiry",
-    "GPU capacity outside production that nothing removes.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="waste = smallest size x price of a node x 730 h x 0.65 (outside office hours)",
-    source="FinOps practice: stale resources; gpuaudit's rule for stale instances",
-)
-def without_expiry(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
-    """Pools that hold nodes at their smallest size and have neither an expiry tag nor a schedule.
-
-    Pools that go to zero by themselves cost nothing at night and never fire.
-    """
-    if not context.is_nonproduction(subject) or isinstance(subject, FleetFacts):
-        return
-    for pool in gpu_pools(context, subject):
-        standing = pool.size.standing
-        if not standing.is_known or standing.value < 1 or pool.is_committed:
-            continue
-        if not pool.tags_known or has_expiring_size(pool, context.surroundings):
-            continue
-        there = {key.lower() for key in (*pool.tags, *pool.labels, *pool.annotations)}
-        if there & set(_EXPIRY_KEYS):
-            continue
-        yield Violation(
-            where=pool.tags_place or "tags",
-            found=f"{smallest(pool)} node(s) run in {context.environment_of(subject).value} "
-            "without an expiry tag or a schedule",
-            limit="capacity outside production should end, or scale to 0, automatically",
-            alternative="add a tag `expires`, a scheduled action, or maxRunDuration",
-            money=saving(
-                context, pool, standing.value, _OFF_HOURS, "65 % of the hours are off-hours"
-            ),
-        )

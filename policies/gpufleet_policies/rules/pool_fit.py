@@ -100,7 +100,6 @@ def _spot_pool(pool: NodePool) -> str:
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
-    formula="waste = pods x GPUs x GPU-hour, for every hour since the last checkpoint",
     source="AWS EKS best practices: Spot and distributed training",
 )
 def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
@@ -122,26 +121,7 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
             limit="each interruption ends all of them and loses the work since the last checkpoint",
             alternative="annotate gpufleet.dev/checkpoint-seconds, or give it on-demand or "
             "reserved nodes",
-            money=_running(context, pools, asked, pods, workload),
         )
-
-
-def _running(
-    context: RuleContext,
-    pools: tuple[NodePool, ...],
-    asked: int,
-    pods: int,
-    workload: WorkloadFacts,
-) -> Money:
-    prices = _gpu_hours(context, pools)
-    gpus = Fraction(asked * pods)
-    return Money(
-        AmountKind.WASTE,
-        min(prices) * gpus if prices else None,
-        gpus,
-        f"{pods} pod(s) x {asked} GPU(s), for each hour that is lost",
-        all_month=not workload.runs_to_completion,
-    )
 
 
 def _gpu_hours(context: RuleContext, pools: tuple[NodePool, ...]) -> list[Fraction]:

@@ -242,6 +242,8 @@ def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
         row = _row(pool, context.catalogue)
         if row is None or not row.accelerator.count or pool.is_committed:
             continue
+        if pool.size.fixed and pool.size.standing.found:
+            continue  # its fixed size is the first question
         way = _ways(pool)
         own = _price(row, way)
         if own is None or row.fractional:

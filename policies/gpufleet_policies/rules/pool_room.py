@@ -90,6 +90,19 @@ def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _
     return context.memo[key]
 
 
+def declared_room(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
+    """Resource, pods that the declared pools can hold at the most, and the pools in words; None
+    where it is not known, or not certain that the pods must run there."""
+    if context.fleet is not None or len(group.gpu_resources) != 1 or not names_pool(group):
+        return None
+    resource = group.gpu_resources[0]
+    asked = group.pod_gpus(resource)
+    room = _room(context, group, resource, asked.value) if asked.found else None
+    if room is None or not room.pods:
+        return None
+    return resource, room.pods, room.names
+
+
 def _computed(
     context: RuleContext, pools: tuple[NodePool, ...], resource: str, asked: int
 ) -> _Room | None:

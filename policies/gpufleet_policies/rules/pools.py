@@ -7,6 +7,7 @@ from typing import Any
 
 from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance, Surroundings, WorkloadFacts
 from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler, ScheduledSize
+from gpufleet_policies.facts.intent import PREFIX
 from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.rules.context import RuleContext, SameObject
@@ -232,6 +233,15 @@ def gpus(pool: NodePool, nodes: int) -> Fraction:
     count = pool.gpus_per_node.value if pool.gpus_per_node.is_known else 0
     part = pool.compiled.gpu_fraction if pool.compiled is not None else Fraction(1)
     return nodes * count * part
+
+
+_EXPIRY_KEYS = frozenset({"expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires"})
+
+
+def expires(pool: NodePool, surroundings: Surroundings | None) -> bool:
+    """Whether a tag, a schedule or a longest run ends its nodes."""
+    there = {key.lower() for key in (*pool.tags, *pool.labels, *pool.annotations)}
+    return bool(there & _EXPIRY_KEYS) or has_expiring_size(pool, surroundings)
 
 
 def has_expiring_size(pool: NodePool, surroundings: Surroundings | None) -> bool:

@@ -70,6 +70,8 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     if not _speaks(context, subject):
         return
     assert context.surroundings is not None
+    if not any(_is_nvidia(context, pool) for pool in all_pools(context)):
+        return
     seen = context.surroundings
     if seen.anywhere(MetricsSource) or any(f.monitored for f in seen.anywhere(FleetFacts)):
         return
@@ -87,6 +89,14 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
         "dcgm-exporter",
         at_most=Level.MANDATORY if installs else Level.ADVISORY,
     )
+
+
+def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
+    """Whether a DCGM exporter can measure it: not Trainium, not TPUs."""
+    if not pool.is_certainly_gpu:
+        return False
+    gpu = context.catalogue.gpus.get(pool.gpu.value) if pool.gpu.is_known else None
+    return gpu is None or gpu.vendor == "nvidia"
 
 
 @rule(

@@ -16,8 +16,7 @@ from gpufleet_policies.facts.queues import (
     ResourceFlavor,
 )
 from gpufleet_policies.facts.tristate import Fact, known, unknown
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.pools import pool_price, reach
+from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import carries
 from gpufleet_policies.rules.pools import all_pools
@@ -149,14 +148,13 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
-    formula="waste = nominal quota x GPU-hour x 730 h x the part of the time it is not used; shown "
-    "for all of it",
     source="Kueue documentation, ClusterQueue: cohorts and lending",
 )
 def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
 
-    A missing LocalQueue is only reported where LocalQueues are declared at all.
+    Other queues are those of one program, or of one file: files of a folder may be of several
+    clusters. A missing LocalQueue is only reported where LocalQueues are declared at all.
     """
     assert context.surroundings is not None
     seen = context.surroundings
@@ -164,26 +162,27 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     if not own:
         return
     gpus = sum(quota.nominal.value for quota in own)
-    others = [one for one in seen.of(ClusterQueue) if one.quotas and one.locator != queue.locator]
+    file = queue.locator.file
+    others = [
+        one
+        for one in seen.of(ClusterQueue)
+        if one.quotas and one.locator != queue.locator and one.locator.file == file
+    ]
     if others and queue.cohort.is_absent:
         yield _stranded(
-            context,
             "spec.cohortName",
             gpus,
             "it is in no cohort",
             "give it the cohort of the other queues",
         )
     elif others and all(q.lending_limit.is_known and q.lending_limit.value == 0 for q in own):
-        yield _stranded(
-            context, own[0].place, gpus, "its lendingLimit is 0", "raise or remove lendingLimit"
-        )
+        yield _stranded(own[0].place, gpus, "its lendingLimit is 0", "raise or remove lendingLimit")
     local = seen.of(LocalQueue)
     every = seen.anywhere(LocalQueue)
     leads = [one for one in every if not one.cluster_queue.is_known]
     leads += [one for one in every if one.cluster_queue.found == queue.locator.name]
     if local and not leads:
         yield _stranded(
-            context,
             "spec.namespaceSelector",
             gpus,
             "no LocalQueue leads to it",
@@ -191,25 +190,12 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
         )
 
 
-def _stranded(context: RuleContext, where: str, gpus: int, because: str, fix: str) -> Violation:
-    prices = [
-        Fraction(price, pool.gpus_per_node.value)
-        for pool in all_pools(context)
-        if pool.is_certainly_gpu
-        and pool.gpus_per_node.is_known
-        and (price := pool_price(pool, context.catalogue).low) is not None
-    ]
+def _stranded(where: str, gpus: int, because: str, fix: str) -> Violation:
     return Violation(
         where=where,
         found=f"{gpus} GPUs of quota, and {because}",
         limit="quota that its team does not use stays unused",
         alternative=fix,
-        money=Money(
-            AmountKind.WASTE,
-            min(prices) * gpus if prices else None,
-            Fraction(gpus),
-            "while its team uses none of it",
-        ),
         evidence={"gpus": gpus},
     )
 

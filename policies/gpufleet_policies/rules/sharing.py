@@ -120,20 +120,36 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Viola
     source="NVIDIA k8s-device-plugin README: failRequestsGreaterThanOne, recommended true",
 )
 def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
-    """`failRequestsGreaterThanOne` is absent or false. MPS sets it by itself."""
-    del context
-    setting_ = config.fail_requests_greater_than_one
-    if config.mode != "timeSlicing" or setting_.is_unknown:
+    """`failRequestsGreaterThanOne` is absent or false. MPS sets it by itself.
+
+    The configurations of one object are one finding.
+    """
+    if not _accepts_several(config):
         return
-    if setting_.is_known and setting_.value:
-        return
+    alike = [config]
+    if context.surroundings is not None:
+        seen = context.surroundings.of(SharingConfig)
+        alike = [one for one in seen if one.locator == config.locator and _accepts_several(one)]
+        if alike[0] is not config:
+            return
+    more = f" in {len(alike)} configurations" if len(alike) > 1 else ""
+    patches = [sharing_patch(one, "failRequestsGreaterThanOne", value=True) for one in alike]
     yield Violation(
         where=config.place,
-        found="failRequestsGreaterThanOne is not true",
+        found=f"failRequestsGreaterThanOne is not true{more}",
         limit="a pod that asks for two shares takes the share of another pod and gains nothing",
         alternative="write failRequestsGreaterThanOne: true",
-        remediation=sharing_patch(config, "failRequestsGreaterThanOne", value=True),
+        remediation=tuple(operation for patch in patches for operation in patch)
+        if all(patches)
+        else (),
     )
+
+
+def _accepts_several(config: SharingConfig) -> bool:
+    asked = config.fail_requests_greater_than_one
+    if config.mode != "timeSlicing" or asked.is_unknown:
+        return False
+    return not (asked.is_known and asked.value)
 
 
 @rule(

@@ -48,14 +48,6 @@ CASES = (
         alongside=QUIET,
     ),
     Case(
-        "karpenter-static-gpu-pool",
-        karpenter({"spec.replicas": 0, "spec.limits": {"nodes": 2}, DISRUPTION: REMOVE}),
-        karpenter({"spec.replicas": 2, "spec.limits": {"nodes": 2}, DISRUPTION: REMOVE}),
-        "2 node(s) run even when they are empty",
-        Level.ADVISORY,
-        alongside=QUIET,
-    ),
-    Case(
         "expiry-blocked-for-ever",
         karpenter({f"{TEMPLATE}.expireAfter": "168h", f"{TEMPLATE}.terminationGracePeriod": "24h"}),
         karpenter({f"{TEMPLATE}.expireAfter": "168h"}),

@@ -14,6 +14,7 @@ def trainer(gpus: int, cpu: str, memory: str = "100Gi", replicas: int = 2):
     return deployment(
         {
             "spec.replicas": replicas,
+            "spec.strategy": {"type": "Recreate"},
             LIMITS: {"nvidia.com/gpu": gpus},
             REQUESTS: {"cpu": cpu, "memory": memory},
         }

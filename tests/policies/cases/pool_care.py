@@ -40,13 +40,4 @@ CASES = (
         Level.ADVISORY,
         alongside=QUIET,
     ),
-    Case(
-        "nonprod-without-expiry",
-        node_group({**STAGING, "scalingConfig.minSize": 1, "tags.expires": "2026-12-31"}),
-        node_group({**STAGING, "scalingConfig.minSize": 1}),
-        "1 node(s) run in staging without an expiry tag or a schedule",
-        Level.ADVISORY,
-        alongside=QUIET,
-        settings={"thresholds": {"standingUsdPerMonth": 5000}},
-    ),
 )

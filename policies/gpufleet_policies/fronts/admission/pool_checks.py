@@ -156,7 +156,7 @@ CHECKS = (
         ),
     ),
     ObjectCheck(
-        "karpenter-static-gpu-pool",
+        "gpu-pool-fixed-size",
         (NODE_POOLS,),
         "leave replicas away, so that nodes come and go with their pods",
         offence=fixed(f"{_SELECTS_GPUS} && object.spec.?replicas.orValue(0) > 0 && !{_RESERVED}"),

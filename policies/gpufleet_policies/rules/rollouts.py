@@ -1,0 +1,98 @@
+"""Rollouts and tolerations of GPU pods that leave them waiting."""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from gpufleet_policies.facts import WorkloadFacts
+from gpufleet_policies.facts.workload import GPU, MIG_PREFIX
+from gpufleet_policies.rules.capacity import room_for
+from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.gpu_groups import gpu_groups
+from gpufleet_policies.rules.pool_room import declared_room
+from gpufleet_policies.rules.pools import all_pools
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+
+@rule(
+    "rollout-needs-spare-gpu",
+    "A rolling update that needs a GPU more than the pools have.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.POOLS],
+    source="defilantech/LLMKube#192 and ai-runway/airunway#400: without a free GPU the new pod of "
+    "a rollout stays Pending, and the old one stays",
+)
+def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """A Deployment whose replicas fill the pools at their largest, and that may not go below them.
+
+    The defaults do that up to three replicas: one pod more, none fewer.
+    """
+    if not workload.surge.is_known or workload.node_agent:
+        return
+    for group, _, pods in gpu_groups(workload):
+        room = room_for(context, group) or declared_room(context, group)
+        if room is None:
+            continue
+        resource, most, names = room
+        if pods > most or pods + workload.surge.value <= most:
+            continue
+        yield Violation(
+            where="spec.strategy.rollingUpdate",
+            found=f"a rollout starts {workload.surge.value} pod(s) beside {pods} with {resource} "
+            "and ends none before",
+            limit=f"{names} can hold {most}; the new pod would stay Pending, and the rollout with "
+            "it",
+            alternative="write `maxSurge: 0` and `maxUnavailable: 1`, or `type: Recreate`",
+            evidence={"surge": workload.surge.value, "room": most},
+        )
+
+
+@rule(
+    "gpu-toleration-misspelt",
+    "A toleration whose key is nearly that of the GPU taint.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="a public EKS sample (rag-it-model) tolerates `nvidia/gpu`; "
+    "NVIDIA/k8s-device-plugin#68: the taint is `nvidia.com/gpu`",
+)
+def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """Not where the right key is tolerated too, and not where a declared pool has such a taint."""
+    if not workload.uses_gpus:
+        return
+    taints = {
+        taint.key
+        for pool in all_pools(context)
+        if pool.taints.is_known
+        for taint in pool.taints.value
+    }
+    for group in workload.pod_groups:
+        if not group.gpu_resources or not group.tolerations.is_known:
+            continue
+        tolerated = group.tolerations.value
+        if any(one.key == GPU or one.tolerates_everything for one in tolerated):
+            continue
+        for one in tolerated:
+            if one.key in taints or not _is_nearly_the_taint(one.key):
+                continue
+            yield Violation(
+                where=f"{group.place}.tolerations",
+                found=f"tolerates {one.key}",
+                limit=f"the taint of GPU nodes is {GPU}: the pods may stay Pending",
+                alternative=f"write `key: {GPU}`",
+                evidence={"key": one.key},
+            )
+
+
+_NEARLY = 0.8
+"""Part of the letters that a misspelt key shares with the right one."""
+
+
+def _is_nearly_the_taint(key: str) -> bool:
+    """Keys of other taints (`nvidia.com/gpu-pool`, `nvidia.com/mig-...`) are meant."""
+    if "/" not in key or key.startswith((f"{GPU}.", f"{GPU}-", f"{GPU}_", MIG_PREFIX)):
+        return False
+    return SequenceMatcher(None, key.lower(), GPU).ratio() >= _NEARLY

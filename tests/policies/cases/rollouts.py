@@ -1,0 +1,38 @@
+"""Cases of rules/rollouts.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, fleet_thing
+from tests.policies.cases.workloads import LIMITS, deployment
+
+FULL = fleet_thing({"pools[2].nodes.max": 1})
+SERVER = {
+    LIMITS: {"nvidia.com/gpu": "8"},
+    "spec.replicas": 1,
+    'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training",
+}
+WAIT = {"maxSurge": 0, "maxUnavailable": 1}
+TOLERATIONS = "spec.template.spec.tolerations"
+
+
+def tolerating(key: str):
+    """A server that tolerates one taint."""
+    return deployment({TOLERATIONS: [{"key": key, "operator": "Exists"}]})
+
+
+CASES = (
+    Case(
+        "rollout-needs-spare-gpu",
+        deployment({**SERVER, "spec.strategy": {"rollingUpdate": WAIT}}),
+        deployment(SERVER),
+        "a rollout starts 1 pod(s) beside 1 with nvidia.com/gpu and ends none before",
+        Level.ADVISORY,
+        alongside=(FULL,),
+    ),
+    Case(
+        "gpu-toleration-misspelt",
+        tolerating("nvidia.com/gpu"),
+        tolerating("nvidia/gpu"),
+        "tolerates nvidia/gpu",
+        Level.ADVISORY,
+    ),
+)
