@@ -328,7 +328,7 @@ def test_a_ray_group_that_promises_gpus_lacks_the_limit(said):
 def test_model_servers_are_known_without_an_annotation(said, text: str):
     """15 repositories with model servers gave no finding about serving."""
     assert "gpu-serving-without-autoscaler" in said(
-        text.replace("spec:\n  t", "spec:\n  replicas: 3\n  t", 1)
+        text.replace("spec:\n  t", "spec:\n  replicas: 3\n  t", 1), profile="prod"
     )
     assert "nonprod-serving-never-zero" in said(text, environment="staging")
     assert "gpu-server-without-readiness" in said(text, environment="prod", profile="prod")

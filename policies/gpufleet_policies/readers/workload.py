@@ -149,12 +149,13 @@ def _deadline(document: dict[str, Any], kind: PodMakerKind, *, fragment: bool) -
 def _surge(document: dict[str, Any], kind: str) -> Fact[int]:
     """A Deployment's surge where no old pod may go before (Kubernetes API, RollingUpdate:
     `maxSurge` 25 % rounds up, `maxUnavailable` 25 % rounds down)."""
-    if kind != "Deployment" or at(document, "spec.strategy.type") == "Recreate":
+    way = at(document, "spec.strategy.type")
+    if kind != "Deployment" or way == "Recreate":
         return absent("spec.strategy")
     replicas = fact(at(document, "spec.replicas"), natural, "spec.replicas").or_default(1)
     place = "spec.strategy.rollingUpdate"
     written = [at(document, f"{place}.{key}") for key in ("maxSurge", "maxUnavailable")]
-    if not replicas.is_known or UNKNOWN in written:
+    if not replicas.is_known or UNKNOWN in (way, *written):
         return unknown(place)
     more = _part(written[0], replicas.value, up=True)
     fewer = _part(written[1], replicas.value, up=False)

@@ -149,7 +149,7 @@ def _alongside(
 
 def _is_helper(container: Container) -> bool:
     image = (container.image.found or "").rsplit("/", 1)[-1].partition(":")[0]
-    return container.name in _HELPERS or image in _HELPERS
+    return any(name in _HELPERS or name.endswith("-exporter") for name in (container.name, image))
 
 
 @rule(

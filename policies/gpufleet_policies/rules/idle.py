@@ -104,6 +104,10 @@ _NOTEBOOK_ACTIVITY = "notebooks.kubeflow.org/last-activity"
 _STOPPED = "kubeflow-resource-stopped"
 """Written by Kubeflow when someone, or its culler, stops a notebook."""
 
+_OPEN_DATA_HUB = "notebooks.opendatahub.io/"
+"""Prefix of annotations of Open Data Hub and OpenShift AI, whose dashboard sets a culler for the
+whole cluster: nothing in a notebook tells of it."""
+
 _UNUSED_PART = Fraction(7, 10)
 """Of its time that a notebook's GPU computes nothing: assumption."""
 
@@ -132,6 +136,8 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     if not workload.intent.culled_after.is_absent:
         return
     if workload.may_say(_NOTEBOOK_ACTIVITY, _STOPPED):
+        return
+    if any(key.startswith(_OPEN_DATA_HUB) for key in workload.annotations):
         return
     holders = dict.fromkeys(g.place for g, _ in workload.gpu_containers)
     for group in workload.running_groups():

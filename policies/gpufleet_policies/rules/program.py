@@ -64,8 +64,7 @@ def spend_of(context: RuleContext) -> StackSpend:
 def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on.
 
-    Silent where nothing here concerns what runs in the cluster: then another program installs it.
-    Advice where workloads are declared and no operator is.
+    Silent where no operator and no fleet is declared here: then another program installs it.
     """
     if not _speaks(context, subject):
         return
@@ -76,8 +75,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     if seen.anywhere(MetricsSource) or any(f.monitored for f in seen.anywhere(FleetFacts)):
         return
     choices = seen.of(OperatorChoices)
-    installs = bool(choices or seen.of(FleetFacts))
-    if not installs and not gpu_workloads(context):
+    if not choices and not seen.of(FleetFacts):
         return
     if any(choice.dcgm_exporter.is_unknown for choice in choices):
         return
@@ -87,7 +85,6 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
         limit="without it idle GPUs are not visible, and cost tools show an efficiency of 0",
         alternative="let the GPU Operator run it (dcgmExporter.enabled: true), or install "
         "dcgm-exporter",
-        at_most=Level.MANDATORY if installs else Level.ADVISORY,
     )
 
 

@@ -81,7 +81,7 @@ def _money(
     "gpu-serving-without-autoscaler",
     "A GPU server with several replicas that nothing scales down.",
     subject=WorkloadFacts,
-    dev=Level.ADVISORY,
+    dev=Level.OFF,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],

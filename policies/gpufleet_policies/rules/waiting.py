@@ -19,7 +19,7 @@ _LOOP = re.compile(
 )
 _PYTHON_SLEEP = re.compile(
     r"^(?:import time|from time import sleep)\s*[;\n]+\s*(?:(while\s+(?:True|1)\s*:)\s*)?"
-    r"(?:time\.)?sleep\(\s*([\d._]+(?:e\d+)?)\s*\)\s*$"
+    r"(?:time\.)?sleep\(\s*([\d._]+(?:e\d+)?)(?:\s*\*\*\s*(\d+))?\s*\)\s*$"
 )
 _QUIET = re.compile(
     r"^(?:echo|printf|date|true|:|trap|set|export|cd|ls|env|wait|sleep|nvidia-smi|hostname|whoami|"
@@ -176,6 +176,12 @@ def _wait(statement: str, longest: int) -> str | None:
     if program.startswith("python") and rest[:1] == ["-c"]:
         code = statement.partition("-c")[2].strip().strip("\"'")
         slept = _PYTHON_SLEEP.match(code)
-        if slept and (slept[1] or Decimal(slept[2].replace("_", "")) >= longest):
+        if slept and (slept[1] or _seconds(slept[2], slept[3]) >= longest):
             return "a Python program of nothing but sleep"
     return None
+
+
+def _seconds(number: str, power: str | None) -> Decimal:
+    """Of a number in Python, `10**9` too. Powers of more than two digits are long enough."""
+    base = Decimal(number.replace("_", ""))
+    return base ** min(int(power), 99) if power else base

@@ -100,9 +100,6 @@ def _validate_keys(
         if problem.steps[0] not in named and problem.path not in _SWITCHES
     ]
     report_problems(problems, chart_codes(CODES, "network-operator", version), report)
-    if moved != ["deployCR"] and moved:
-        policy = {key: values[key] for key in moved if key != "deployCR"}
-        validate_spec(policy, version, report)
 
 
 def _is_read(key: str, version: tuple[int, ...]) -> bool:

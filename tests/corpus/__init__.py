@@ -1,0 +1,1 @@
+"""Public files of other people as the jury: labelled findings, and planted faults."""
