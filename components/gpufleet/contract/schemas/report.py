@@ -9,6 +9,7 @@ from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.validator import schema_problems
+from gpufleet.findings import Severity
 
 _K = SchemaProblemKind
 READER = "the API server"
@@ -97,12 +98,12 @@ def report_problems(
     path: str = "",
     special: Callable[[SchemaProblem], str | None] | None = None,
 ) -> None:
-    """Add problems of an object at `path`; none where a rule of its own spoke about the place.
+    """Add problems of an object at `path`; none where a rule of its own refuses the place.
 
     `special` gives another code for a problem, None for the usual one. Rules of their own come
     first, so that theirs is the message.
     """
-    taken = {finding.path for finding in report.findings}
+    taken = {one.path for one in report.findings if one.severity is Severity.ERROR}
     for problem in problems:
         if path_of(problem.steps, path) not in taken:
             code = special(problem) if special is not None else None

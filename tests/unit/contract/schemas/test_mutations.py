@@ -1,6 +1,7 @@
 """No mutation that a vendor's definition refuses is accepted. The mutator is independent of the
 catalogue: it reads the vendors' files next to the checkout."""
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpufleet.catalogue.schemas import schema_kinds
+from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet.contract.foreign.validation import Verdict
 from gpufleet.contract.schemas import schema_problems
 from tests.schema_mutations import UPSTREAM, definitions, mutations, smallest
 
@@ -32,6 +35,46 @@ def test_no_mutation_of_a_definition_is_accepted(name: str | None) -> None:
         assert kinds["type"] + kinds["bound"] + kinds["enum"] > 0
         accepted = [str(one) for one in found if not schema_problems(one.document)]
         assert accepted == []
+
+
+FAMILIES = {
+    "gpu-operator-values": ("ClusterPolicy", "NVIDIADriver", "GPUCluster"),
+    "network-operator-values": (
+        "NicClusterPolicy",
+        "NicNodePolicy",
+        "MacvlanNetwork",
+        "HostDeviceNetwork",
+        "IPoIBNetwork",
+    ),
+    "karpenter": ("NodePool", "EC2NodeClass", "NodeOverlay"),
+    "autoscaler": ("ScaledObject", "ScaledJob"),
+    "dra-config": ("ComputeDomain",),
+    "kubernetes-object": ("PodMonitor", "ClusterQueue", "SriovNetworkNodePolicy"),
+}
+"""Kind of `check` -> kinds of objects it validates."""
+NAMES = {"NicClusterPolicy": "nic-cluster-policy"}
+TRIED = 150
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_check_accepts_no_mutation(kind: str) -> None:
+    if not FILES:
+        pytest.skip(f"the vendors' definitions are not next to the checkout ({UPSTREAM})")
+    files = [UPSTREAM / name for name in FILES if name != OTHER_COPY]
+    tried = Counter[str]()
+    for definition in definitions(files):
+        if definition.kind not in FAMILIES[kind]:
+            continue
+        found = list(mutations(definition))
+        for one in random.Random(16).sample(found, min(TRIED, len(found))):
+            name = NAMES.get(definition.kind, one.document["metadata"]["name"])
+            document = {**one.document, "metadata": {"name": name}}
+            verdict = validate_text(kind, json.dumps(document)).verdict
+            # A key that looks like no other is dropped, and everything else works.
+            expected = (Verdict.REJECT, Verdict.WARN)[: 1 + (one.what == "unknown")]
+            assert verdict in expected, f"{definition.kind} {one}"
+            tried[definition.kind] += 1
+    assert set(tried) == set(FAMILIES[kind])
 
 
 def test_the_files_are_there_or_the_skip_is_visible() -> None:
