@@ -155,7 +155,8 @@ class Front:
         operations: list[Mapping[str, Any]] = []
         for facts in found:
             fleet = None if isinstance(facts, FleetFacts) else configured.referenced
-            rules = [rule for rule in validating(type(facts)) if rule.id in configured.remediated]
+            kind: type = facts.__class__
+            rules = [rule for rule in validating(kind) if rule.id in configured.remediated]
             for finding in run_rules(
                 facts, self._context(fleet, configured), configured.settings, rules
             ):
@@ -194,7 +195,7 @@ class Front:
         findings = [
             finding
             for facts in everything
-            if (rules := _left(type(facts), fleet))
+            if (rules := _left(facts.__class__, fleet))
             for finding in run_rules(facts, context, configured.settings, rules)
             if (finding.rule, finding.locator.urn, finding.level) not in reported
         ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpufleet_policies.fronts.audit.patches import Operation, PatchConflictError, patched
+from gpufleet_policies.readers.reading import items, mapping
 
 
 def remediated(properties: Any, operations: Iterable[Operation]) -> Mapping[str, Any] | None:
@@ -32,8 +33,8 @@ def _opened(value: Any) -> Any:
     if type(value).__name__ in _PROXIES:
         value = value["__target"]
     if isinstance(value, dict):
-        return {key: _opened(item) for key, item in value.items()}
-    return [_opened(item) for item in value] if isinstance(value, list) else value
+        return {key: _opened(item) for key, item in mapping(value).items()}
+    return [_opened(item) for item in items(value)] if isinstance(value, list) else value
 
 
 _PROXIES = frozenset({"_DictSecretsProxy", "_ListSecretsProxy", "_DictProxy", "_ListProxy"})
@@ -41,13 +42,13 @@ _PROXIES = frozenset({"_DictSecretsProxy", "_ListSecretsProxy", "_DictProxy", "_
 
 def _is_readable(document: Any, pointer: str) -> bool:
     """Whether the way to a field leads through nothing that is unknown or secret."""
-    here = document
+    here: object = document
     for step in pointer.split("/")[1:-1]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, dict) and name in here:
-            here = here[name]
-        elif isinstance(here, list) and name.isdecimal() and int(name) < len(here):
-            here = here[int(name)]
+        if name in mapping(here):
+            here = mapping(here)[name]
+        elif name.isdecimal() and int(name) < len(items(here)):
+            here = items(here)[int(name)]
         else:
             return False
         if not isinstance(here, dict | list):

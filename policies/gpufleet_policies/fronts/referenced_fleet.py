@@ -9,10 +9,11 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.readers.fleet import fleet_from_declaration
+from gpufleet_policies.readers.reading import mapping
 
 CONFIG_KEY = "gpufleet:fleet"
 
@@ -28,26 +29,29 @@ def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
     UnreadableFleetError when a named file is missing or no document.
     """
     if isinstance(setting, Mapping):
-        return fleet_from_declaration(setting, "policy settings")
+        declared = cast("Mapping[str, Any]", setting)
+        return fleet_from_declaration(declared, "policy settings")
     if isinstance(setting, str):
         return fleet_from_declaration(_read(folder / setting), setting)
     configured = stack_configuration().get(CONFIG_KEY)
     if configured is None:
         return None
     try:
-        document = json.loads(configured)
+        document: Any = json.loads(configured)
     except ValueError:
         return None  # the program that reads it says what is wrong with it
-    return fleet_from_declaration(document, CONFIG_KEY) if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return None
+    return fleet_from_declaration(mapping(document), CONFIG_KEY)
 
 
 def stack_configuration() -> Mapping[str, str]:
     """Configuration of the current stack, as the engine passes it to analyzers."""
     try:
-        found = json.loads(os.environ.get("PULUMI_CONFIG") or "{}")
+        found: Any = json.loads(os.environ.get("PULUMI_CONFIG") or "{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return mapping(found)
 
 
 def _read(path: Path) -> Mapping[str, Any]:

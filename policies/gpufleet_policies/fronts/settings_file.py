@@ -6,6 +6,7 @@ from typing import Any
 
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_strict
+from gpufleet_policies.readers.reading import mapping
 
 NAMES = ("gpu-policy.yaml", "gpu-policy.json")
 """Names it may have."""
@@ -37,4 +38,4 @@ def read_settings_file(path: Path) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         kind = type(found).__name__
         raise ValueError(f"{path}: must be a mapping of settings, found {kind}")  # noqa: TRY004
-    return found
+    return mapping(found)

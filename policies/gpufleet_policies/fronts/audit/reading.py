@@ -30,6 +30,7 @@ from gpufleet_policies.readers.document_text import (
     read_documents,
 )
 from gpufleet_policies.readers.documents import Facts, facts_of_document, typed_member
+from gpufleet_policies.readers.reading import mapping
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10
@@ -120,11 +121,11 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
             source = source or written_lines(document)
             reading.facts.append(fact)
             reading.sources.append(source)
-    data = document.data
-    if isinstance(data, dict):
+    data = mapping(document.data)
+    if data:
         reading.holders += [(holder, document) for holder in holders_of(data, one.name)]
         reading.links += links_of(data, one.name)
-    if not given and one.named and not (isinstance(data, dict) and "kind" in data):
+    if not given and one.named and "kind" not in data:
         reason = "no object, values, plan, state or declaration that rules know"
         found = Unjudged(one.name, max(document.line, 1), "", "document", reason)
         reading.not_judged.append(found)
@@ -188,13 +189,12 @@ def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
 
 
 def _members(document: Document) -> Iterator[Document]:
-    if isinstance(document.data, list):
-        for index, item in enumerate(cast("list[Any]", document.data)):
+    content: object = document.data
+    if isinstance(content, list):
+        for index, item in enumerate(cast("list[Any]", content)):
             yield document.member((index,), item)
         return
-    data: dict[str, Any] = {}
-    if isinstance(document.data, dict):
-        data = cast("dict[str, Any]", document.data)
+    data = mapping(content)
     items = data.get("items")
     if isinstance(items, list) and str(data.get("kind", "")).endswith("List"):
         for index, item in enumerate(cast("list[Any]", items)):

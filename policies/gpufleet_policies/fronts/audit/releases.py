@@ -23,6 +23,7 @@ from gpufleet_policies.fronts.audit.reading import Reading, documents_of
 from gpufleet_policies.fronts.audit.unjudged import left_out
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import yaml_value
+from gpufleet_policies.readers.reading import items, mapping
 from gpufleet_policies.readers.releases import opened
 
 
@@ -208,7 +209,7 @@ class _Search:
             if own in self.by_name:
                 return own
         bare = bare.lstrip("/")
-        here = folder
+        here: str = folder
         while True:
             name = _plain(posixpath.join(here, bare))
             if name in self.by_name:
@@ -237,7 +238,7 @@ def _plain(name: str) -> str:
 def _without_texts(value: Any) -> Any:
     """Values of a Secret without its texts: no message can quote one."""
     if isinstance(value, dict):
-        return {key: _without_texts(item) for key, item in value.items()}
+        return {key: _without_texts(item) for key, item in mapping(value).items()}
     if isinstance(value, list):
-        return [_without_texts(item) for item in value]
+        return [_without_texts(item) for item in items(value)]
     return UNKNOWN if isinstance(value, str) else value
