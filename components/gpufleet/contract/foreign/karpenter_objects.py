@@ -14,7 +14,11 @@ from gpufleet.contract.foreign.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.foreign.karpenter_pool import validate_pool
 from gpufleet.contract.foreign.karpenter_rules import RULES
 from gpufleet.contract.foreign.karpenter_static import validate_static
-from gpufleet.contract.foreign.karpenter_workloads import validate_claims, validate_gpus
+from gpufleet.contract.foreign.karpenter_workloads import (
+    validate_claims,
+    validate_gpus,
+    validate_huge_pages,
+)
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import SchemaProblem, object_problems, report_problems
@@ -61,6 +65,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
         _validate_shape(path, item, report)
     validate_claims(found.workloads, found.pools, report)
     validate_gpus(found.workloads, found.pools, overlays, report)
+    validate_huge_pages(found.workloads, found.pools, overlays, report)
     return report.validation()
 
 

@@ -154,7 +154,8 @@ def _validate_overlays(
         for spec in [as_mapping(overlay.get("spec")) or {}]
         if _holds_for(spec, pool)
     ]
-    resources = {name for capacity in offered for name in capacity}
+    # Huge pages say nothing of how GPUs are cut or shared.
+    resources = {n for capacity in offered for n in capacity if not n.startswith("hugepages-")}
     parts = sorted(row.name for row in pool.machines if row.fractional)
     if parts and len(parts) == len(pool.machines) and not resources:
         report.add(

@@ -212,6 +212,13 @@ RULES = rule_table(
         "A NodeOverlay sets a resource that its definition or the AWS provider refuses.",
         _OVERLAYS,
     ),
+    _reject(
+        "karpenter-huge-pages-unknown",
+        12,
+        "A pod selects a pool of the text and asks for huge pages, as pods with EFA do, and no "
+        "NodeOverlay has them: Karpenter launches no node (karpenter-provider-aws#3315).",
+        _OVERLAYS,
+    ),
     _warn(
         "karpenter-pod-fits-no-pool",
         5,
