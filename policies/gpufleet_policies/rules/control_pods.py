@@ -53,7 +53,8 @@ _GPU_NODE_LABELS = (
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs of the controlling process x GPU-hour x 730 h",
-    source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers",
+    source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers"
+    "; reported by ray-project/kuberay#321 and NVIDIA/k8s-device-plugin#71",
 )
 def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Stops only for a Ray head that tells Ray it has no GPU. A head alone with GPUs is fine."""
@@ -160,7 +161,8 @@ def _is_helper(container: Container) -> bool:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="standing = price of the node whose removal it prevents",
-    source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes",
+    source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes"
+    "; reported by cloudpilot-ai/karpenter-provider-gcp#166",
     without_gpus=True,
 )
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:

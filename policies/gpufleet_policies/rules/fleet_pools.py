@@ -154,7 +154,8 @@ def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     formula="standing = nodes x price of a node x 730 h",
-    source="AWS EKS best practices: static groups are for reserved capacity",
+    source="AWS EKS best practices: static groups are for reserved capacity"
+    "; reported by aws/karpenter-provider-aws#3244",
 )
 def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Left to the other rules where they already name the pool. Karpenter's static pools count."""

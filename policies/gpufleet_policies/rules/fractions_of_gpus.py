@@ -23,7 +23,8 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (1 - fraction) x GPU-hour x 730 h",
-    source="KAI scheduler's GPU request validator (NVIDIA/KAI-Scheduler, binder plugin gpusharing)",
+    source="KAI scheduler's GPU request validator (NVIDIA/KAI-Scheduler, binder plugin gpusharing)"
+    "; reported by kai-scheduler/KAI-Scheduler#49",
     without_gpus=True,
 )
 def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:

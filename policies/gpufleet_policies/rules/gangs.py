@@ -45,7 +45,8 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
-    source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165",
+    source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165"
+    "; reported by kubeflow/trainer#165",
 )
 def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Jobs, and groups that train, of two pods and more with many GPUs; advice for what has no end,

@@ -163,7 +163,8 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (shares - 1) x price of a share x 730 h",
-    source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`",
+    source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`"
+    "; reported by NVIDIA/k8s-device-plugin#421",
     sees_pools=True,
 )
 def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:

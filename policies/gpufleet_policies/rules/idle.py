@@ -21,7 +21,8 @@ _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", 
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
-    source="idle rules of run-time GPU audits",
+    source="idle rules of run-time GPU audits"
+    "; reported by kai-scheduler/KAI-Scheduler#262 and Project-HAMi/HAMi#71",
 )
 def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Not while suspended or at 0 replicas: then nothing is held."""
@@ -58,7 +59,8 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
-    source="Kubernetes: controllers that restart their pods are for programs that do not end",
+    source="Kubernetes: controllers that restart their pods are for programs that do not end"
+    "; reported by NVIDIA/k8s-device-plugin#1934",
 )
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
@@ -120,7 +122,7 @@ _UNUSED_PART = Fraction(7, 10)
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h x 0.7 (assumed part without a user)",
-    source="FinOps practice; idle rules of run-time GPU audits",
+    source="FinOps practice; idle rules of run-time GPU audits; reported by kubeflow/kubeflow#6920",
 )
 def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kubeflow notebooks, and what declares the mode `interactive`; stops outside production only.

@@ -75,7 +75,8 @@ def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour after the job",
-    source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set",
+    source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set"
+    "; reported by ray-project/kuberay#1023 and ray-project/kuberay#1101",
 )
 def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Not with a deletion strategy, and not for a cluster chosen by `clusterSelector`."""

@@ -45,7 +45,8 @@ def _set(pool: KarpenterFacts, **values: str) -> JsonPatch:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure = price of one node x 730 h, for each node that stays empty",
-    source="Karpenter documentation, disruption: consolidateAfter, budgets",
+    source="Karpenter documentation, disruption: consolidateAfter, budgets"
+    "; reported by aws-samples/comfyui-on-eks#6 and aws/karpenter-provider-aws#8447",
 )
 def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`consolidateAfter: Never`, or a budget that is always 0 for empty nodes.
@@ -85,7 +86,8 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
-    source="Karpenter documentation, disruption: expireAfter",
+    source="Karpenter documentation, disruption: expireAfter"
+    "; reported by aws/karpenter-provider-aws#5733",
 )
 def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`expireAfter: Never`; an absent field means 720 hours."""

@@ -47,7 +47,8 @@ class _Better:
     mandatory_needs=Provenance.DECLARED,
     formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
     source="AWS EKS best practices, compute: right-sized accelerated instances, GPU sharing; "
-    "GoogleCloudPlatform/kubernetes-engine-samples, llm-serving-gemma/tgi/tgi-2b-it-h100-80gb.yaml",
+    "GoogleCloudPlatform/kubernetes-engine-samples, llm-serving-gemma/tgi/tgi-2b-it-h100-80gb.yaml"
+    "; reported by aws/karpenter-provider-aws#3244",
     sees_pools=True,
 )
 def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:

@@ -78,7 +78,8 @@ def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (GPUs - GPUs opened) x GPU-hour x 730 h",
-    source="the command line itself: tensor x pipeline x data parallel size, processes per node",
+    source="the command line itself: tensor x pipeline x data parallel size, processes per node"
+    "; reported by vllm-project/vllm#29447 and HRNet/HRNet-Semantic-Segmentation#171",
 )
 def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Only where both numbers are written. `auto`, `gpu` and unset prove nothing.
@@ -152,7 +153,8 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="standing = pods x GPUs x GPU-hour x 730 h while it restarts",
-    source="the command line itself: tensor x pipeline x data parallel size, processes per node",
+    source="the command line itself: tensor x pipeline x data parallel size, processes per node"
+    "; reported by vllm-project/vllm#15217 and vllm-project/vllm#8908",
 )
 def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Explicit sizes only; over several pods the GPUs of the whole group count."""

@@ -25,7 +25,8 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure = largest size x price of a node x 730 h",
-    source="Karpenter documentation, NodePool limits; AWS EKS best practices, cost",
+    source="Karpenter documentation, NodePool limits; AWS EKS best practices, cost"
+    "; reported by aws/karpenter-provider-aws#516",
 )
 def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """No limit at all is refused: its spend has no bound.

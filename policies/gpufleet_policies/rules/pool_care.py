@@ -44,7 +44,8 @@ _EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure = price of one node x 730 h, for each node that pods without GPUs keep",
-    source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself",
+    source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself"
+    "; reported by 2i2c-org/infrastructure#4209",
 )
 def untainted(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """No taint that repels. A pool that is the cluster's only one must not be tainted.

@@ -316,7 +316,8 @@ def _newer(
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
-    source="AWS EKS best practices, Spot; Karpenter documentation: 15 types for spot-to-spot",
+    source="AWS EKS best practices, Spot; Karpenter documentation: 15 types for spot-to-spot"
+    "; reported by aws/karpenter-provider-aws#7038",
 )
 def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Pools that buy nothing but spot and may use fewer than `manyTypes` machine types.

@@ -18,7 +18,8 @@ _ROLLED_OUT = frozenset({"Deployment", "StatefulSet", "Rollout", "DeploymentConf
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
-    source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers",
+    source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers"
+    "; reported by vllm-project/vllm#1710 and NVIDIA/nccl#525",
 )
 def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC."""

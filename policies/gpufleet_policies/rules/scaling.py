@@ -192,7 +192,8 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
-    source="GKE: autoscaling of inference by queue size, batch size, then GPU metrics",
+    source="GKE: autoscaling of inference by queue size, batch size, then GPU metrics"
+    "; reported by GoogleCloudPlatform/ai-on-gke#262",
 )
 def scaled_on_cpu(context: RuleContext, autoscaler: Autoscaler) -> Iterator[Violation]:
     """Its target asks for GPUs, and it has no other metric. Version 2 defaults to CPU."""
@@ -234,7 +235,8 @@ def _scalings(
     strict=Level.ADVISORY,
     formula="waste = hours beyond half an hour x GPUs x GPU-hour, for each scale-down",
     source="KEDA: cooldownPeriod; Kubernetes: stabilizationWindowSeconds; KubeRay: "
-    "idleTimeoutSeconds",
+    "idleTimeoutSeconds"
+    "; reported by ray-project/kuberay#942 and kedacore/keda#2598",
 )
 def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Violation]:
     """The cooldown of an autoscaler whose target asks for GPUs, or of the object's own scaling."""
@@ -281,7 +283,7 @@ def _written(value: int, place: str) -> JsonPatch:
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
-    source="own: smallest and largest size are the same",
+    source="own: smallest and largest size are the same; reported by kedacore/keda#2619",
 )
 def min_equals_max(
     context: RuleContext, subject: Autoscaler | WorkloadFacts
@@ -307,7 +309,8 @@ def min_equals_max(
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure: unbounded",
-    source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32",
+    source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32"
+    "; reported by ray-project/kuberay#865",
 )
 def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """In-tree autoscaling is on and `maxReplicas` is not written."""
