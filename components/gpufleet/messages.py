@@ -16,9 +16,10 @@ _LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]+")
 _FORMAT = re.compile(
     "[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+    "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
-"""Characters of the category Cf (Unicode 15.0): they show nothing, and change how others show."""
+"""Characters of the category Cf (Unicode 15.0): they show nothing, and change how others show. And
+halves of characters, which names of files can hold and no encoding has."""
 _IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029]|{_FORMAT.pattern}")
 
 
