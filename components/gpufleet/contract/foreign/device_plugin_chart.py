@@ -10,6 +10,8 @@ from gpufleet.contract.foreign.validation import CheckReport
 CHART = "nvidia-device-plugin"
 MPS_ROOT_CHARTS = (CHART, "gpu-operator")
 """Charts that set MPS_ROOT to /run/nvidia/mps."""
+_FALLBACKS = ["named", "single"]
+"""The chart's own `config.fallbackStrategies`."""
 
 
 def validate_chart(context: CheckContext, report: CheckReport) -> None:
@@ -48,11 +50,12 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
             "config.name and config.map are given together",
             "keep `config.name` for a ConfigMap of your own, or `config.map`",
         )
-    if len(keys) > 1 and not default:
+    if keys and not default and not _falls_back(config, keys):
         report.add(
             "device-plugin-chart-no-default",
             "context.chart.values.config.default",
-            f"config.map has {len(keys)} keys and there is no config.default",
+            f"config.map has the {'keys' if len(keys) > 1 else 'key'} {', '.join(keys)}, there is "
+            "no config.default, and no fallback applies",
             f"one of {', '.join(keys)}",
             keys=tuple(keys),
         )
@@ -74,3 +77,14 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
             value=default,
             keys=tuple(keys),
         )
+
+
+def _falls_back(config: Mapping[str, Any], keys: list[str]) -> bool:
+    """Whether the chart finds a default itself (templates/_helpers.tpl, hasDefaultConfig)."""
+    given: Any = config.get("fallbackStrategies", _FALLBACKS)
+    fallbacks = cast("list[Any]", given) if isinstance(given, list) else []
+    return (
+        ("named" in fallbacks and "default" in keys)
+        or ("single" in fallbacks and len(keys) == 1)
+        or "empty" in fallbacks
+    )

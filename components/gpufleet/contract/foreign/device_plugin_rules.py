@@ -290,7 +290,8 @@ RULES = rule_table(
         "device-plugin-chart-no-default",
         ("DP-18",),
         _REJECT,
-        "The chart's `config.map` has several keys and there is no `config.default`.",
+        "The chart's `config.map` has keys, there is no `config.default`, and none of "
+        "`config.fallbackStrategies` finds one: the key `default`, a single key, or none at all.",
         _CHART,
     ),
     CheckRule(

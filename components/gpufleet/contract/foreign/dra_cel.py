@@ -7,12 +7,16 @@ dynamic-resource-allocation/cel/compile.go, apiserver pkg/cel/library (quantity,
 """
 
 import re
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.dra_cel_functions import (
+    CALLABLE,
+    functions,
+    is_quantity,
+    is_semver,
+)
 from gpufleet.contract.foreign.dra_devices import (
     CLASSES,
     DRIVER,
@@ -22,15 +26,14 @@ from gpufleet.contract.foreign.dra_devices import (
     attribute_names,
     devices,
 )
+from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
-from gpufleet.documents.quantities import quantity
 
 _LONGEST = 10 * 1024
 _FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 _ASKS_FOR_KEYS = re.compile(r"has\s*\(|['\"][\w./]+['\"]\s+in\s+device")
 _FROM_THE_GPU = ("profile", "productName", "architecture", "cudaComputeCapability")
 """Attributes whose value follows from the GPU."""
-_SEMVER = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+].*)?")
 
 
 def validate_selector(
@@ -91,7 +94,7 @@ def _compiled(expression: str, path: str, report: CheckReport) -> Any:
 
 def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
     for name, text in re.findall(r"\b(semver|quantity)\(\s*['\"]([^'\"]*)['\"]\s*\)", expression):
-        if _is_semver(text) if name == "semver" else _is_quantity(text):
+        if is_semver(text) if name == "semver" else is_quantity(text):
             continue
         form = "three numbers such as 8.0.0" if name == "semver" else "an amount such as 40Gi"
         report.add(
@@ -139,13 +142,19 @@ def _evaluates(
         report.add(
             "dra-cel-invalid",
             path,
-            f"the expression must yield true or false, and yields {value!r}",
+            f"the expression must yield true or false, and yields {_said(value)}",
             "compare the attribute with a value",
             value=expression,
         )
         return False
     _report_failure(problems[0], expression, kind, path, report)
     return False
+
+
+def _said(value: Any) -> str:
+    """A result, without the form in which quantities and versions are held here."""
+    inner = as_mapping(value)
+    return f"a {next(iter(inner), 'map')}" if inner is not None else repr(value)
 
 
 def _report_failure(
@@ -226,18 +235,19 @@ def _evaluate_undefined(text: str, expression: str, path: str, report: CheckRepo
     report.add(
         "dra-cel-invalid",
         path,
-        f"undeclared reference to {name}: an expression has the variable device",
+        f"undeclared reference to {name}"
+        + ("" if called else ": an expression has the variable device"),
         _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}",
         value=expression,
     )
 
 
 def _misspelt(name: str) -> dict[str, str]:
-    """A function whose name differs from a known one in case alone -> the fix."""
-    known = {one.lower(): one for one in (*_functions(), "matches", "startsWith", "endsWith",
-                                          "contains", "size", "exists")}  # fmt: skip
-    right = known.get(name.lower())
-    return {} if right is None else {name: f"write `{right}`"}
+    """A function that Kubernetes does not have, and that is nearly one it has -> the fix."""
+    if name in CALLABLE:
+        return {}
+    near = nearest_names(name, CALLABLE, limit=1)
+    return {name: f"write `{near[0]}`"} if near else {}
 
 
 def _validate_matches(
@@ -269,7 +279,13 @@ def _validate_matches(
         profiles = sorted({str(d.known["profile"]) for d in candidates if "profile" in d.known})
         wanted = re.findall(r"profile\s*==\s*['\"]([^'\"]*)['\"]", expression)
         near = [
-            p for p in profiles if wanted and p.partition("g.")[0] == wanted[0].partition("g.")[0]
+            p
+            for p in profiles
+            if wanted
+            and (
+                p.replace(".", "") == wanted[0].replace(".", "")
+                or p.partition("g.")[0] == wanted[0].partition("g.")[0]
+            )
         ]
         report.add(
             "dra-cel-profile-unknown",
@@ -315,65 +331,4 @@ def _not_judged(path: str, reason: str, report: CheckReport) -> None:
 def _run(program: Any, device: dict[str, Any]) -> Any:
     import cel
 
-    return program.execute(cel.Context({"device": device}, _functions()))
-
-
-@cache
-def _functions() -> dict[str, Callable[..., Any]]:
-    """What Kubernetes adds to CEL, over the values of `DraDevice.variable`."""
-    return {
-        "quantity": _quantity,
-        "isQuantity": _is_quantity,
-        "semver": _semver,
-        "isSemver": _is_semver,
-        "compareTo": _compare,
-        "isGreaterThan": _is_greater,
-        "isLessThan": _is_less,
-        "major": _major,
-        "minor": _minor,
-        "lowerAscii": str.lower,
-        "upperAscii": str.upper,
-        "trim": str.strip,
-    }
-
-
-def _quantity(text: str) -> dict[str, str]:
-    return {"quantity": str(quantity(text))}
-
-
-def _is_quantity(text: str) -> bool:
-    return quantity(text) is not None
-
-
-def _semver(text: str, normalize: bool = False) -> dict[str, Any]:
-    found = _SEMVER.fullmatch(text + ".0" * max(0, 2 - text.count(".")) if normalize else text)
-    return {"semver": tuple(int(part) for part in found.groups()) if found else (0, 0, 0)}
-
-
-def _is_semver(text: str) -> bool:
-    return _SEMVER.fullmatch(text) is not None
-
-
-def _compare(one: Any, other: Any) -> int:
-    a, b = _order(one), _order(other)
-    return (a > b) - (a < b)
-
-
-def _is_greater(one: Any, other: Any) -> bool:
-    return _compare(one, other) > 0
-
-
-def _is_less(one: Any, other: Any) -> bool:
-    return _compare(one, other) < 0
-
-
-def _major(version: Any) -> int:
-    return version["semver"][0]
-
-
-def _minor(version: Any) -> int:
-    return version["semver"][1]
-
-
-def _order(value: Any) -> Any:
-    return Fraction(value["quantity"]) if "quantity" in value else tuple(value["semver"])
+    return program.execute(cel.Context({"device": device}, functions()))

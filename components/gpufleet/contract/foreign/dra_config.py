@@ -31,6 +31,8 @@ _HOLDERS = {
     kind: steps if kind == "DeviceClass" else (*steps, "devices") for kind, steps in HOLDERS.items()
 }
 """Kind -> where its configs are."""
+_NO_HOLDERS = ("ResourceSlice", "DeviceTaintRule", "ComputeDomainClique")
+"""Kinds of the same APIs that hold none."""
 _TYPE_META = ("apiVersion", "kind")
 
 
@@ -59,9 +61,29 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
         validating.opaque(document["opaque"], "opaque")
     elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:
         validate_domain(document, context, report)
+    elif "metadata" in document and kind not in _DRIVERS:
+        _report_other(document, report)
     else:
         validating.config(document, "")
     return report.validation()
+
+
+def _report_other(document: dict[str, Any], report: CheckReport) -> None:
+    """An object of Kubernetes that holds no config."""
+    kind = shown(document.get("kind"))
+    near = (
+        nearest_names(str(document.get("kind")), (*_HOLDERS, "ComputeDomain"), limit=1)
+        if document.get("kind") not in _NO_HOLDERS
+        else ()
+    )
+    report.add(
+        "dra-no-config",
+        "kind" if near else "",
+        f"an object of kind {kind} and version {shown(document.get('apiVersion'))} holds no config "
+        "of this driver",
+        f"write `kind: {near[0]}`" if near else "give the file that holds it, or another --as",
+        kind=kind,
+    )
 
 
 class _Judging:
@@ -87,7 +109,8 @@ class _Judging:
         """An `opaque` block: driver and parameters."""
         block = as_mapping(value) or {}
         driver, parameters = block.get("driver"), as_mapping(block.get("parameters"))
-        if driver not in (_GPU_DRIVER, _DOMAIN_DRIVER):
+        known = (parameters or {}).get("apiVersion") == API_VERSION
+        if driver not in (_GPU_DRIVER, _DOMAIN_DRIVER) and not known:
             return  # another driver reads it
         place = child(path, "parameters")
         if parameters is None:

@@ -123,6 +123,8 @@ def _validate_shape(document: dict[str, Any], version: str, report: CheckReport)
             fix = "write the fields of `exactly` next to `name`, or use resource.k8s.io/v1"
         elif version != "v1beta1" and steps[-3:-2] == ("requests",) and name in _FLAT:
             fix = f"write `exactly: {{{name}: ...}}`: only v1beta1 has it next to `name`"
+        elif steps == ("spec", "devices") and document["kind"] == "ResourceClaimTemplate":
+            fix = "write `devices` in `spec.spec`, which is the spec of the claim"
         report.add(
             "dra-field-unknown",
             path_of(steps, ""),

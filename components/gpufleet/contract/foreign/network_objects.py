@@ -94,7 +94,16 @@ def _validate_ipam(ipam: Any, path: str, report: CheckReport) -> None:
 
 def _validate_host_device(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     name = spec.get("resourceName")
-    if not isinstance(name, str) or not is_rdma_resource(name):
+    bare = name.removeprefix("nvidia.com/") if isinstance(name, str) else None
+    if bare is not None and bare != name and is_rdma_resource(bare):
+        report.add(
+            "host-device-network-prefix",
+            child(place, "resourceName"),
+            f"the operator's webhook, where it is on, refuses resourceName {shown(name)}",
+            f"write `resourceName: {bare}`: the operator adds nvidia.com/",
+            value=shown(name),
+        )
+    elif bare is None or not is_rdma_resource(bare):
         report.add(
             "host-device-network-name",
             child(place, "resourceName"),

@@ -158,6 +158,14 @@ RULES = rule_table(
         _HOST,
     ),
     CheckRule(
+        "host-device-network-prefix",
+        ("NO-13",),
+        _WARN,
+        "resourceName of a HostDeviceNetwork begins with nvidia.com/: the operator takes it, its "
+        "webhook (off by default) refuses it.",
+        _HOST,
+    ),
+    CheckRule(
         "network-ipam-not-json",
         ("8.2",),
         _REJECT,

@@ -78,6 +78,8 @@ CLAIMS: list[CaseRow] = [
     ("dra-cel-invalid", selected("productName = 'A100'"), selected(f"{PROFILE} == '1g.10gb'"), {}),
     ("dra-cel-invalid", selected("device.attributes['gpu.nvidia.com'].productName == 'A"), None, {}),
     ("dra-cel-invalid", selected(f"{PROFILE} == '1g.10gb' and true"), None, {}),
+    ("dra-cel-invalid", selected(f"{PROFILE}.contain('1g')"), selected(f"{PROFILE}.contains('1g')"), {}),
+    ("dra-driver-mismatch", claim(GPU, config("GpuConfig").replace("driver: gpu.nvidia.com", "driver: nvidia.com")), claim(GPU, config("GpuConfig")), {}),
     ("dra-cel-invalid", selected("productName == 'A100'"), None, {}),
     ("dra-cel-invalid", selected("device.productName == 'A100'"), None, {}),
     ("dra-cel-invalid", selected(f"{PROFILE}"), None, {}),

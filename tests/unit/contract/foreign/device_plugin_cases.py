@@ -104,6 +104,8 @@ DOMAIN = _dra("spec: {numNodes: 0, channel: {resourceClaimTemplate: {name: x}}}"
 
 DRA: list[CaseRow] = [
     ("dra-no-config", "[]", None, {}),
+    ("dra-no-config", "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: a}", None, {}),
+    ("dra-no-config", "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplat\nmetadata: {name: a}", None, {}),
     ("dra-no-config", "opaque: {driver: gpu.nvidia.com, parameters: 3}", None, {}),
     ("dra-gate-missing", _dra("sharing: {strategy: TimeSlicing}"), None, dra_chart()),
     ("dra-gate-needed", _dra("sharing: {strategy: TimeSlicing}"), None, {}),

@@ -49,6 +49,7 @@ NETWORK_OPERATOR: list[CaseRow] = [
     ("nic-node-policy-section-twice", several(GOOD_OFED, GOOD_OFED.replace("NicClusterPolicy", "NicNodePolicy")), GOOD_OFED, {}),
     ("nic-node-policy-overlap", several(_nic("", "a", "NicNodePolicy"), _nic("", "b", "NicNodePolicy")), several(_nic("nodeSelector: {a: b}", "a", "NicNodePolicy"), _nic("nodeSelector: {a: c}", "b", "NicNodePolicy")), {}),
     ("host-device-network-name", _nic("resourceName: 'a!'", "x", "HostDeviceNetwork"), _nic("resourceName: host-dev", "x", "HostDeviceNetwork"), {}),
+    ("host-device-network-prefix", _nic("resourceName: nvidia.com/hostdev", "x", "HostDeviceNetwork"), _nic("resourceName: hostdev", "x", "HostDeviceNetwork"), {}),
     ("network-ipam-not-json", _nic("""master: e, ipam: '{"type": "nv-ipam",}'""", "net", "MacvlanNetwork"), _nic("""master: e, ipam: '{"type": "nv-ipam"}'""", "net", "MacvlanNetwork"), {}),
     ("nic-policy-choice-unknown", _nic("mode: bridged", "x", "MacvlanNetwork"), _nic("mode: bridge", "x", "MacvlanNetwork"), {}),
     ("nic-policy-number-negative", _nic("mtu: -1", "x", "MacvlanNetwork"), _nic("mtu: 0", "x", "MacvlanNetwork"), {}),

@@ -1,0 +1,88 @@
+"""Functions that Kubernetes adds to CEL, over the values of `DraDevice.variable`."""
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from gpufleet.documents.quantities import quantity
+
+_SEMVER = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+].*)?")
+_WORDS = """
+all exists exists_one existsOne map filter has size contains startsWith endsWith matches
+int uint double string bytes bool type dyn duration timestamp format named validate
+charAt indexOf lastIndexOf join split substring replace reverse trim quote
+lowerAscii upperAscii find findAll isSorted sum min max includes bind
+quantity isQuantity isInteger asInteger asApproximateFloat sign add sub compareTo
+isLessThan isGreaterThan semver isSemver major minor patch
+url isURL getScheme getHost getHostname getPort getEscapedPath getQuery
+ip isIP cidr isCIDR family containsIP containsCIDR masked prefixLength
+optMap optFlatMap or orValue hasValue value of none ofNonZeroValue
+transformList transformMap transformMapEntry equivalent intersects
+"""
+CALLABLE = tuple(_WORDS.split())
+"""Functions and macros of an expression in Kubernetes (apiserver/pkg/cel/environment/base.go)."""
+
+
+@cache
+def functions() -> dict[str, Callable[..., Any]]:
+    """What Kubernetes adds to CEL, over the values of `DraDevice.variable`."""
+    return {
+        "quantity": _quantity,
+        "isQuantity": is_quantity,
+        "semver": _semver,
+        "isSemver": is_semver,
+        "compareTo": _compare,
+        "isGreaterThan": _is_greater,
+        "isLessThan": _is_less,
+        "major": _major,
+        "minor": _minor,
+        "lowerAscii": str.lower,
+        "upperAscii": str.upper,
+        "trim": str.strip,
+    }
+
+
+def _quantity(text: str) -> dict[str, str]:
+    return {"quantity": str(quantity(text))}
+
+
+def is_quantity(text: str) -> bool:
+    """Whether Kubernetes reads a text as a quantity."""
+    return quantity(text) is not None
+
+
+def _semver(text: str, normalize: bool = False) -> dict[str, Any]:
+    found = _SEMVER.fullmatch(text + ".0" * max(0, 2 - text.count(".")) if normalize else text)
+    return {"semver": tuple(int(part) for part in found.groups()) if found else (0, 0, 0)}
+
+
+def is_semver(text: str) -> bool:
+    """Whether a text is a semantic version."""
+    return _SEMVER.fullmatch(text) is not None
+
+
+def _compare(one: Any, other: Any) -> int:
+    a, b = _order(one), _order(other)
+    return (a > b) - (a < b)
+
+
+def _is_greater(one: Any, other: Any) -> bool:
+    return _compare(one, other) > 0
+
+
+def _is_less(one: Any, other: Any) -> bool:
+    return _compare(one, other) < 0
+
+
+def _major(version: Any) -> int:
+    return version["semver"][0]
+
+
+def _minor(version: Any) -> int:
+    return version["semver"][1]
+
+
+def _order(value: Any) -> Any:
+    return Fraction(value["quantity"]) if "quantity" in value else tuple(value["semver"])
