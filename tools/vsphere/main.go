@@ -15,8 +15,7 @@ import (
 
 	"github.com/vmware/govmomi/simulator"
 	_ "github.com/vmware/govmomi/vapi/simulator"
-	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -62,26 +61,38 @@ type inventory struct {
 	MethodDelay map[string]int  `json:"methodDelayMs"`
 }
 
-// browser answers for fixed passthrough: which system a device is in.
-type browser struct {
-	*simulator.EnvironmentBrowser
-}
-
-func (b *browser) QueryConfigTarget(ctx *simulator.Context, req *types.QueryConfigTarget) soap.HasFault {
-	answer := b.EnvironmentBrowser.QueryConfigTarget(ctx, req)
-	body, ok := answer.(*methods.QueryConfigTargetBody)
-	if !ok || body.Res == nil || req.Host == nil {
-		return answer
-	}
-	asked, ok := ctx.Map.Get(*req.Host).(*simulator.HostSystem)
-	if !ok {
-		return answer
-	}
+// passthrough is what a host offers for fixed passthrough: which system each device is in.
+func passthrough(asked *simulator.HostSystem) *types.ConfigTarget {
+	target := &types.ConfigTarget{}
 	for _, device := range asked.Hardware.PciDevice {
-		body.Res.Returnval.PciPassthrough = append(body.Res.Returnval.PciPassthrough,
+		target.PciPassthrough = append(target.PciPassthrough,
 			&types.VirtualMachinePciPassthroughInfo{PciDevice: device, SystemId: asked.Hardware.SystemInfo.Uuid})
 	}
-	return answer
+	return target
+}
+
+// answer prepares calls that the simulator cannot answer: of a browser, which knows no passthrough
+// devices, and of a cluster that is told which override goes: the decoder makes nothing of pyVmomi's
+// reference, and without one the simulator ends.
+func answer(ctx *simulator.Context, call *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	switch asked := call.Body.(type) {
+	case *types.QueryConfigTarget:
+		browser, known := ctx.Map.Get(call.This).(*simulator.EnvironmentBrowser)
+		if known && asked.Host != nil {
+			if host, ok := ctx.Map.Get(*asked.Host).(*simulator.HostSystem); ok {
+				browser.QueryConfigTargetResponse.Returnval = passthrough(host)
+			}
+		}
+	case *types.ReconfigureComputeResource_Task:
+		if spec, ok := asked.Spec.(*types.ClusterConfigSpecEx); ok {
+			for _, row := range spec.DrsVmConfigSpec {
+				if row.Operation == types.ArrayUpdateOperationRemove && row.RemoveKey == nil {
+					return nil, &types.InvalidArgument{InvalidProperty: "drsVmConfigSpec.removeKey"}
+				}
+			}
+		}
+	}
+	return nil, nil
 }
 
 func main() {
@@ -162,11 +173,8 @@ func equip(model *simulator.Model, asked inventory) error {
 			return fmt.Errorf("no host %s", name)
 		}
 	}
-	for _, reference := range registry.AllReference("EnvironmentBrowser") {
-		if plain, ok := reference.(*simulator.EnvironmentBrowser); ok {
-			registry.Put(&browser{plain})
-		}
-	}
+	// The registry keeps the simulator's own objects: its UpgradeVM_Task asks for their type.
+	registry.Handler = answer
 	return makeTemplate(model, asked.Template)
 }
 

@@ -1,11 +1,13 @@
 """A group under the real engine while something fails at any call: seeded, and always the declared
 machines.
 
-In each of making, growing with a change, shrinking and destroying, the seed chooses one call to
-vCenter and who fails there: the machine that runs Pulumi (engine and providers at once), the
-provider's process alone, the connection, or vCenter. Then the same command is run again.
+In each of making, growing with a change, replacing, shrinking and destroying, the seed chooses one
+call to vCenter and who fails there: the machine that runs Pulumi (engine and providers at once),
+the provider's process alone, the connection, or vCenter. Then the same command is run again, with a
+renewed join token; at times it is a destroy instead.
 """
 
+import functools
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -29,6 +31,8 @@ CAMPAIGN = 12
 CALLS = 120
 """Calls of the longest command: a later one than there are is no failure at all, and fine."""
 REPEATS = 4
+DESTROYS = 0.15
+"""How often a life ends after a step."""
 NODE = ":Machine"
 FAILURES = (
     *(("engine", Action.BEFORE), ("engine", Action.AFTER)),
@@ -46,7 +50,18 @@ def shared() -> Iterator[Vcenter]:
         yield found
 
 
-def declare(made: Project, cloud: Vcenter, nodes: int, cpus: int) -> None:
+STEPS = (
+    (2, 8, "gpu-template"),
+    (3, 16, "gpu-template"),
+    (3, 16, "/DC0/vm/gpu-template"),
+    (1, 16, "/DC0/vm/gpu-template"),
+)
+"""Machines, processors, and template: another name of one is another machine."""
+
+
+def declare(
+    made: Project, cloud: Vcenter, nodes: int, cpus: int, template: str, renewed: int
+) -> None:
     pool = {
         "name": "train",
         "gpu": "A100-80GB",
@@ -54,11 +69,11 @@ def declare(made: Project, cloud: Vcenter, nodes: int, cpus: int) -> None:
         "vsphere": {
             "cpus": cpus,
             "memory_gib": 64,
-            "template": "gpu-template",
+            "template": template,
             "update_policy": "restart",
         },
     }
-    given = {"pool": pool, "port": cloud.proxy.port, "token": SECRET}
+    given = {"pool": pool, "port": cloud.proxy.port, "token": f"{SECRET}-{renewed}"}
     made.write({"given.json": json.dumps(given)})
 
 
@@ -93,12 +108,19 @@ def _rule(chance: random.Random, cloud: Vcenter) -> Rule:
     return Rule(action, nth=nth, do=victims[who])
 
 
-def _until_done(made: Project, cloud: Vcenter, chance: random.Random, command: str) -> list[str]:
+def _until_done(
+    made: Project,
+    cloud: Vcenter,
+    chance: random.Random,
+    command: str,
+    renew: Callable[[int], None] = lambda _: None,
+) -> list[str]:
     """Run the command until it succeeds, as a person does. Returns what it said."""
     rule = _rule(chance, cloud)
     cloud.proxy.reset([rule])
     said: list[str] = []
-    for _ in range(REPEATS):
+    for attempt in range(REPEATS):
+        renew(attempt)
         result = made.run(command, check=False)
         said.append(result.output)
         cloud.proxy.reset()
@@ -115,9 +137,9 @@ def _one_life(made: Project, cloud: Vcenter, seed: int) -> None:
     cloud.mortal.forget_changes()
     before = cloud.machines()
     said: list[str] = []
-    for nodes, cpus in ((2, 8), (3, 16), (1, 16)):
-        declare(made, cloud, nodes, cpus)
-        said += _until_done(made, cloud, chance, "up")
+    for nodes, cpus, template in STEPS:
+        renew = functools.partial(declare, made, cloud, nodes, cpus, template)
+        said += _until_done(made, cloud, chance, "up", renew)
         ordinals = [owner.rsplit("/", 1)[1] for owner in cloud.owned()]
         assert ordinals == [str(number) for number in range(nodes)], f"seed {seed}: {nodes} nodes"
         for number in range(nodes):
@@ -128,6 +150,8 @@ def _one_life(made: Project, cloud: Vcenter, seed: int) -> None:
         nodes_told = [one["outputs"] for one in state["resources"] if one["type"].endswith(NODE)]
         assert {told["powerState"] for told in nodes_told} == {"poweredOn"}, f"seed {seed}"
         assert [told["drifted"] for told in nodes_told] == [{}] * nodes, f"seed {seed}"
+        if chance.random() < DESTROYS:
+            break
     said += _until_done(made, cloud, chance, "destroy")
     assert cloud.machines() == before, f"seed {seed}: after destroy"
     for secret in (PASSWORD, SECRET):

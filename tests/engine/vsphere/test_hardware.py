@@ -157,3 +157,18 @@ def test_what_concerns_only_the_provider_calls_nobody(
     after = updated(outs, changed)
     assert cloud.proxy.total == 0
     assert {**outs, **more, "endpoint": after["endpoint"]} == after
+
+
+def test_the_simulator_upgrades_a_machine(cloud: Vcenter) -> None:
+    """Nothing is played: the call goes to the simulator and comes back."""
+    outs = created(cloud.node(1, hardwareVersion=21.0))
+    assert (outs["hardwareVersionActual"], outs["drifted"]) == (21, {})
+    assert cloud.proxy.calls["UpgradeVM_Task"] == 1
+
+
+def test_the_simulator_survives_the_removal_of_an_override(cloud: Vcenter) -> None:
+    """It cannot decode which one goes, and says so."""
+    outs = created(cloud.node(1, drsBehavior="manual"))
+    text = refused(Code.FAULT, lambda: updated(outs, cloud.node(1)))
+    assert "[InvalidArgument]" in text
+    assert read(outs)["drifted"] == {}

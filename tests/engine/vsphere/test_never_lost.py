@@ -268,6 +268,17 @@ def _attempt(node: dict[str, Any]) -> Any:
         return failure
 
 
+def test_a_latency_sensitive_machine_has_its_processors_reserved(cloud: Vcenter) -> None:
+    """ESXi does not start it otherwise."""
+    outs = created(cloud.node(1, latencySensitivity="high"))
+    with cloud.machine("gpu-1") as machine:
+        hertz = machine.resourcePool.owner.host[0].hardware.cpuInfo.hz
+        assert machine.config.cpuAllocation.reservation == 8 * hertz // 1_000_000 > 0
+        keys = {entry.key: entry.value for entry in machine.config.extraConfig}
+    assert keys["disk.EnableUUID"] == "TRUE"
+    assert outs["drifted"] == {}
+
+
 def test_marks_name_the_stack(cloud: Vcenter) -> None:
     created(cloud.node(1, life="aaaaaaaaaaaa"))
     with cloud.machine("gpu-1") as machine:

@@ -12,7 +12,7 @@ from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.power import power_off, still_there
-from gpufleet.platforms.vsphere.vcenter.reading import last_event
+from gpufleet.platforms.vsphere.vcenter.reading import last_event, one
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import FixedPassthrough, NodeSettings, UpdatePolicy
 from gpufleet.platforms.vsphere.vcenter.specs import (
@@ -23,6 +23,7 @@ from gpufleet.platforms.vsphere.vcenter.specs import (
     mmio_of,
 )
 from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 
 _ATTEMPTS = 4
 """Times a reconfiguration is worked out anew when someone else changed the machine meanwhile."""
@@ -126,7 +127,19 @@ def lacks(
 ) -> MachineDifference:
     """What differs between declaration and machine."""
     devices = fixed_backings(session, settings, found, live.host)
-    return difference(settings, identity, live, found, devices, first_boot, former)
+    cpu_mhz = reserved_mhz(session, settings, live.host)
+    return difference(settings, identity, live, found, devices, first_boot, former, cpu_mhz)
+
+
+def reserved_mhz(session: Session, settings: NodeSettings, host: Any) -> int:
+    """Processor time that must be reserved: with high latency sensitivity all of it, else ESXi does
+    not start the machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min)
+    should be at least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource
+    Management)."""
+    if settings.latency_sensitivity is not LatencySensitivity.HIGH or host is None:
+        return 0
+    known = one(session, host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
+    return settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
 
 
 def fixed_backings(

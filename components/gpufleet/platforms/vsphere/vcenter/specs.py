@@ -24,6 +24,10 @@ from gpufleet.platforms.vsphere.vcenter.settings import (
 
 USE_MMIO = "pciPassthru.use64bitMMIO"
 MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
+DISK_UUID = "disk.EnableUUID"
+"""Shows disks with their ids to the guest, as the vSphere CSI driver needs them (kubernetes-sigs/
+vsphere-csi-driver, docs/driver-deployment/prerequisites.md); cluster-api-provider-vsphere sets it
+too."""
 
 _Device = vim.vm.device.VirtualPCIPassthrough
 _Change = vim.vm.device.VirtualDeviceSpec
@@ -126,6 +130,7 @@ def difference(
     devices: dict[str, Any],
     first_boot: bool,
     former: Former = NOTHING_BEFORE,
+    cpu_mhz: int = 0,
 ) -> MachineDifference:
     """What to change on a live machine.
 
@@ -137,6 +142,7 @@ def difference(
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
         former: What was declared before. After the first boot this and nothing else is removed.
+        cpu_mhz: Processor time that must be reserved. Default: none.
     """
     spec: Any = vim.vm.ConfigSpec()
     off: list[str] = []
@@ -159,12 +165,15 @@ def difference(
         spec.memoryReservationLockedToMax = True
         spec.memoryAllocation = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
         changed = True
+    if live.cpu_reservation_mhz < cpu_mhz:
+        spec.cpuAllocation, changed = vim.ResourceAllocationInfo(reservation=cpu_mhz), True
     if live.latency != settings.latency_sensitivity:
         spec.latencySensitivity = vim.LatencySensitivity(level=settings.latency_sensitivity.value)
         changed = True
         off.append("latencySensitivity")
     keys = wanted_extra_config(settings, identity)
     if first_boot:
+        keys.setdefault(DISK_UUID, "TRUE")
         keys.update(
             guest_keys(
                 identity.instance_uuid,
