@@ -26,7 +26,7 @@ USE_MMIO = "pciPassthru.use64bitMMIO"
 MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
 DISK_UUID = "disk.EnableUUID"
 """Shows disks with their ids to the guest, as the vSphere CSI driver needs them (kubernetes-sigs/
-vsphere-csi-driver, docs/driver-deployment/prerequisites.md); cluster-api-provider-vsphere sets it
+vsphere-csi-driver, driver deployment, prerequisites); cluster-api-provider-vsphere sets it
 too."""
 
 _Device = vim.vm.device.VirtualPCIPassthrough
