@@ -27,6 +27,7 @@ from tests.engine.go_module import module_folder
 MODULE = "sigs.k8s.io/karpenter"
 NODE_CLASS = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "kwok"}
 ZONES = ("us-east-1a", "us-east-1b")
+EFA = "vpc.amazonaws.com/efa"
 PRICES = {"on-demand": 1.0, "spot": 0.4}
 
 
@@ -58,6 +59,9 @@ def _machine(machine: Machine) -> dict[str, Any]:
     }
     if gpus:
         resources["nvidia.com/gpu"] = str(gpus)
+    if machine.efa_interfaces:
+        # Its AWS provider knows EFA interfaces and no huge pages (aws/karpenter-provider-aws#3315).
+        resources[EFA] = str(machine.efa_interfaces)
     offerings = [
         {
             "Price": price * (machine.vcpu or 1),

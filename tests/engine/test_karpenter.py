@@ -23,7 +23,7 @@ from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.pod_request import pod_spec
 from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.karpenter_controller import karpenter, with_kwok_class
+from tests.engine.karpenter_controller import EFA, karpenter, with_kwok_class
 from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until
 
@@ -51,6 +51,12 @@ POOLS: dict[str, dict[str, Any]] = {
         },
     },
     "eighth": {"instanceTypes": ["g6f.large", "g6f.xlarge"], "nodes": {"min": 0, "max": 1}},
+    "linked": {
+        "instanceTypes": ["p5.48xlarge"],
+        "nodes": {"min": 0, "max": 1},
+        "fabric": "efa",
+        "zones": ["us-east-1a"],
+    },
 }
 
 
@@ -135,6 +141,9 @@ class DevicePlugin(threading.Thread):
         if pool is None:
             return
         wanted: dict[str, str | None] = {n: str(a) for n, a in pool.advertised.items()}
+        if pool.fabric.value == "efa":
+            # The EFA driver sets 5128 pages of 2 MiB aside (Amazon EKS user guide, node-efa).
+            wanted |= {EFA: str(pool.machines[0].efa_interfaces), "hugepages-2Mi": "10256Mi"}
         there = node.status.allocatable or {}
         if "nvidia.com/gpu" in there and "nvidia.com/gpu" not in wanted:
             wanted["nvidia.com/gpu"] = "0"
@@ -200,12 +209,13 @@ def names(pool: str, count: int) -> list[str]:
     return [f"{pool}-{i}" for i in range(count)]
 
 
-def test_pods_get_machines_with_gpus_slices_shares_and_parts(running: Cluster) -> None:
+def test_pods_get_machines_with_gpus_slices_shares_parts_and_efa(running: Cluster) -> None:
     asked = {
         "whole": ("nvidia.com/gpu", 1),
         "shared": ("nvidia.com/gpu.shared", 4),
         "slices": ("nvidia.com/mig-1g.10gb", 20),
         "eighth": ("nvidia.com/gpu", 1),
+        "linked": ("nvidia.com/gpu", 1),
     }
     for pool, (resource, count) in asked.items():
         running.ask(pool, resource, names(pool, count))
@@ -219,6 +229,11 @@ def test_pods_get_machines_with_gpus_slices_shares_and_parts(running: Cluster) -
         assert labels.items() >= dict(compiled.labels).items()
         assert ("nvidia.com/gpu", "NoSchedule") in {(t.key, t.effect) for t in node.spec.taints}
     running.running(["slices-large"])
+    (linked,) = running.core.list_namespaced_pod(
+        running.namespace, field_selector="metadata.name=linked-0"
+    ).items
+    limits = linked.spec.containers[0].resources.limits
+    assert (limits[EFA], limits["hugepages-2Mi"]) == ("32", "5Gi")
     node = running.only_node("shared")
     assert node.metadata.labels["karpenter.sh/capacity-type"] == "spot"
 
