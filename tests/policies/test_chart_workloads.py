@@ -108,3 +108,23 @@ def test_a_release_is_read_like_its_values_file(chart: str, values: dict[str, An
 def test_charts_without_gpus_give_no_pods():
     found = facts_of_document({"hub": {}, "singleuser": {"cpu": {}}}, "jupyterhub/values.yaml")
     assert not any(isinstance(f, WorkloadFacts) for f in found)
+
+
+NIM: dict[str, Any] = {
+    "image": {"repository": "nvcr.io/nim/meta/llama3-8b-instruct", "tag": "1.0.3"},
+    "model": {"ngcAPISecret": "ngc-api", "name": "meta/llama3-8b-instruct"},
+    "resources": {"requests": {"cpu": 8, "memory": "32Gi"}},
+}
+
+
+def test_a_nim_asks_for_one_gpu_unless_its_values_say_more():
+    """NVIDIA/nim-deploy helm/nim-llm/values.yaml at 23a592c: resources.limits nvidia.com/gpu: 1."""
+    for gpus, limits in ((1, {}), (4, {"nvidia.com/gpu": 4})):
+        found = facts_of_document(changed(NIM, {"resources.limits": limits}), "x/values.yaml")
+        (pods,) = (fact for fact in found if isinstance(fact, WorkloadFacts))
+        (group,) = pods.pod_groups
+        assert group.pod_gpus("nvidia.com/gpu").value == gpus
+        assert group.pods.value == 1
+    several = facts_of_document({**NIM, "multiNode": {"enabled": True}}, "x/values.yaml")
+    assert not any(isinstance(fact, WorkloadFacts) for fact in several)
+    assert "gpu-count-exceeds-parallelism" not in rules("nim-llm", NIM)

@@ -161,7 +161,56 @@ def _servers(values: dict[str, Any]) -> Groups:
         )
 
 
+def _nim(values: dict[str, Any]) -> Groups:
+    """One NIM (NVIDIA/nim-deploy, helm/nim-llm/templates/deployment.yaml at 2267003).
+
+    The chart asks for one GPU unless its values say otherwise; probes and a volume at /dev/shm are
+    its own. Over several nodes it makes a LeaderWorkerSet, which is not read.
+    """
+    if at(values, "multiNode.enabled") not in (None, False):
+        return
+    written = mapping(values.get("resources"))
+    resources = {**written, "limits": {GPU: 1, **mapping(written.get("limits"))}}
+    repository, tag = at(values, "image.repository"), at(values, "image.tag")
+    tagged = f"{repository}:{tag}" if isinstance(tag, str) and tag else repository
+    yield RawGroup(
+        "",
+        "resources",
+        {key: values.get(key) for key in ("nodeSelector", "tolerations", "affinity")},
+        count(values, "replicaCount"),
+        containers=(
+            RawContainer(
+                "resources",
+                {
+                    "name": "nim-llm",
+                    "image": tagged if isinstance(repository, str) else None,
+                    "command": values.get("customCommand") or None,
+                    "args": values.get("customArgs") or None,
+                    "env": values.get("env"),
+                    "resources": resources,
+                },
+                short_form=True,
+            ),
+        ),
+        stated={"model": at(values, "model.name"), "preset": True},
+    )
+
+
+def _nim_scaling(values: dict[str, Any]) -> Iterator[ScalingFacts]:
+    most = "autoscaling.maxReplicas"
+    if isinstance(values.get("autoscaling"), dict):
+        yield ScalingFacts(
+            place="autoscaling",
+            minimum=count(values, "autoscaling.minReplicas"),
+            maximum=fact(at(values, most), natural, most).or_default(10),
+            enabled=fact(
+                at(values, "autoscaling.enabled"), boolean, "autoscaling.enabled"
+            ).or_default(False),
+        )
+
+
 _CHARTS = {
+    "nim-llm": PodMakerKind(_nim, scaling=_nim_scaling),
     "vllm-stack": PodMakerKind(_models, scaling=_model_scaling),
     "jupyterhub": PodMakerKind(_servers),
 }

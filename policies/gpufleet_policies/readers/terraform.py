@@ -4,10 +4,13 @@
 rest. Resources that will be deleted are left out.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.judged import NotJudged
+from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import camel_keys, inside
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
@@ -20,6 +23,20 @@ Load = Callable[[], Catalogue]
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
 """Types that hold a Kubernetes object -> the attribute that holds it."""
+
+_UNREAD = re.compile(
+    r"kubernetes_(deployment|stateful_set|daemon_?set|job|cron_job|pod|replication_controller|"
+    r"resource_quota|config_map)(_v\d\w*)?"
+    r"|azurerm_kubernetes_cluster(_node_pool)?"
+    r"|azurerm_((linux|windows)_)?virtual_machine(_scale_set)?"
+    r"|google_compute_(region_)?instance(_template)?|google_workbench_instance"
+    r"|google_(vertex_ai_endpoint|notebooks_instance|container_aws_node_pool|tpu_\w+)"
+    r"|aws_(ec2_fleet|spot_fleet_request|spot_instance_request|batch_compute_environment)"
+    r"|aws_sagemaker_(endpoint_configuration|notebook_instance)"
+    r"|oci_containerengine_(node_pool|cluster)|oci_core_instance"
+    r"|(digitalocean|vultr|civo)_kubernetes_(cluster|node_pool)|linode_lke_(cluster|node_pool)"
+)
+"""Types of resources that can hold GPUs and that no rule reads yet."""
 
 MAX_DEPTH = 64
 """Most levels of modules and values in a plan."""
@@ -97,6 +114,12 @@ def _resource(kind: str, values: Any, address: str, path: str, load: Load) -> It
         yield from _manifest(values.get(_MANIFESTS[kind]), address, path, load)
         return
     token = TERRAFORM.get(kind)
+    if token is None and _UNREAD.fullmatch(kind):
+        yield NotJudged(
+            locator=Locator(kind, address, file=path),
+            what="terraform",
+            reason=f"no rule reads the fields of {kind}",
+        )
     if token is not None:
         document = values if kind == "helm_release" else camel_keys(values)
         yield from facts_of_properties(token, document, address, "", load, path)

@@ -201,3 +201,59 @@ def test_values_of_the_dra_driver_in_a_wrapper_are_validated(tmp_path: Path):
     write(tmp_path, {"release.yaml": yaml.safe_dump(release)})
     codes = {one["code"] for one in audit(tmp_path)["findings"]}
     assert "dra-gates-conflict" in codes, codes
+
+
+def test_terraform_is_named(tmp_path: Path):
+    def planned(kind: str) -> dict[str, Any]:
+        address = f"{kind}.x"
+        return {"address": address, "mode": "managed", "type": kind, "name": "x", "values": {}}
+
+    kinds = (
+        "kubernetes_deployment",
+        "kubernetes_job_v1",
+        "azurerm_kubernetes_cluster_node_pool",
+        "aws_iam_role",
+        "kubernetes_service",
+    )
+    plan = {
+        "format_version": "1.2",
+        "planned_values": {"root_module": {"resources": [planned(kind) for kind in kinds]}},
+    }
+    write(tmp_path, {"plan.json": json.dumps(plan), "main.tf": 'resource "x" "y" {}\n'})
+    found = audit(tmp_path, "--require-judged")
+    assert found["exit"] == 1
+    assert [one["object"].partition(" ")[0] or one["file"] for one in found["notJudged"]] == [
+        str(tmp_path / "main.tf"),
+        *kinds[:3],
+    ]
+    assert {one["what"] for one in found["notJudged"]} == {"terraform"}
+    text = CliRunner().invoke(command, [str(tmp_path)]).output
+    assert "not judged 4 Terraform resources or files:" in text
+
+
+def test_json_patches_are_named_once(tmp_path: Path):
+    patch = "- {op: replace, path: /spec/replicas, value: 3}\n- {op: remove, path: /spec/x}\n"
+    write(tmp_path, {"patch.yaml": patch})
+    (one,) = audit(tmp_path)["notJudged"]
+    assert (one["what"], one["line"]) == ("patch", 1)
+
+
+def test_patches_of_a_kustomization_are_judged_as_parts(tmp_path: Path):
+    pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\n"
+    pool += "spec: {template: {spec: {requirements: [{key: karpenter.k8s.aws/instance-category, "
+    pool += "operator: In, values: [p]}]}}}\n"
+    policy = "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: gpu}\n"
+    policy += "spec: {mig: {strategy: mixd}}\n"
+    files = {
+        "kustomization.yaml": "patches: [{path: pool.yaml}, {path: policy.yaml}]\n",
+        "pool.yaml": pool,
+        "policy.yaml": policy,
+    }
+    write(tmp_path, files)
+    found = audit(tmp_path)
+    assert [one["code"] for one in found["findings"]] == [FAULT]
+    assert [(one["what"], one["object"]) for one in found["notJudged"]] == [
+        ("patch", "NodePool gpu")
+    ]
+    (tmp_path / "kustomization.yaml").unlink()
+    assert len(audit(tmp_path)["findings"]) > 1

@@ -10,8 +10,12 @@ from gpufleet.documents.path_globs import matches
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 """Endings of files that are read below folders. A file that is named itself may have any."""
 
+TERRAFORM = frozenset({".tf", ".tofu"})
+"""Endings of files that are named as not judged: their values are known in a plan."""
+
 STANDARD_INPUT = "-"
 
+_LISTED = SUFFIXES | TERRAFORM
 _SKIPPED_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
 
 
@@ -87,7 +91,7 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
                 hidden = name.startswith(".") or name in _SKIPPED_FOLDERS
                 if not hidden and not entry.is_symlink():
                     folders.append(f"{prefix}{name}")
-            elif os.path.splitext(name)[1].lower() in SUFFIXES and _answers(entry.is_file):  # noqa: PTH122
+            elif os.path.splitext(name)[1].lower() in _LISTED and _answers(entry.is_file):  # noqa: PTH122
                 linked = entry.is_symlink()
                 whole = _identity(f"{prefix}{name}") if linked else os.path.join(resolved, name)  # noqa: PTH118
                 yield f"{prefix}{name}", whole

@@ -21,7 +21,7 @@ from gpufleet.documents.limits import (
 from gpufleet.messages import message
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
-from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
+from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, TERRAFORM, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
 from gpufleet_policies.fronts.audit.written_lines import Located, written_lines
 from gpufleet_policies.readers.document_text import (
@@ -73,6 +73,10 @@ def read_input(one: Input) -> Reading:
     if one.refused:
         reading.not_judged.append(Unjudged(one.name, 0, "", "file", one.refused))
         return reading
+    if one.name.lower().endswith((*TERRAFORM, ".tf.json")):
+        reason = "audit the plan instead: terraform show -json plan.out"
+        reading.not_judged.append(Unjudged(one.name, 0, "", "terraform", reason))
+        return reading
     try:
         text, is_json = _text(one)
         reading.digest = digest(text)
@@ -122,13 +126,41 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
             reading.facts.append(fact)
             reading.sources.append(source)
     data = mapping(document.data)
-    if data:
+    if data and str(data.get("kind")) in _GITOPS_KINDS:
         reading.holders += [(holder, document) for holder in holders_of(data, one.name)]
         reading.links += links_of(data, one.name)
-    if not given and one.named and "kind" not in data:
+    if not given and _is_operation(data):
+        reason = "a JSON patch is judged only with the object that it changes"
+        if not any(known.what == "patch" for known in reading.not_judged):
+            found = Unjudged(one.name, max(document.line, 1), "", "patch", reason)
+            reading.not_judged.append(found)
+    elif not given and one.named and "kind" not in data:
         reason = "no object, values, plan, state or declaration that rules know"
         found = Unjudged(one.name, max(document.line, 1), "", "document", reason)
         reading.not_judged.append(found)
+
+
+_GITOPS_KINDS = frozenset(
+    {
+        "None",
+        "Application",
+        "Component",
+        "ConfigMap",
+        "HelmChart",
+        "Kustomization",
+        "OCIRepository",
+        "Secret",
+    }
+)
+"""Kinds that `holders_of` and `links_of` look at, None among them; most objects are of none."""
+
+
+def _is_operation(data: dict[str, Any]) -> bool:
+    """Whether a document is an operation of RFC 6902."""
+    return "path" in data and str(data.get("op")) in _OPERATIONS
+
+
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
 def documents_of(one: Input) -> Iterator[Document]:

@@ -15,6 +15,7 @@ from gpufleet_policies.facts import FleetFacts, Surroundings, absent, known
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_open_releases
@@ -111,7 +112,7 @@ def judged(
     referenced: FleetFacts | None = None,
 ) -> Audit:
     """Validate everything that was read, all of it together."""
-    readings = with_open_releases(readings)
+    readings = without_patches(with_open_releases(readings))
     everything = tuple(fact for reading in readings for fact in reading.facts)
     whole = _context(settings, today, referenced, Surroundings(everything))
     views = contexts_of(readings, settings.clusters, whole)

@@ -11,16 +11,19 @@ from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.fronts.audit.written_lines import Located
 
 KINDS = {
-    "file": "file that cannot be read",
-    "kind": "object of a kind that no rule reads",
-    "chart": "chart that no rule reads",
-    "values": "release with values that are not among the files",
-    "template": "template",
-    "patch": "patch without its object",
-    "terraform": "Terraform resource or file",
-    "document": "document of no known kind",
+    "file": ("file that cannot be read", "files that cannot be read"),
+    "kind": ("object of a kind that no rule reads", "objects of kinds that no rule reads"),
+    "chart": ("chart that no rule reads", "charts that no rule reads"),
+    "values": (
+        "release with values that are not among the files",
+        "releases with values that are not among the files",
+    ),
+    "template": ("template", "templates"),
+    "patch": ("patch without its object", "patches without their objects"),
+    "terraform": ("Terraform resource or file", "Terraform resources or files"),
+    "document": ("document of no known kind", "documents of no known kind"),
 }
-"""Kind of reason -> what one such thing is called."""
+"""Kind of reason -> what one such thing, and several, are called."""
 
 _SHOWN = 4
 
@@ -64,17 +67,15 @@ def lines(
         names = dict.fromkeys(_short(one) for one in found if one.what == what)
         shown = ", ".join(list(names)[:_SHOWN])
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        plural = "" if number == 1 else "s"
-        first, _, rest = KINDS[what].partition(" ")
-        noun = f"{first}{plural} {rest}".strip()
+        noun = KINDS[what][number != 1]
         yield f"{style('not judged', 'faint')} {number:,} {noun}: {shown}{more}"
     if found:
         yield "`--verbose` lists what is not judged; `--require-judged` fails on it."
 
 
 def _short(one: Unjudged) -> str:
-    if one.what in ("file", "template"):
+    if one.what in ("file", "template", "patch") or not one.object:
         return one_line(one.file)
-    if one.what in ("kind", "chart"):
+    if one.what in ("kind", "chart") and one.reason.startswith("no rule reads"):
         return one.reason.rpartition(" ")[2]
-    return one.object or one_line(one.file)
+    return one.object

@@ -1,0 +1,90 @@
+"""Every wrapper of a chart in the public files is opened, or named as not judged."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from gpufleet.contract.charts import known_chart
+from gpufleet.contract.wrappers.registry import releases_of
+from gpufleet.contract.wrappers.release import WrappedRelease
+from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.reading import documents_of, read_input
+from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.rules.settings import read_settings
+
+CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"
+LEAST_WRAPPERS = 2
+"""What the folders had when the test was written: fewer means that they are not recognised."""
+
+needs_corpora = pytest.mark.skipif(not CORPORA.is_dir(), reason=f"{CORPORA} is missing")
+
+
+def _releases() -> list[tuple[str, WrappedRelease]]:
+    found: list[tuple[str, WrappedRelease]] = []
+    for one in find_inputs([str(CORPORA)]):
+        if read_input(one).problem:
+            continue
+        for document in documents_of(one):
+            if isinstance(document.data, dict):
+                found += [(one.name, release) for release in releases_of(document.data, one.name)]
+    return found
+
+
+@needs_corpora
+def test_every_wrapper_is_opened_or_named():
+    result = audit(find_inputs([str(CORPORA)]), read_settings({}), date(2026, 11, 23))
+    named = {(one.file, one.reason.rpartition(" ")[2]) for one in result.not_judged}
+    opened = {file.name for file in result.files if file.objects}
+    releases = _releases()
+    assert len(releases) >= LEAST_WRAPPERS
+    for file, release in releases:
+        if release.chart is not None and known_chart(release.chart) is not None:
+            assert file in opened, (file, release.chart)
+        else:
+            assert (file, release.chart) in named, (file, release.chart)
+
+
+@needs_corpora
+def test_the_wrapped_gpu_operator_is_judged_at_its_version():
+    """johnzheng1975/kcd_beijing2025 flux_samples/gpu-operator_installation.yaml at 1d55ba5."""
+    (file,) = (CORPORA / "nvidia-configs" / "wrapped").glob("*gpu-operator_installation.yaml")
+    found = {
+        (fact.chart, fact.version.found)
+        for one in find_inputs([str(file)])
+        for fact in read_input(one).facts
+        if type(fact).__name__ == "ChartRelease"
+    }
+    assert found == {("gpu-operator", "v24.9.2")}
+
+
+@needs_corpora
+def test_values_of_other_charts_are_not_taken_for_those_of_the_operator():
+    (file,) = CORPORA.glob("NVIDIA__KAI-Scheduler/hack/fake-gpu-operator-values.yaml")
+    (one,) = find_inputs([str(file)])
+    reading = read_input(one)
+    assert reading.facts == []
+    assert [left.what for left in reading.not_judged] == ["chart"]
+
+
+@needs_corpora
+def test_nothing_of_the_public_files_is_passed_over_in_silence():
+    """An object gives facts, is named, or is of a kind that cannot concern a GPU."""
+    from gpufleet_policies.readers.kubernetes_objects import group_of, is_validated_kind
+    from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
+
+    for one in find_inputs([str(CORPORA)]):
+        reading = read_input(one)
+        if reading.problem:
+            assert reading.not_judged, one.name
+            continue
+        for document in documents_of(one):
+            data = document.data
+            if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+                continue
+            group, kind = group_of(data.get("apiVersion")), data["kind"]
+            if is_validated_kind(group, kind) or cannot_concern_gpus(group, kind):
+                continue
+            assert "apiVersion" not in data or any(
+                left.line == document.line for left in reading.not_judged
+            ), (one.name, document.line, kind)
