@@ -202,7 +202,8 @@ def test_queues_of_two_clusters_are_no_stranded_quota(tmp_path: Path):
     queues = {f"clusters/{c}/queue.yaml": QUEUE.replace("NAME", c) for c in ("eu", "us")}
     write(tmp_path, queues)
     assert "quota-stranded" not in [one["code"] for one in audit(tmp_path)["findings"]]
-    write(tmp_path / "clusters/eu", {"second.yaml": QUEUE.replace("NAME", "second")})
+    both = f"{queues['clusters/eu/queue.yaml']}---\n{QUEUE.replace('NAME', 'second')}"
+    write(tmp_path, {"clusters/eu/queue.yaml": both})
     assert "quota-stranded" in [one["code"] for one in audit(tmp_path)["findings"]]
 
 
@@ -210,9 +211,13 @@ def test_what_another_folder_may_have_is_not_missing(tmp_path: Path):
     """Only a cluster that is certain lacks what is not in it."""
     exporter = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: d}\n"
     exporter += "spec: {chart: {spec: {chart: dcgm-exporter, version: 4.8.2}}}\n"
-    write(tmp_path, {"a/pool.yaml": f"{POOL}---\n{APP}", "b/exporter.yaml": exporter})
+    operator = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: o}\n"
+    operator += "spec: {chart: {spec: {chart: gpu-operator, version: v25.3.0}}, "
+    operator += "values: {dcgmExporter: {enabled: false}}}\n"
+    write(tmp_path, {"a/pool.yaml": f"{POOL}---\n{operator}", "b/exporter.yaml": exporter})
     missing = "gpu-monitoring-missing"
-    assert missing not in [one["code"] for one in audit(tmp_path)["findings"]]
+    prod = ("--profile", "prod")
+    assert missing not in [one["code"] for one in audit(tmp_path, *prod)["findings"]]
     write(tmp_path, {"policy.yaml": "clusters: [a, b]\n"})
-    found = audit(tmp_path, "--config", str(tmp_path / "policy.yaml"))
+    found = audit(tmp_path, *prod, "--config", str(tmp_path / "policy.yaml"))
     assert missing in [one["code"] for one in found["findings"]]
