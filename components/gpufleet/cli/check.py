@@ -13,6 +13,7 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import read_bytes
 from gpufleet.contract.foreign.kinds import KINDS, validate_text
+from gpufleet.contract.foreign.recognised import validate_recognised
 from gpufleet.contract.foreign.validation import Judgement, Verdict
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
@@ -26,9 +27,8 @@ _COLOURS = {Verdict.ACCEPT: "green", Verdict.WARN: "yellow", Verdict.REJECT: "re
 @click.option(
     "--as",
     "kind",
-    required=True,
     type=click.Choice(list(KINDS)),
-    help="Kind of the file. It selects the rules.",
+    help="Kind of the file. It selects the rules. Default: every kind that is recognised in it.",
 )
 @click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB.")
 @click.option(
@@ -46,7 +46,7 @@ _COLOURS = {Verdict.ACCEPT: "green", Verdict.WARN: "yellow", Verdict.REJECT: "re
 @format_option
 def command(
     file: str,
-    kind: str,
+    kind: str | None,
     gpu: str | None,
     select: str | None,
     context_file: str | None,
@@ -63,7 +63,16 @@ def command(
     text = read_bytes(file)
     context = None if context_file is None else _context(context_file)
     try:
-        validation = validate_text(kind, text, gpu=gpu, select=select, context=context)
+        if kind is None:
+            kinds, validation = validate_recognised(
+                text, file, gpu=gpu, select=select, context=context
+            )
+            if not kinds and not validation.findings:
+                raise UnreadableInputError(
+                    f"{file}: no kind is recognised in it; give --as, one of {', '.join(KINDS)}"
+                )
+        else:
+            validation = validate_text(kind, text, gpu=gpu, select=select, context=context)
     except UnreadableDocumentError as problem:
         unreadable = Judgement((error("document-unreadable", "", str(problem)),))
         _print(unreadable, file, output_format)
