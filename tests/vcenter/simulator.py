@@ -15,7 +15,7 @@ from gpufleet_sandbox.errors import SandboxError
 
 _STOP_SECONDS = 10
 _STARTS = 60
-_UNLUCKY = "a population needs a machine next to the template"
+_UNLUCKY = "a population needs a machine"
 """What the program says when it takes the template for the machine to copy. It lists the machines
 in the order of a Go map, which is another one at each start."""
 

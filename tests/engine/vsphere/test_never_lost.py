@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER, PENDING
@@ -218,6 +219,21 @@ def test_a_late_machine_stays_and_is_waited_for_again(cloud: Vcenter) -> None:
     with cloud.machine("gpu-1") as machine:
         keys = {entry.key: entry.value for entry in machine.config.extraConfig}
     assert not keys.get(PENDING)
+
+
+def test_an_interrupted_update_stops_waiting_and_the_machine_stays(cloud: Vcenter) -> None:
+    started = time.monotonic()
+    stop = threading.Timer(3.0, CANCELLED.set)
+    stop.start()
+    try:
+        node = cloud.node(1, waitFor="tools", timeouts={"address": 300})
+        text = refused(Code.TIMEOUT, lambda: created(node))
+    finally:
+        stop.join()
+        CANCELLED.clear()
+    assert time.monotonic() - started < 60
+    assert "runs and stays" in text
+    assert len(cloud.owned()) == 1
 
 
 @pytest.mark.parametrize("method", ["CloneVM_Task", "ReconfigVM_Task", "PowerOnMultiVM_Task"])

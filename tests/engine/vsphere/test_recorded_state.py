@@ -17,6 +17,7 @@ __all__ = ["lab", "running"]
 
 MEANT = (
     Planned("*gpufleet:vsphere:MachineOwner::*", "the id of the group", "create"),
+    Planned("*gpufleet:index:GpuFleet::fleet", "the compiled fleet says more of prices and slices"),
     Planned("*pulumi:providers:gpufleet::default", "the package's own plugin", "create"),
     Planned("*pulumi:providers:pulumi-python::default", "no dynamic provider is left", "delete"),
 )

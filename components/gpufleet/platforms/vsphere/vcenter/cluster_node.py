@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.cluster_api import ClusterApi
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
@@ -170,13 +171,14 @@ class ClusterNode:
         )
 
     def _until(self, seconds: int) -> Iterator[None]:
-        """Turns with growing pauses until the seconds are over; at least one."""
+        """Turns with growing pauses until the seconds are over or the update was interrupted; at
+        least one."""
         deadline = self._clock() + seconds
         pause = _PAUSE
         while True:
             yield
             now = self._clock()
-            if now >= deadline:
+            if now >= deadline or CANCELLED.is_set():
                 return
             self._sleep(min(pause, deadline - now))
             pause = min(pause * 1.5, _LONGEST_PAUSE)

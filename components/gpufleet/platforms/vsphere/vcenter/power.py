@@ -7,6 +7,7 @@ from typing import Any
 
 from pyVmomi import vim, vmodl
 
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
@@ -170,12 +171,13 @@ def still_there(session: Session, live: Observed) -> Observed:
 def until(
     session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
 ) -> Observed:
-    """The machine once `done` holds, it asks a question, or the seconds are over."""
+    """The machine once `done` holds, it asks a question, the seconds are over, or the update was
+    interrupted."""
     deadline = time.monotonic() + seconds
     pause = _POLL_SECONDS
     while True:
         live = still_there(session, live)
-        if done(live) or live.question or time.monotonic() >= deadline:
+        if done(live) or live.question or time.monotonic() >= deadline or CANCELLED.is_set():
             return live
-        time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
         pause = min(pause * 1.5, _LONGEST_POLL_SECONDS)

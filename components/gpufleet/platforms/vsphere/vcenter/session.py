@@ -20,6 +20,7 @@ from pyVmomi import vim, vmodl
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
 from tenacity import stop_after_attempt as stop_after_attempts
 
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.certificate import tls_context, unreachable, untrusted
 from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
@@ -38,7 +39,7 @@ fails: a restart of vCenter's services and a snapshot for a backup take minutes.
 
 def patience(state: RetryCallState) -> bool:
     """Whether to give up: for `Retrying(stop=...)`."""
-    return (state.seconds_since_start or 0) >= PATIENCE_SECONDS
+    return CANCELLED.is_set() or (state.seconds_since_start or 0) >= PATIENCE_SECONDS
 
 
 LOST = (OSError, http.client.HTTPException)
