@@ -41,7 +41,7 @@ def _documents(text: str, above: int) -> Iterator[Document]:
         return
     for document in read_manifests(without_templates(text), _scalar, above):
         data = document.data
-        if type(data) is dict and data.get("kind") in _TEXT_HOLDERS:
+        if type(data) is dict and str(data.get("kind")) in _TEXT_HOLDERS:
             # Text of values in which one value is filled in says all the others.
             data = DataBuilder(MANIFESTS, _scalar_or_lines, null_keys=True).data(document.node)
         yield replace(document, data=_filled_in(data), is_template=True)

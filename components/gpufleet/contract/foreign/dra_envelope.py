@@ -63,7 +63,9 @@ class DraRequest:
 
 def is_holder(document: Mapping[str, Any]) -> bool:
     """Whether the document is one of Kubernetes' own objects that can hold a config."""
-    return document.get("kind") in HOLDERS and str(document.get("apiVersion")).startswith(GROUP)
+    return str(document.get("kind")) in HOLDERS and str(document.get("apiVersion")).startswith(
+        GROUP
+    )
 
 
 def validate_envelope(document: dict[str, Any], context: CheckContext, report: CheckReport) -> bool:

@@ -68,7 +68,7 @@ def wanted_objects(
         named = [one for one in chosen if select is None or _offers(kind, one[1], select)]
         chosen = named or chosen[:1]
     else:
-        chosen = [(path, item) for path, item in found if item.get("kind") in _OBJECTS[kind]]
+        chosen = [(path, item) for path, item in found if str(item.get("kind")) in _OBJECTS[kind]]
     if chosen and kind == "gpu-operator-values":  # a ClusterPolicy names ConfigMaps
         chosen += [(path, item) for path, item in found if item.get("kind") == "ConfigMap"]
     if chosen:

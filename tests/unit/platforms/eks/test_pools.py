@@ -241,7 +241,8 @@ def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row:
     if row.accelerator.count is None:
         assert refused == {"instance-devices-unknown"}
         return
-    if row.on_demand.offer.value == "not-sold":
+    listed = row.purchase_options
+    if row.on_demand.offer.value == "not-sold" or (listed and "onDemand" not in listed):
         assert refused == {"capacity-not-sold"}
         return
     assert refused == set()
