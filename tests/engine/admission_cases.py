@@ -184,7 +184,7 @@ def _of_pools() -> list[Case]:
         ("gpu-owner-tags-missing", changed(node_pool(), "metadata/labels", {"owner": "ml"})),
         ("gpu-pool-fixed-size", node_pool(replicas=2)),
         ("karpenter-consolidates-slowly", node_pool(disruption={"consolidateAfter": "4h"})),
-        ("gpu-scaled-on-cpu", changed(_on_cpu(), "metadata/annotations", _SERVES)),
+        ("autoscaler-cpu-of-gpu-workload", changed(_on_cpu(), "metadata/annotations", _SERVES)),
         (
             "scale-down-too-slow",
             autoscaler(behavior={"scaleDown": {"stabilizationWindowSeconds": 3600}}),
@@ -192,7 +192,7 @@ def _of_pools() -> list[Case]:
         ("scale-down-too-slow", scaled_object(cooldownPeriod=7200)),
         ("autoscaler-min-equals-max", autoscaler(minReplicas=4)),
         ("autoscaler-min-equals-max", scaled_object(minReplicaCount=4)),
-        ("idle-replicas-invalid", scaled_object(idleReplicaCount=2, minReplicaCount=2)),
+        ("autoscaler-idle-not-below-minimum", scaled_object(idleReplicaCount=2, minReplicaCount=2)),
         ("dra-takes-all-devices", claim(allocationMode="All")),
         ("dra-takes-all-devices", claim_template(allocationMode="All")),
         ("dra-claim-unselective", claim()),

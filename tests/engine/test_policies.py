@@ -31,7 +31,7 @@ MISTAKES = {
     "gpu-count-exceeds-parallelism",
     "gpu-idle-command",
     "dra-claim-unused",
-    "idle-replicas-invalid",
+    "autoscaler-idle-not-below-minimum",
     "karpenter-never-consolidates",
 }
 """What examples/wasteful-workloads does wrong, a resource each."""

@@ -210,7 +210,7 @@ def test_components_of_dynamo_are_pod_templates_since_v1beta1():
 
 def autoscaler(document: dict[str, Any]) -> Autoscaler:
     """The autoscaler of a manifest."""
-    (found,) = facts_of_document({"metadata": {"name": "a"}, **document})
+    found, *_ = facts_of_document({"metadata": {"name": "a"}, **document})
     assert isinstance(found, Autoscaler)
     return found
 

@@ -59,7 +59,9 @@ def test_bare_configurations_are_recognised():
 
 def test_lists_and_dumps_are_opened():
     dump = {"apiVersion": "v1", "kind": "List", "items": [KARPENTER, {"kind": "x"}, None]}
-    assert [type(fact).__name__ for fact in facts_of_document(dump)] == ["NodePool"]
+    found = facts_of_document(dump)
+    assert [type(fact).__name__ for fact in found] == ["NodePool", "NvidiaConfig"]
+    assert found[1].kind == "karpenter"
 
 
 def test_a_declaration_is_the_fleet_it_compiles_to():
@@ -75,6 +77,6 @@ def test_older_versions_of_kueue_are_read_too():
         "metadata": {"name": "q"},
         "spec": {"cohort": "all", "resourceGroups": []},
     }
-    (found,) = facts_of_document(queue)
+    found, *_ = facts_of_document(queue)
     assert isinstance(found, ClusterQueue)
     assert found.cohort.value == "all"

@@ -80,7 +80,8 @@ ALLOWED: tuple[Allowed, ...] = (
             "admission",
             place,
             "Rules of taste (deadlines, retries, requests of CPU and memory) are on in the strict "
-            "profile only, and rules about one question are one: fewer expressions and policies.",
+            "profile only, and rules about one question are one: fewer expressions and policies. "
+            "Two rules have the codes of `gpufleet check`; annotations with former ids count too.",
         )
         for place in (
             "*admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy*",

@@ -30,8 +30,10 @@ class NvidiaConfig(Subject):
 
     kind: str
     """Kind as the command names it: `mig-parted`, `device-plugin`, `gpu-operator-values`, ..."""
-    text: str
-    """The document, in YAML."""
+    text: str = ""
+    """The document, in YAML; empty where it is an object."""
+    document: Mapping[str, Any] | None = None
+    """The object, without what cannot be read. Objects of a kind are validated together."""
     place: str = ""
     """Field of the object that holds it: `data[config.yaml]`."""
     key: str = ""

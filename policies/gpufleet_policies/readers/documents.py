@@ -11,6 +11,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.contract.charts import chart_of_file, is_values_file
+from gpufleet.contract.foreign.recognition import kind_of
 from gpufleet.contract.wrappers.registry import wrapper_of
 from gpufleet_policies.facts import FleetFacts, Locator
 from gpufleet_policies.facts.judged import NotJudged
@@ -79,10 +80,8 @@ def _facts(
         fleet = _fleet(document, path)
         if fleet is not None:
             yield fleet
-    elif _looks_like(document, "mig-configs"):
-        yield from _configuration("mig-parted", document, path, line)
-    elif _looks_like(document, "sharing") and "version" in document:
-        yield from _configuration("device-plugin", document, path, line)
+    elif (kind := kind_of(document)) is not None:
+        yield from _configuration(kind, document, path, line)
     elif wrapper_of(document, path) is not None:
         yield from releases(document, Locator("Release", "", "", "", path, line), catalogue)
     else:
@@ -121,10 +120,6 @@ def _fleet(document: dict[str, Any], path: str) -> FleetFacts | None:
     if found is None:
         return None
     return replace(found, in_program=True, locator=replace(found.locator, file=path))
-
-
-def _looks_like(document: Mapping[str, Any], key: str) -> bool:
-    return isinstance(document.get(key), dict)
 
 
 def _configuration(kind: str, document: dict[str, Any], path: str, line: int) -> Iterator[Any]:

@@ -4,21 +4,30 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.foreign.recognition import OBJECTS
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import autoscaler, claims
+from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
+from gpufleet_policies.readers.nvidia_objects import config_object
 from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.readers.reading import at, items
+from gpufleet_policies.readers.reading import at, items, mapping
 from gpufleet_policies.readers.workload import workload_from
 
 
 def is_validated_kind(group: str, kind: str) -> bool:
     """Whether objects of a kind give any facts."""
     found = (group, kind)
-    return found in KINDS or found in READERS or found in autoscaler.KINDS or found in claims.KINDS
+    return (
+        found in KINDS
+        or found in READERS
+        or found in OBJECTS
+        or found in autoscaler.KINDS
+        or found in claims.KINDS
+    )
 
 
 def group_of(api_version: Any) -> str:
@@ -60,6 +69,16 @@ def object_locator(
     )
 
 
+def _kinds_of_workload(document: dict[str, Any]) -> Iterator[str]:
+    """Kinds that a workload is validated with: Karpenter launches no node for pods with claims, and
+    Kueue's queue must cover what is asked for."""
+    places = ("spec.template.spec.resourceClaims", "spec.resourceClaims")
+    if any(inside(document, place) is not None for place in places):
+        yield "karpenter"
+    if "kueue.x-k8s.io/queue-name" in mapping(inside(document, "metadata.labels")):
+        yield "kueue"
+
+
 def facts_of_object(
     document: dict[str, Any],
     path: str = "",
@@ -81,12 +100,18 @@ def facts_of_object(
     ):
         if found is not None:
             yield found
-    yield from refused_shape(document, group, locator)
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator, catalogue)
-    elif not is_validated_kind(group, locator.kind) and not cannot_concern_gpus(
-        group, locator.kind
+    own = OBJECTS.get((group, locator.kind))
+    if own is None:
+        yield from refused_shape(document, group, locator)
+    for kind in _kinds_of_workload(document) if own is None else (own,):
+        yield config_object(document, locator, kind)
+    if (
+        own is None
+        and not is_validated_kind(group, locator.kind)
+        and not cannot_concern_gpus(group, locator.kind)
     ):
         name = f"{group}/{locator.kind}" if group else locator.kind
         yield NotJudged(locator=locator, what="kind", reason=f"no rule reads objects of {name}")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.foreign.recognition import kind_of_text
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.nvidia import (
     MigEntry,
@@ -60,14 +61,9 @@ def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
 
 
 def _kind_of(key: str, value: str) -> str | None:
-    if "mig-configs:" in value or '"mig-configs"' in value:
-        return "mig-parted"
-    sharing = "timeSlicing" in value or "migStrategy" in value or "\n  mps:" in value
-    if sharing and ("sharing:" in value or "flags:" in value or '"sharing"' in value):
-        return "device-plugin"
     if "waitForPodsReady" in value or "controller_manager_config" in key:
         return "kueue"
-    return None
+    return kind_of_text(value)
 
 
 def of_text(

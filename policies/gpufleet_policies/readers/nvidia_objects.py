@@ -10,25 +10,16 @@ from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, known, unknown
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
-from gpufleet_policies.readers.nvidia_configs import as_text, declared, parsed
-from gpufleet_policies.readers.reading import boolean, fact, items, mapping, text
+from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
+from gpufleet_policies.readers.reading import boolean, fact, mapping, text
 
 Load = Callable[[], Catalogue]
 
 
 def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """nvidia.com ClusterPolicy: as a configuration, and as its choices for all nodes."""
+    """nvidia.com ClusterPolicy, as its choices for all nodes."""
     del load
     annotations = known_texts(inside(document, "metadata.annotations"))
-    written, complete = as_text(document)
-    yield NvidiaConfig(
-        locator=locator,
-        annotations=annotations,
-        environment=environment(annotations),
-        kind="gpu-operator-values",
-        text=written,
-        complete=complete,
-    )
     spec = document.get("spec")
     yield from choices(spec if isinstance(spec, dict) else {}, locator, annotations, "spec")
 
@@ -119,38 +110,24 @@ def _licence(values: Mapping[str, Any]) -> Fact[bool]:
     return known(given, place=place)
 
 
-def nic_cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """mellanox.com NicClusterPolicy and its like."""
-    del load
-    written, complete = as_text(document)
-    yield NvidiaConfig(
+def _without_placeholders(value: Any) -> Any:
+    """Data with UNKNOWN where a text is filled in later: `${LIMIT}`."""
+    if isinstance(value, dict):
+        return {key: _without_placeholders(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_placeholders(item) for item in value]
+    return UNKNOWN if isinstance(value, str) and "${" in value else value
+
+
+def config_object(document: dict[str, Any], locator: Locator, kind: str) -> NvidiaConfig:
+    """An object that is a configuration of a kind by itself."""
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    kept, lost = without_unknown(_without_placeholders(document))
+    return NvidiaConfig(
         locator=locator,
-        annotations=known_texts(inside(document, "metadata.annotations")),
-        kind="network-operator-values",
-        text=written,
-        complete=complete,
+        annotations=annotations,
+        environment=environment(annotations),
+        kind=kind,
+        document=kept,
+        complete=not lost,
     )
-
-
-def dra_device_class(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """An object of dynamic resource allocation with opaque configuration of NVIDIA's driver."""
-    del load
-    if not _has_opaque(document):
-        return
-    written, complete = as_text(document)
-    yield NvidiaConfig(
-        locator=locator,
-        annotations=known_texts(inside(document, "metadata.annotations")),
-        kind="dra-config",
-        text=written,
-        complete=complete,
-    )
-
-
-def _has_opaque(value: Any) -> bool:
-    for path in ("spec.config", "spec.spec.devices.config", "spec.devices.config"):
-        for entry in items(inside(value, path)):
-            driver = inside(entry, "opaque.driver")
-            if isinstance(driver, str) and driver.endswith("nvidia.com"):
-                return True
-    return False

@@ -1,15 +1,27 @@
 """Verdicts of `gpufleet check` for rules: the same checks, not a second version."""
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gpufleet.catalogue.lookup import bare_product
+from gpufleet.contract.foreign.autoscaler_signals import (
+    AutoscalerTarget,
+    TargetKey,
+    batches,
+    is_accelerator,
+)
+from gpufleet.contract.foreign.kinds import validate_objects, validate_text
 from gpufleet.contract.foreign.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.findings import error, ordered
-from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
+from gpufleet_policies.facts import WorkloadFacts
+from gpufleet_policies.facts.fleet import PRODUCTION
+from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.readers.blocks import inside
+from gpufleet_policies.readers.reading import mapping
+from gpufleet_policies.rules.context import RuleContext, SameObject
 
 MIG_LABEL = "nvidia.com/mig.config"
 """Node label that selects a config of mig-parted."""
@@ -21,8 +33,12 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     Of a file with several MIG layouts those are validated that pools here select, each for its GPU;
     where none is selected here, all of them, for any GPU.
     """
+    if config.document is not None:
+        return _together(context, config)
     if config.kind != "mig-parted":
-        return _validated(config.kind, config.text, _gpu(context), _chart(config), None)
+        return _validated(context, config, config.text, _gpu(context), config.select)
+    if context.select is not None:
+        return _validated(context, config, config.text, _gpu(context), None)
     parts = _configs(config.text)
     chosen = [(name, gpu) for name, gpu in selected_layouts(context) if name in parts]
     if not chosen:
@@ -30,10 +46,78 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     # The rest of the document is checked once, with the first configuration.
     texts = [config.text if at == 0 else parts[str(name)] for at, (name, _) in enumerate(chosen)]
     found = [
-        _validated(config.kind, text, gpu, _chart(config), name)
+        _validated(context, config, text, gpu, name)
         for text, (name, gpu) in zip(texts, chosen, strict=True)
     ]
     return Judgement(ordered(finding for one in found for finding in one.findings))
+
+
+def _together(context: RuleContext, config: NvidiaConfig) -> Judgement:
+    """Findings about an object among those of its kind that are declared here."""
+    key = ("together", config.kind)
+    if context.surroundings is None:
+        return _objects(context, (config,))[SameObject(config)]
+    if key not in context.memo:
+        configs = context.surroundings.of(NvidiaConfig)
+        alike = [one for one in configs if one.kind == config.kind and one.document is not None]
+        context.memo[key] = _objects(context, alike)
+    found: dict[SameObject, Judgement] = context.memo[key]
+    return found[SameObject(config)]
+
+
+def _objects(context: RuleContext, configs: Sequence[NvidiaConfig]) -> dict[SameObject, Judgement]:
+    found = validate_objects(
+        configs[0].kind,
+        [one.document for one in configs if one.document is not None],
+        gpu=_gpu(context),
+        context=_place(context, configs[0]) or None,
+        targets=_targets(context) if configs[0].kind == "autoscaler" else None,
+    )
+    return {
+        SameObject(one): Judgement(findings) for one, findings in zip(configs, found, strict=True)
+    }
+
+
+def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
+    """What is known here about the place: the context of `gpufleet check`."""
+    place: dict[str, object] = dict(context.place or {})
+    environment = context.environment_of(config)
+    if environment.is_known and environment.value.lower() in PRODUCTION:
+        place.setdefault("environment", "prod")
+    if config.kind == "karpenter" and context.surroundings is not None:
+        for chart in context.surroundings.of(ChartRelease):
+            gates = mapping(inside(chart.values, "settings.featureGates"))
+            if chart.chart == "karpenter" and gates and "featureGates" not in place:
+                place["featureGates"] = {
+                    f"{name[:1].upper()}{name[1:]}": on
+                    for name, on in gates.items()
+                    if isinstance(on, bool)
+                }
+    return place
+
+
+def declares(context: RuleContext, chart: str) -> bool:
+    """Whether a release of a chart is declared here."""
+    if context.surroundings is None:
+        return False
+    return any(one.chart == chart for one in context.surroundings.of(ChartRelease))
+
+
+def _targets(context: RuleContext) -> dict[TargetKey, AutoscalerTarget]:
+    """Workloads that autoscalers may name."""
+    if context.surroundings is None:
+        return {}
+    found: dict[TargetKey, AutoscalerTarget] = {}
+    for workload in context.surroundings.of(WorkloadFacts):
+        containers = [one for group in workload.pod_groups for one in group.containers]
+        asked = {name for one in containers for name in (*one.limits, *one.requests)}
+        target = AutoscalerTarget(
+            any(one.image.is_known and batches(one.image.value) for one in containers),
+            frozenset(name for name in asked if is_accelerator(name)),
+        )
+        where = workload.locator
+        found.setdefault((where.kind, where.namespace or "default", where.name), target)
+    return found
 
 
 def selected_layouts(context: RuleContext) -> tuple[tuple[str, str | None], ...]:
@@ -80,27 +164,28 @@ def _chart(config: NvidiaConfig) -> tuple[str, str]:
 
 
 def _gpu(context: RuleContext) -> str | None:
-    """The only GPU model of all pools here; None where there are none, or several."""
+    """The only GPU model of all pools here; None where there are none, or several, or the place
+    names it."""
+    if context.place is not None and {"gpu", "product"} & set(context.place):
+        return None
     if context.surroundings is None:
         return None
     models = {p.gpu.value for p in context.surroundings.of(NodePool) if p.gpu.is_known}
     return bare_product(models.pop()) if len(models) == 1 else None
 
 
-@lru_cache(maxsize=1024)
 def _validated(
-    kind: str, text: str, gpu: str | None, chart: tuple[str, str], select: str | None
+    context: RuleContext, config: NvidiaConfig, text: str, gpu: str | None, select: str | None
 ) -> Judgement:
-    # Its rule tables are large: only programs that have such a configuration pay for them.
-    from gpufleet.contract.foreign.kinds import validate_text
-
-    where: dict[str, object] = {}
+    place = _place(context, config)
+    chart = _chart(config)
     written = {k: v for k, v in zip(("name", "version"), chart, strict=True) if v}
     if written:
-        where["chart"] = written
-    if chart[1] and kind in ("gpu-operator-values", "network-operator-values"):
-        where["version"] = chart[1]  # chart and program of the operators have one version
+        place.setdefault("chart", written)
+    if chart[1] and config.kind in ("gpu-operator-values", "network-operator-values"):
+        place.setdefault("version", chart[1])  # chart and program have one version
+    chosen = context.select if select is None else select
     try:
-        return validate_text(kind, text, gpu=gpu, select=select, context=where or None)
+        return validate_text(config.kind, text, gpu=gpu, select=chosen, context=place or None)
     except UnreadableDocumentError as problem:
         return Judgement((error("document-unreadable", "", str(problem)),))

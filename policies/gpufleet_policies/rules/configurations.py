@@ -12,11 +12,11 @@ from gpufleet.contract.foreign.validation import Verdict
 from gpufleet.findings import Finding, Severity
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.facts.nvidia import NvidiaConfig
-from gpufleet_policies.rules.checked import verdict
+from gpufleet_policies.rules.checked import declares, verdict
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.plugin_text import replicas_patch
 from gpufleet_policies.rules.remediation import JsonPatch
-from gpufleet_policies.rules.rule import Check, Level, Profile, Rule, Violation
+from gpufleet_policies.rules.rule import Check, Level, Needs, Profile, Rule, Violation
 
 _LEVELS = {
     Verdict.REJECT: Level.MANDATORY,
@@ -24,13 +24,57 @@ _LEVELS = {
     Verdict.ACCEPT: Level.OFF,
 }
 
-_ABSENCE = ("-missing", "-absent", "-incomplete", "-empty", "-no-resources")
+_ABSENCE = ("-missing", "-absent", "-incomplete", "-empty", "-no-requests", "-no-resources")
 """Ends of codes that say something is not there: proof of nothing where parts were not readable."""
 
 _SET_BY_THE_CHART = frozenset(
     {"device-plugin-mps-root-missing", "device-plugin-mps-root-elsewhere"}
 )
 """What operator and chart set through the environment: a ConfigMap need not."""
+
+_OF_WHOLE_OBJECTS = frozenset({"karpenter", "autoscaler", "dra-config", "kueue"})
+_OF_A_VALUE = frozenset(
+    {
+        "autoscaler-metadata-invalid",
+        "autoscaler-metric-type",
+        "autoscaler-name-too-long",
+        "autoscaler-query-of-many",
+        "autoscaler-version-not-served",
+        "autoscaler-zero-without-keda",
+        "karpenter-al2-ended",
+        "karpenter-expire-after-misplaced",
+        "karpenter-gpu-name-unknown",
+        "karpenter-key-misspelt",
+        "karpenter-key-unknown",
+        "karpenter-label-restricted",
+        "karpenter-latest",
+        "karpenter-latest-in-prod",
+        "karpenter-overlay-resource",
+        "karpenter-version-not-served",
+    }
+)
+"""Of these kinds the codes that one value proves, whatever the others are."""
+
+_REPRESENTED = frozenset({"karpenter-no-limits"})
+"""Reported by a rule that knows more: gpu-pool-unbounded."""
+
+_OF_A_FORCED_KIND = frozenset(
+    {"autoscaler-nothing-to-judge", "karpenter-nothing-to-judge", "kueue-nothing-to-judge"}
+)
+"""Of a text that is no such configuration; an object is one of a kind, or belongs to some."""
+
+_NEED_THE_WHOLE = frozenset(
+    {
+        "autoscaler-utilisation-of-server",
+        "karpenter-fraction-without-overlay",
+        "karpenter-shares-without-overlay",
+        "karpenter-slices-without-overlay",
+    }
+)
+"""Codes that another object can disprove: reported when everything is known."""
+
+_BY_THE_CHART = frozenset({"karpenter-overlay-gate-off", "karpenter-static-gate-off"})
+"""Codes that the values of Karpenter's chart decide."""
 
 _TOO_MANY = "device-plugin-mps-too-many-clients"
 
@@ -42,7 +86,10 @@ def _violations(context: RuleContext, config: NvidiaConfig) -> dict[str, list[Vi
     if found is None:
         # A validation that breaks is reported by one rule, not by each.
         context.memo[key] = {}
-        found = context.memo[key] = _by_code(config, verdict(context, config).findings)
+        findings = verdict(context, config).findings
+        if context.place is None and not declares(context, "karpenter"):
+            findings = tuple(one for one in findings if one.code not in _BY_THE_CHART)
+        found = context.memo[key] = _by_code(config, findings)
     return found
 
 
@@ -64,7 +111,11 @@ def _by_code(config: NvidiaConfig, findings: Iterable[Finding]) -> dict[str, lis
 
 
 def _is_proven(config: NvidiaConfig, code: str) -> bool:
-    if code in _SET_BY_THE_CHART:
+    if code in _SET_BY_THE_CHART or code in _REPRESENTED:
+        return False
+    if not config.complete and config.document and config.kind in _OF_WHOLE_OBJECTS:
+        return code in _OF_A_VALUE
+    if config.document is not None and code in _OF_A_FORCED_KIND:
         return False
     return config.complete or not code.endswith(_ABSENCE)
 
@@ -101,7 +152,7 @@ def _rule(code: str, found: KindRule, check: Callable[..., Iterable[Violation]])
         subjects=(NvidiaConfig,),
         levels=dict.fromkeys(Profile, _LEVELS[found.rule.verdict]),
         mandatory_needs=Provenance.EXPLICIT,
-        needs=frozenset(),
+        needs=frozenset({Needs.SURROUNDINGS} if code in _NEED_THE_WHOLE else ()),
         formula="",
         source=found.rule.source,
         check=check,

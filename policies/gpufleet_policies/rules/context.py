@@ -90,6 +90,12 @@ class RuleContext:
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
     """Set by the project; a workload's annotation and the fleet's declaration override it."""
     thresholds: Thresholds = field(default_factory=Thresholds)
+    place: Mapping[str, Any] | None = None
+    """What `gpufleet check --context` says of the place where configurations will be read; what it
+    does not say is the default there. None: no one said anything, and only what is declared here
+    counts."""
+    select: str | None = None
+    """The config, or key of a ConfigMap, that a node will be given."""
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
     """What rules of one family compute once for an object and share."""
 

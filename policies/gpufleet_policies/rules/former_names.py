@@ -23,6 +23,7 @@ _OLD_KINDS = (
 """Kinds whose findings were once reported under two ids."""
 
 _GAVE_AWAY: Mapping[str, tuple[str, ...]] = {
+    "gpu-pool-unbounded": ("karpenter-no-limits",),
     "mig-layout-infeasible": (
         "mig-profile-unknown",
         "mig-layout-impossible",
@@ -74,6 +75,8 @@ def replaced() -> Mapping[str, tuple[str, ...]]:
         "nvidia-config-rejected": _of_level(Level.MANDATORY),
         "nvidia-config-surprising": _of_level(Level.ADVISORY),
         **{old: (new,) for old, new in _MERGED.items()},
+        "gpu-scaled-on-cpu": ("autoscaler-cpu-of-gpu-workload",),
+        "idle-replicas-invalid": ("autoscaler-idle-not-below-minimum",),
     }
 
 

@@ -184,31 +184,6 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
         )
 
 
-@rule(
-    "gpu-scaled-on-cpu",
-    "A GPU workload that is scaled by CPU or memory.",
-    subject=Autoscaler,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="GKE: autoscaling of inference by queue size, batch size, then GPU metrics"
-    "; reported by GoogleCloudPlatform/ai-on-gke#262",
-)
-def scaled_on_cpu(context: RuleContext, autoscaler: Autoscaler) -> Iterator[Violation]:
-    """Its target asks for GPUs, and it has no other metric. Version 2 defaults to CPU."""
-    target = target_of(context, autoscaler)
-    if target is None or not autoscaler.metrics_known or not autoscaler.metrics:
-        return
-    if set(autoscaler.metrics) <= {"cpu", "memory"}:
-        yield Violation(
-            where="spec.metrics" if autoscaler.locator.kind.startswith("Hor") else "spec.triggers",
-            found=f"scales {target.locator} by {' and '.join(sorted(set(autoscaler.metrics)))}",
-            limit="a GPU server waits for its GPU: its CPU use does not show the load",
-            alternative="scale by waiting requests (vllm:num_requests_waiting), or by GPU metrics",
-        )
-
-
 def _scalings(
     context: RuleContext, subject: Autoscaler | WorkloadFacts
 ) -> Iterator[tuple[ScalingFacts, str, WorkloadFacts | None]]:
@@ -324,25 +299,3 @@ def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
                 limit="Ray may then ask for GPUs without a limit",
                 alternative="write maxReplicas",
             )
-
-
-@rule(
-    "idle-replicas-invalid",
-    "A ScaledObject that KEDA refuses to use.",
-    subject=Autoscaler,
-    dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
-    source="KEDA documentation: idleReplicaCount must be less than minReplicaCount",
-)
-def idle_invalid(context: RuleContext, autoscaler: Autoscaler) -> Iterator[Violation]:
-    """`idleReplicaCount` is not below `minReplicaCount`, whose default is 0."""
-    del context
-    idle, low = autoscaler.scaling.idle_replicas, autoscaler.scaling.minimum
-    if idle.is_known and low.is_known and idle.value >= low.value:
-        yield Violation(
-            where="spec.idleReplicaCount",
-            found=f"idleReplicaCount {idle.value} and minReplicaCount {low.value}",
-            limit="KEDA requires the first to be below the second, and scales nothing otherwise",
-            alternative=f"write minReplicaCount: {idle.value + 1}, or drop idleReplicaCount",
-        )

@@ -7,7 +7,8 @@ from tests.policies.cases.case import FLEET, Case, manifest
 from tests.policies.cases.workloads import LIMITS, deployment
 from tests.policies.objects import DEPLOYMENT, REMOVE, changed
 
-SELECTED = [{"cel": {"expression": "device.attributes['gpu.nvidia.com'].productName == 'L4'"}}]
+_IS_L4 = "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA L4'"
+SELECTED = [{"cel": {"expression": _IS_L4}}]
 
 
 def claim(name: str = "gpu", device_class: str = "gpu.nvidia.com", **request: Any):

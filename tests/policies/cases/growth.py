@@ -2,6 +2,7 @@
 
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, manifest
+from tests.policies.cases.scaling import PROMETHEUS
 from tests.policies.cases.workloads import deployment
 from tests.policies.objects import changed
 
@@ -13,7 +14,7 @@ SCALER = {
         "scaleTargetRef": {"name": "chat"},
         "minReplicaCount": 1,
         "maxReplicaCount": 48,
-        "triggers": [{"type": "prometheus"}],
+        "triggers": [PROMETHEUS],
     },
 }
 

@@ -23,8 +23,25 @@ HPA: dict[str, Any] = {
         "minReplicas": 1,
         "maxReplicas": 4,
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"},
-        "metrics": [{"type": "Pods", "pods": {"metric": {"name": "vllm:num_requests_waiting"}}}],
+        "metrics": [
+            {
+                "type": "Pods",
+                "pods": {
+                    "metric": {"name": "vllm:num_requests_waiting"},
+                    "target": {"type": "AverageValue", "averageValue": "4"},
+                },
+            }
+        ],
         "behavior": {"scaleDown": {"stabilizationWindowSeconds": 600}},
+    },
+}
+USE = {"type": "Utilization", "averageUtilization": 80}
+PROMETHEUS = {
+    "type": "prometheus",
+    "metadata": {
+        "serverAddress": "http://prometheus.monitoring:9090",
+        "query": "sum(queue_length)",
+        "threshold": "4",
     },
 }
 SCALED: dict[str, Any] = {
@@ -36,7 +53,7 @@ SCALED: dict[str, Any] = {
         "minReplicaCount": 1,
         "maxReplicaCount": 4,
         "idleReplicaCount": 0,
-        "triggers": [{"type": "prometheus"}],
+        "triggers": [PROMETHEUS],
     },
 }
 RAY: dict[str, Any] = {
@@ -86,10 +103,10 @@ CASES = (
         alongside=(),
     ),
     Case(
-        "gpu-scaled-on-cpu",
+        "autoscaler-cpu-of-gpu-workload",
         hpa(),
-        hpa({"spec.metrics": [{"type": "Resource", "resource": {"name": "cpu"}}]}),
-        "scales Deployment ml/chat by cpu",
+        hpa({"spec.metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": USE}}]}),
+        "is scaled by cpu",
         Level.ADVISORY,
         alongside=(SERVER,),
     ),
@@ -117,10 +134,10 @@ CASES = (
         alongside=(),
     ),
     Case(
-        "idle-replicas-invalid",
+        "autoscaler-idle-not-below-minimum",
         manifest(SCALED),
         manifest(changed(SCALED, {"spec.idleReplicaCount": 1})),
-        "idleReplicaCount 1 and minReplicaCount 1",
+        "idle 1 is not less than minReplicaCount 1",
         alongside=(SERVER,),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.autoscaler_keda import validate_keda
 from gpufleet.contract.foreign.autoscaler_rules import CODES, RULES
-from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, target_of
+from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, TargetKey, target_of
 from gpufleet.contract.foreign.autoscaler_wrong_signal import (
     HOST_SIGNALS,
     validate_cpu,
@@ -30,13 +30,10 @@ VERSIONS = {
     "ScaledObject": ("keda.sh/v1alpha1",),
     "ScaledJob": ("keda.sh/v1alpha1",),
 }
-_Key = tuple[str, str, str]
-"""Kind, namespace and name."""
 
 
 def validate(read: GoDocument, context: CheckContext) -> Judgement:
     """Validate every autoscaler of the text against its target and the others."""
-    del context  # nothing of the place matters
     report = CheckReport(RULES)
     found = list(objects(read))
     scalers = [one for one in found if str(one[1].get("kind")) in VERSIONS]
@@ -48,8 +45,8 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
             "give the autoscalers, and their workloads next to them",
         )
         return report.validation()
-    targets = {_own_key(item): target_of(item) for _, item in found}
-    taken: dict[_Key, str] = {}
+    targets = {**context.targets, **{_own_key(item): target_of(item) for _, item in found}}
+    taken: dict[TargetKey, str] = {}
     for path, item in scalers:
         kind, version = str(item["kind"]), str(item.get("apiVersion"))
         if version not in VERSIONS[kind]:
@@ -76,7 +73,9 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     return report.validation()
 
 
-def _alone(key: _Key, place: str, kind: str, taken: dict[_Key, str], report: CheckReport) -> None:
+def _alone(
+    key: TargetKey, place: str, kind: str, taken: dict[TargetKey, str], report: CheckReport
+) -> None:
     if key in taken:
         report.add(
             "autoscaler-two-of-one-target",
@@ -134,12 +133,12 @@ def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> 
     return ""
 
 
-def _own_key(item: Mapping[str, Any]) -> _Key:
+def _own_key(item: Mapping[str, Any]) -> TargetKey:
     metadata = as_mapping(item.get("metadata")) or {}
     return str(item.get("kind")), _namespace(metadata), str(metadata.get("name"))
 
 
-def _target_key(item: Mapping[str, Any], spec: Mapping[str, Any]) -> _Key | None:
+def _target_key(item: Mapping[str, Any], spec: Mapping[str, Any]) -> TargetKey | None:
     named = as_mapping(spec.get("scaleTargetRef"))
     if named is None or not isinstance(named.get("name"), str):
         return None

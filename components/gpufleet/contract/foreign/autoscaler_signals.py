@@ -64,6 +64,20 @@ class AutoscalerTarget:
         return any(name.startswith(MIG) for name in self.accelerators)
 
 
+TargetKey = tuple[str, str, str]
+"""Kind, namespace and name of a workload."""
+
+
+def batches(image: str) -> bool:
+    """Whether an image is of a server that batches requests."""
+    return _BATCHING.search(image) is not None
+
+
+def is_accelerator(resource: str) -> bool:
+    """Whether a resource's name is that of an accelerator."""
+    return resource.startswith(_MAKERS)
+
+
 def target_of(workload: Mapping[str, Any]) -> AutoscalerTarget:
     """What the pods of a workload are."""
     containers = list(_containers(workload))
@@ -73,9 +87,9 @@ def target_of(workload: Mapping[str, Any]) -> AutoscalerTarget:
         for one in containers
         for part in ("limits", "requests")
         for name in as_mapping((as_mapping(one.get("resources")) or {}).get(part)) or {}
-        if str(name).startswith(_MAKERS)
+        if is_accelerator(str(name))
     )
-    return AutoscalerTarget(_BATCHING.search(images) is not None, asked)
+    return AutoscalerTarget(batches(images), asked)
 
 
 def _containers(workload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, TargetKey
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict, rule_table
 
 Layout = Mapping[str, int]
@@ -100,6 +101,10 @@ class CheckContext:
     """The config, or ConfigMap key, that a node will be given."""
     device_classes: frozenset[str] = frozenset()
     """DeviceClasses that the text itself creates."""
+    targets: Mapping[TargetKey, AutoscalerTarget] = field(
+        default_factory=dict[TargetKey, AutoscalerTarget]
+    )
+    """Workloads of other documents that an autoscaler may name."""
 
     @property
     def bare_product(self) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, TargetKey
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart, read_context
 from gpufleet.contract.foreign.document import read_documents, unwrapped
 from gpufleet.contract.foreign.go_json import as_mapping
@@ -52,6 +53,9 @@ Judge = Callable[[GoDocument, CheckContext], Judgement]
 
 _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
 """Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
+
+_READ_TOGETHER = ("karpenter", "autoscaler", "kueue")
+"""Kinds that read every object of a text themselves."""
 
 
 def rules_of(kind: str) -> RuleTable:
@@ -169,7 +173,7 @@ def _validate_manifest(
     return findings, advertises
 
 
-def _device_classes(objects: Sequence[Object]) -> frozenset[str]:
+def _device_classes(objects: Sequence[tuple[str, Mapping[str, Any]]]) -> frozenset[str]:
     """Names of the DeviceClasses among objects."""
     classes = (item for _, item in objects if item.get("kind") == "DeviceClass")
     return frozenset(str((as_mapping(one.get("metadata")) or {}).get("name")) for one in classes)
@@ -183,6 +187,38 @@ def _moved(finding: Finding, places: Mapping[str, str]) -> Finding:
 
     path, message = (re.sub(r"items\[\d+\]", place, t) for t in (finding.path, finding.message))
     return replace(finding, path=path, message=message)
+
+
+def validate_objects(
+    kind: str,
+    found: Sequence[Mapping[str, Any]],
+    *,
+    gpu: str | None = None,
+    context: object = None,
+    targets: Mapping[TargetKey, AutoscalerTarget] | None = None,
+) -> tuple[tuple[Finding, ...], ...]:
+    """Findings about objects that were read already, for each object in the order they are given.
+
+    Most kinds are validated together: a pool with the node class that it names, whatever file has
+    it. Findings about the context come with the first object.
+    """
+    where, report = read_context(context, gpu)
+    classes = _device_classes([("", one) for one in found])
+    where = replace(where, targets=targets or {}, device_classes=classes)
+    if kind not in (*TOGETHER, *_READ_TOGETHER):
+        alone = [_module(kind).validate(GoDocument(one), where).findings for one in found]
+        return tuple(ordered([*report.findings, *findings]) for findings in alone)
+    whole = GoDocument({"apiVersion": "v1", "kind": "List", "items": list(found)})
+    validated = _module(kind).validate(whole, where)
+    each: list[list[Finding]] = [[] for _ in found]
+    for finding in (*report.findings, *validated.findings):
+        at = _ITEM.match(finding.path)
+        path = finding.path if at is None else finding.path[at.end() :]
+        each[0 if at is None else int(at[1])].append(replace(finding, path=path))
+    return tuple(ordered(one) for one in each)
+
+
+_ITEM = re.compile(r"items\[(\d+)\]\.?")
 
 
 def _module(kind: str) -> Any:

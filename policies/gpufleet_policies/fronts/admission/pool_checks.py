@@ -124,7 +124,7 @@ CHECKS = (
         at_most=Level.ADVISORY,  # they may be in the tags of its node class
     ),
     ObjectCheck(
-        "gpu-scaled-on-cpu",
+        "autoscaler-cpu-of-gpu-workload",
         (HPAS,),
         "scale on requests waiting, or on a GPU metric",
         # Only where the autoscaler says what it scales: it cannot look at its target.
@@ -199,7 +199,7 @@ CHECKS = (
         ),
     ),
     ObjectCheck(
-        "idle-replicas-invalid",
+        "autoscaler-idle-not-below-minimum",
         (SCALED_OBJECTS,),
         "set idleReplicaCount: 0, below minReplicaCount",
         offence=fixed(
