@@ -1,7 +1,7 @@
 """Cases of rules/karpenter_pools.py."""
 
 from gpufleet_policies.rules.rule import Level
-from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.case import Case
 from tests.policies.cases.pools import QUIET, karpenter
 from tests.policies.cases.workloads import deployment
 from tests.policies.objects import REMOVE
@@ -16,12 +16,6 @@ STAYS = deployment(
         "metadata.annotations.environment": "prod",
         "spec.template.spec.containers[0].resources.limits": {"nvidia.com/gpu": 1},
     }
-)
-
-STATIC_CAPACITY = Thing(
-    "kubernetes:helm.sh/v3:Release",
-    {"chart": "karpenter", "values": {"settings": {"featureGates": {"staticCapacity": True}}}},
-    "karpenter",
 )
 
 CASES = (
