@@ -18,12 +18,11 @@ import pytest
 import yaml
 from google.protobuf import struct_pb2
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
-from pulumi_policy import EnforcementLevel
-from pulumi_policy.policy import _PolicyAnalyzerServicer
 
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.fronts.crossguard import Front
+from gpufleet_policies.fronts.crossguard_server import AnalyzerService
 from gpufleet_policies.rules.registry import PACK_RULES, by_id
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.cases import CASES, Case, Thing
@@ -47,9 +46,8 @@ def by_facts(case: Case, thing: Thing) -> Verdicts:
 def pack(case: Case, folder: Path) -> Iterator[Any]:
     """A pack's policies as they are served, behind a real connection."""
     (folder / "gpu-policy.yaml").write_text(yaml.safe_dump(case.settings))
-    front, level = Front(folder, today=lambda: TODAY), EnforcementLevel.ADVISORY
     server = grpc.server(ThreadPoolExecutor(1))
-    served = _PolicyAnalyzerServicer("gpufleet", "0.0.1", front.policies(), level)
+    served = AnalyzerService(Front(folder, today=lambda: TODAY))
     analyzer_pb2_grpc.add_AnalyzerServicer_to_server(served, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -85,7 +83,7 @@ def by_crossguard(case: Case, thing: Thing, folder: Path) -> Verdicts:
 
 
 def read(diagnostics: Any) -> Verdicts:
-    return [(LEVELS[d.enforcementLevel], d.message.partition("\n")[2]) for d in diagnostics]
+    return [(LEVELS[d.enforcementLevel], d.message) for d in diagnostics]
 
 
 def rule_of(message: str) -> str:

@@ -1,10 +1,9 @@
-"""Properties as the engine sends them, through the SDK's conversions and ours."""
+"""Properties as the engine sends them, through our conversion."""
 
 from typing import Any
 
 from google.protobuf import json_format, struct_pb2
-from pulumi_policy.deserialize import deserialize_properties
-from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, unknown_checking_proxy
+from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE
 
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import plain
@@ -21,7 +20,7 @@ def secret(value: Any) -> dict[str, Any]:
 def read(properties: dict[str, Any]) -> Any:
     sent = struct_pb2.Struct()
     sent.update(properties)
-    return plain(unknown_checking_proxy(deserialize_properties(json_format.MessageToDict(sent))))
+    return plain(json_format.MessageToDict(sent))
 
 
 def test_secrets_are_read_and_what_is_no_data_is_unknown() -> None:

@@ -1,68 +1,65 @@
 """CrossGuard integration: checks resources while the Pulumi engine previews or updates.
 
-One Pulumi policy per enforcement level; each dispatches to the rules that the settings assign to
-its level. One policy per rule would cost each resource a conversion of its properties per rule.
-Rules that compare resources run when all resources are known, in one stack policy per level, on
-the inputs of the resources: during a preview, the outputs that a stack policy gets lack whole
-objects.
+There is one Pulumi policy for each rule. All rules run in one pass over a resource, and each
+finding is reported under the policy of its rule. Rules that compare resources run when all
+resources are known, on the inputs of the resources.
 
 Workloads are checked with the pools of the GpuFleet of the same program. A workload that is
 registered before its GpuFleet waits, and is checked and reported with the fleet. Both happen before
 the fleet's first child exists. For a fleet of another program see `referenced_fleet`.
 """
 
-import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from pulumi_policy import (
-    EnforcementLevel,
-    Policy,
-    PolicyConfigSchema,
-    PolicyPack,
-    ReportViolation,
-    ResourceValidationArgs,
-    ResourceValidationPolicy,
-    StackValidationArgs,
-    StackValidationPolicy,
-)
+from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import FleetFacts, Surroundings, WorkloadFacts, absent, known
-from gpufleet_policies.fronts.config_schema import schema_properties
 from gpufleet_policies.fronts.crossguard_configuration import (
+    ConfigurationNote,
     Configurations,
     Configured,
-    unreadable,
+    PolicyConfig,
 )
+from gpufleet_policies.fronts.crossguard_policies import SETTINGS, policy_infos, severity
 from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.registry import validating
+from gpufleet_policies.rules.registry import by_id, validating
 from gpufleet_policies.rules.rule import Level, Needs, Rule
 from gpufleet_policies.rules.validate import validate as run_rules
 
-PACK_NAME = "gpufleet"
-REMEDIATION = f"{PACK_NAME}-remediate"
-"""Name of the policy that fixes."""
-
-LEVELS = (Level.MANDATORY, Level.ADVISORY)
-"""The mandatory policy comes first and runs the rules; the advisory policy reuses the findings."""
+Read = Callable[[], Mapping[str, Any]]
+"""Gives the properties of a resource, as they are on the wire; asked only where rules need them."""
 
 
 def _utc_today() -> date:
     return datetime.now(UTC).date()
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A finding as the engine takes it."""
+
+    policy: str
+    """Id of the rule, or the policy of the settings."""
+    description: str
+    message: str
+    level: Level
+    severity: Any
+    urn: str = ""
+
+
 @dataclass
 class _Program:
-    """Known resources of the checked program. Guarded by `lock`: the host has four threads."""
+    """Known resources of the checked program. Guarded by `lock`: the server has four threads."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     fleets: dict[str, FleetFacts] = field(default_factory=dict[str, FleetFacts])
@@ -72,7 +69,7 @@ class _Program:
     facts: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
     """All facts of the program's resources, by URN."""
     reported: set[tuple[str, str, Level]] = field(default_factory=set[tuple[str, str, Level]])
-    """Rule, URN and level of the findings that resource policies reported."""
+    """Rule, URN and level of the findings that were reported with their resources."""
 
 
 @cache
@@ -106,81 +103,79 @@ class Front:
         FleetError: the settings file has wrong settings; ValueError: it is no mapping at all.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        today: Callable[[], date] = _utc_today,
-    ) -> None:
+    def __init__(self, folder: Path, *, today: Callable[[], date] = _utc_today) -> None:
         self._today = today
         self._configurations = Configurations(folder)
         self._program = _Program()
-        self._here = threading.local()
+        self._stack = ""
+        self._config: PolicyConfig = {}
+        self._configured = self._configurations.resolved({})
+        self._notes = list(self._configured.notes)
 
-    def policies(self) -> list[Policy]:
-        """A resource policy and a stack policy per level that reports, and one that remediates."""
-        return [
-            self._remediation(),
-            *(self._policy(level) for level in LEVELS),
-            *(self._stack_policy(level) for level in LEVELS),
-        ]
+    def policy_infos(self) -> Iterable[protocol.PolicyInfo]:
+        """Every policy, with its level while no one configures it."""
+        return policy_infos(self._configurations.settings, self._configurations.levels)
 
-    def _remediation(self) -> ResourceValidationPolicy:
-        """Fixes findings of rules at level `remediate`; the mandatory policy reports the others.
+    def configure(self, config: PolicyConfig) -> None:
+        """Take levels and properties of the policies."""
+        self._config = config
+        self._resolve()
 
-        It has no check of its own: that would convert every resource's properties once more.
-        """
+    def configure_stack(self, stack: str) -> None:
+        """Take the name of the stack, which says its environment where no setting does."""
+        self._stack = stack
+        self._resolve()
 
-        def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
-            if not is_validated(args.resource_type):
-                return None
-            configured = self._configurations.read(args.get_config())
-            if not configured.remediated:
-                return None
-            operations = self._operations(args, configured)
-            return remediated(args.props, operations) if operations else None
+    def _resolve(self) -> None:
+        self._configured = self._configurations.resolved(self._config, self._stack)
+        self._notes = list(self._configured.notes)
 
-        return ResourceValidationPolicy(
-            name=REMEDIATION,
-            description="GPU waste that the policy fixes",
-            remediate=remediate,  # type: ignore[arg-type]  the SDK means one or the other
-            enforcement_level=EnforcementLevel.REMEDIATE,
-            config_schema=PolicyConfigSchema(schema_properties()),
-        )
+    def analyze(self, resource_type: str, urn: str, name: str, read: Read) -> list[Reported]:
+        """Findings about one resource, and what is wrong with the configuration: once."""
+        configured = self._configured
+        notes, self._notes = self._notes, []
+        found = [_note(one) for one in notes]
+        if not is_validated(resource_type) or configured.is_off:
+            return found
+        facts = facts_from_pulumi(resource_type, read(), name, urn, load)
+        findings = [one for fact in facts for one in self._validate_one(fact, configured)]
+        with self._program.lock:
+            self._program.facts[urn] = facts
+            self._program.reported.update((f.rule, f.locator.urn, f.level) for f in findings)
+        return found + _reported(findings, configured, is_stack=False)
 
-    def _operations(
-        self, args: ResourceValidationArgs, configured: Configured
-    ) -> list[Mapping[str, Any]]:
-        found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
-        operations: list[Mapping[str, Any]] = []
-        for facts in found:
+    def analyze_stack(self) -> list[Reported]:
+        """Findings of the rules that need the whole program, on every resource seen."""
+        configured = self._configured
+        notes, self._notes = self._notes, []
+        found = [_note(one) for one in notes]
+        if configured.is_off:
+            return found
+        return found + _reported(self._validate_stack(configured), configured, is_stack=True)
+
+    def remediate(
+        self, resource_type: str, urn: str, name: str, read: Read
+    ) -> list[tuple[str, str, Mapping[str, Any]]]:
+        """Rule, its sentence and the complete new inputs, for each rule that fixes something."""
+        configured = self._configured
+        if not configured.remediated or not is_validated(resource_type):
+            return []
+        inputs = read()
+        changes: list[tuple[str, str, Mapping[str, Any]]] = []
+        for facts in facts_from_pulumi(resource_type, inputs, name, urn, load):
             fleet = None if isinstance(facts, FleetFacts) else configured.referenced
-            kind: type = facts.__class__
-            rules = [rule for rule in validating(kind) if rule.id in configured.remediated]
-            for finding in run_rules(
-                facts, self._context(fleet, configured), configured.settings, rules
-            ):
-                if finding.level is Level.MANDATORY:
-                    operations += finding.remediation
-        return operations
-
-    def _stack_policy(self, level: Level) -> StackValidationPolicy:
-        def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-            configured = self._configurations.read(args.get_config())
-            for finding in self._validate_stack(configured):
-                if finding.level is level:
-                    report(finding.message, finding.locator.urn or None)
-
-        return StackValidationPolicy(
-            name=f"{PACK_NAME}-stack-{level.value}",
-            description=f"{_DESCRIPTIONS[level]}, across resources",
-            validate=validate,
-            enforcement_level=EnforcementLevel(level.value),
-            config_schema=PolicyConfigSchema(schema_properties()),
-        )
+            rules = [rule for rule in validating(type(facts)) if rule.id in configured.remediated]
+            context = self._context(fleet, configured)
+            for finding in run_rules(facts, context, configured.settings, rules):
+                if finding.level is not Level.MANDATORY:
+                    continue
+                changed = remediated(inputs, finding.remediation)
+                if changed is not None:
+                    inputs = changed
+                    changes.append((finding.rule, by_id()[finding.rule].sentence, changed))
+        return changes
 
     def _validate_stack(self, configured: Configured) -> list[PolicyFinding]:
-        """Rules that need the whole program, on every resource seen; once for all levels."""
         with self._program.lock:
             seen = dict(self._program.facts)
             reported = set(self._program.reported)
@@ -195,66 +190,18 @@ class Front:
         findings = [
             finding
             for facts in everything
-            if (rules := _left(facts.__class__, fleet))
+            if (rules := _left(type(facts), fleet))
             for finding in run_rules(facts, context, configured.settings, rules)
             if (finding.rule, finding.locator.urn, finding.level) not in reported
         ]
         configured.stack = (seen, findings)
         return findings
 
-    def _policy(self, level: Level) -> ResourceValidationPolicy:
-        def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-            if not is_validated(args.resource_type):
-                return
-            for finding in self._findings(args, level):
-                if finding.level is level:
-                    report(finding.message, None)
-
-        return ResourceValidationPolicy(
-            name=f"{PACK_NAME}-{level.value}",
-            description=_DESCRIPTIONS[level],
-            validate=validate,
-            enforcement_level=EnforcementLevel(level.value),
-            config_schema=PolicyConfigSchema(schema_properties()),
-        )
-
-    def _findings(self, args: ResourceValidationArgs, level: Level) -> list[PolicyFinding]:
-        """The rules run once for both levels, whose policies run one after the other in one thread.
-
-        A policy with another configuration than the first policy runs the rules again.
-        """
-        configured = self._configurations.read(args.get_config())
-        if level is not LEVELS[0]:
-            stored = getattr(self._here, "validated", None)
-            self._here.validated = None
-            if stored is not None and stored[0] == args.urn and stored[1] is configured:
-                return stored[2]
-        findings = self._validate(args, configured)
-        self._here.validated = (args.urn, configured, findings)
-        return findings
-
-    def _validate(
-        self, args: ResourceValidationArgs, configured: Configured
-    ) -> list[PolicyFinding]:
-        found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
-        findings = [finding for facts in found for finding in self._validate_one(facts, configured)]
-        with self._program.lock:
-            self._program.facts[args.urn] = found
-            self._program.reported.update((f.rule, f.locator.urn, f.level) for f in findings)
-        return findings
-
     def _validate_one(self, facts: Any, configured: Configured) -> list[PolicyFinding]:
-        findings: list[PolicyFinding] = []
-        if configured.problem is not None:
-            findings.append(unreadable(facts.locator, configured.problem))
-            configured.problem = None
         if isinstance(facts, FleetFacts):
-            return findings + self._validate_fleet(facts, configured)
-        if not isinstance(facts, WorkloadFacts):
-            context = self._context(None, configured)
-            return findings + run_rules(facts, context, configured.settings)
-        context = self._context(self._fleet_for(facts, configured), configured)
-        return findings + run_rules(facts, context, configured.settings)
+            return self._validate_fleet(facts, configured)
+        fleet = self._fleet_for(facts, configured) if isinstance(facts, WorkloadFacts) else None
+        return run_rules(facts, self._context(fleet, configured), configured.settings)
 
     def _validate_fleet(self, fleet: FleetFacts, configured: Configured) -> list[PolicyFinding]:
         with self._program.lock:
@@ -307,16 +254,41 @@ class Front:
         return made
 
 
-_DESCRIPTIONS = {
-    Level.MANDATORY: "GPU waste, or a configuration that cannot work, that must not be deployed",
-    Level.ADVISORY: "GPU waste worth knowing",
-}
+def _reported(
+    findings: Iterable[PolicyFinding], configured: Configured, *, is_stack: bool
+) -> list[Reported]:
+    found: list[Reported] = []
+    for finding in findings:
+        level = configured.reported.get((is_stack, finding.level), finding.level)
+        if level is Level.OFF:
+            continue
+        rule = by_id().get(finding.rule)
+        found.append(
+            Reported(
+                SETTINGS if rule is None else rule.id,
+                "Settings of the policies." if rule is None else rule.sentence,
+                finding.message,
+                level.enforced,
+                protocol.POLICY_SEVERITY_LOW if rule is None else severity(rule),
+                finding.locator.urn,
+            )
+        )
+    return found
+
+
+def _note(note: ConfigurationNote) -> Reported:
+    high, low = protocol.POLICY_SEVERITY_HIGH, protocol.POLICY_SEVERITY_LOW
+    return Reported(
+        SETTINGS,
+        "Settings of the policies.",
+        f"[{note.code}] {note.message}. See docs/policies.md#settings",
+        note.level,
+        high if note.level is Level.MANDATORY else low,
+    )
 
 
 def start(folder: Path | str) -> None:
-    """Serve the pack. Only `__main__.py` of a pack folder calls this: it never returns.
+    """Serve the pack. Only `__main__.py` of a pack folder calls this: it never returns."""
+    from gpufleet_policies.fronts.crossguard_server import serve
 
-    Nothing may be written to standard output before: the engine reads the port from its first line.
-    """
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    PolicyPack(PACK_NAME, Front(Path(folder)).policies())
+    serve(Front(Path(folder)))

@@ -1,40 +1,104 @@
-"""Configuration of the policies as settings: read once for each configuration."""
+"""Configuration of the policies as settings of the rules, resolved once before the first resource.
 
-from collections.abc import Mapping
+The engine sends a level and properties for every policy: those of `--policy-pack-config` over the
+declared ones. What differs from the declared level, or comes with a level for all, was chosen by a
+person and wins over profile and settings file.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from gpufleet.findings import FleetError
-from gpufleet_policies.facts import FleetFacts, Locator
+from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.fleet import PRODUCTION
+from gpufleet_policies.fronts.config_schema import threshold, thresholds_of
+from gpufleet_policies.fronts.crossguard_policies import FORMER, SETTINGS, declared_levels
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from gpufleet_policies.fronts.settings_file import settings_alongside
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.rule import Level, Violation
+from gpufleet_policies.rules.former_names import replaced
+from gpufleet_policies.rules.registry import FORMER_NAME, by_id
+from gpufleet_policies.rules.rule import Level, Profile
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
+
+SETTINGS_UNREADABLE = "policy-settings-unreadable"
+"""Code of the finding about settings, or names of policies, that cannot be used."""
+
+PACK_OFF = "policy-pack-off"
+"""Code of the note that every policy is disabled."""
+
+PolicyConfig = Mapping[str, tuple[Level, Mapping[str, Any]]]
+"""Name of a policy -> its level and properties, as the engine sends them."""
+
+_OTHER_ENVIRONMENTS = frozenset(
+    {
+        "dev",
+        "development",
+        "test",
+        "testing",
+        "qa",
+        "uat",
+        "int",
+        "staging",
+        "stage",
+        "preprod",
+        "nonprod",
+        "preview",
+        "demo",
+        "ci",
+        "sandbox",
+    }
+)
+"""Words in the name of a stack that say that it does not serve production."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationNote:
+    """What is wrong with the configuration, or old about it."""
+
+    code: str
+    level: Level
+    message: str
 
 
 @dataclass
 class Configured:
-    """One configuration, read once, with the fleet that it refers to."""
+    """The configuration in force, with the fleet that it refers to."""
 
-    config: Mapping[str, Any]
     settings: RuleSettings
     referenced: FleetFacts | None
-    problem: str | None
-    """Why configuration or fleet cannot be read; reported with the first object."""
-    remediated: frozenset[str]
-    """Ids of the rules that fix what they find."""
+    notes: tuple[ConfigurationNote, ...]
+    """Reported with the first resource."""
+    is_off: bool = False
+    """Whether every policy is disabled."""
+    reported: Mapping[tuple[bool, Level], Level] = field(
+        default_factory=dict[tuple[bool, Level], Level]
+    )
+    """Levels that policies with former names give to findings, across resources or not."""
+    remediates: bool = True
     contexts: dict[SameObject, RuleContext] = field(default_factory=dict[SameObject, RuleContext])
     """Context of each fleet."""
     stack: tuple[Mapping[str, Any], list[PolicyFinding]] | None = None
-    """Facts and findings of the rules that compare resources: both levels report them."""
+    """Facts and findings of the rules that compare resources."""
+
+    @property
+    def remediated(self) -> frozenset[str]:
+        """Ids of the rules that fix what they find."""
+        if not self.remediates:
+            return frozenset()
+        levels = self.settings.levels.items()
+        return frozenset(rule for rule, level in levels if level is Level.REMEDIATE)
 
 
 class Configurations:
-    """The configurations of one pack.
+    """What a pack declares, and what a configuration makes of it.
 
     Args:
         folder: Folder of the pack: settings file, and what relative paths in settings start from.
@@ -46,45 +110,165 @@ class Configurations:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._base = settings_alongside(folder)
-        read_settings(self._base, str(folder))
-        self._configured: list[Configured] = []
+        self.settings = read_settings(self._with_environment(self._base, ""), str(folder))
+        """Those of the folder: what the policies declare."""
+        self.levels = declared_levels(self.settings, _profile(self.settings))
+        """Rule id -> declared level."""
 
-    def read(self, config: Mapping[str, Any]) -> Configured:
-        """A configuration as settings. The SDK copies it: compare by value."""
-        for found in self._configured:
-            if found.config == config:
-                return found
-        problem = None
-        try:
-            settings = read_settings({**self._base, **plain(config)}, "policy configuration")
-        except FleetError as wrong:
-            settings, problem = read_settings(self._base), str(wrong)
+    def resolved(self, config: PolicyConfig, stack: str = "") -> Configured:
+        """The settings that a configuration makes. Wrong ones are a note; those of the folder then
+        hold."""
+        choice = _Choice(config, self.levels)
+        notes = list(choice.notes())
+        data = dict(self._base)
+        for name in (*FORMER, SETTINGS):
+            data.update(plain(dict(config.get(name, (Level.OFF, {}))[1])))
+        thresholds, conflicts = self._thresholds(config)
+        notes += conflicts
+        if thresholds:
+            data["thresholds"] = {**(data.get("thresholds") or {}), **thresholds}
+        data = dict(self._with_environment(data, stack))
+        if choice.levels:
+            written = data.get("rules") if isinstance(data.get("rules"), Mapping) else {}
+            chosen = {rule: level.value for rule, level in choice.levels.items()}
+            data["rules"] = {**(written or {}), **chosen}
         referenced = None
         try:
+            settings = read_settings(data, "policy configuration")
             referenced = referenced_fleet(settings.fleet, self._folder)
+        except FleetError as wrong:
+            settings = self.settings
+            notes.append(_unreadable(str(wrong)))
         except UnreadableFleetError as wrong:
-            problem = str(wrong)
-        remediated = frozenset(
-            rule for rule, level in settings.levels.items() if level is Level.REMEDIATE
+            settings = read_settings(data)
+            notes.append(_unreadable(str(wrong)))
+        notes += [
+            ConfigurationNote(one.code, Level.ADVISORY, f"{one.path}: {one.message}; {one.fix}")
+            for one in settings.notes
+        ]
+        return Configured(
+            settings, referenced, tuple(notes), choice.is_off, choice.reported, choice.remediates
         )
-        configured = Configured(config, settings, referenced, problem, remediated)
-        self._configured.append(configured)
-        return configured
+
+    def _with_environment(self, data: Mapping[str, Any], stack: str) -> Mapping[str, Any]:
+        """Settings with the environment that the stack's name says, where none is written."""
+        if data.get("environment") is not None:
+            return data
+        found = environment_of_stack(stack or os.environ.get("PULUMI_STACK", ""))
+        return data if found is None else {**data, "environment": found}
+
+    def _thresholds(
+        self, config: PolicyConfig
+    ) -> tuple[dict[str, Any], Iterator[ConfigurationNote]]:
+        """Thresholds given with the rules that use them, without the declared ones."""
+        found: dict[str, dict[str, Any]] = {}
+        for rule in by_id():
+            properties = config.get(rule, (Level.OFF, {}))[1]
+            for name in thresholds_of(rule):
+                value = properties.get(name)
+                if value is not None and value != threshold(self.settings, name):
+                    found.setdefault(name, {})[rule] = value
+        return (
+            {name: next(iter(values.values())) for name, values in found.items()},
+            iter(
+                _unreadable(f"{name} has several values: {values}; give it once")
+                for name, values in found.items()
+                if len(set(values.values())) > 1
+            ),
+        )
 
 
-def unreadable(locator: Locator, problem: str) -> PolicyFinding:
-    """The finding about settings that cannot be read."""
-    violation = Violation(
-        where="",
-        found=f"the policy settings cannot be read: {problem}",
-        limit="without them the rules would use other settings than the intended ones",
-        alternative="fix the settings",
-    )
-    return PolicyFinding(
-        "policy-settings-unreadable",
-        Level.MANDATORY,
-        locator,
-        violation,
-        "",
-        "docs/policies.md#settings",
-    )
+class _Choice:
+    """What a person chose, of the levels that the engine sends."""
+
+    def __init__(self, config: PolicyConfig, declared: Mapping[str, Level]) -> None:
+        self._config = config
+        given = {rule: config[rule][0] for rule in declared if rule in config}
+        self._all = _level_for_all(given, declared)
+        former = {name: config[name][0] for name in FORMER if name in config}
+        is_former_style = (
+            self._all is Level.OFF
+            and set(given.values()) == {Level.OFF}
+            and any(level is not Level.OFF for level in former.values())
+        )
+        if is_former_style:
+            self.levels: dict[str, Level] = {}
+        elif self._all is not None:
+            self.levels = given
+        else:
+            self.levels = {r: level for r, level in given.items() if level is not declared[r]}
+        self._changed = {
+            name: level
+            for name, level in former.items()
+            if level is not FORMER[name] and (is_former_style or level is not self._all)
+        }
+        self._used = [name for name in FORMER if config.get(name, (Level.OFF, {}))[1]]
+        self.is_off = bool(given) and not is_former_style and set(given.values()) == {Level.OFF}
+        for name in config:
+            for rule in replaced().get(name, ()):
+                self.levels.setdefault(rule, config[name][0])
+        self.is_off = self.is_off and not any(name in replaced() for name in config)
+        self.remediates = self._changed.get("gpufleet-remediate") is not Level.OFF
+        self.reported = {
+            (name.startswith("gpufleet-stack"), FORMER[name]): level
+            for name, level in self._changed.items()
+            if name != "gpufleet-remediate"
+        }
+
+    def notes(self) -> Iterator[ConfigurationNote]:
+        """Former names, names that do not exist, and everything off."""
+        known = {*by_id(), *FORMER, *replaced(), SETTINGS, "all"}
+        for name in self._config:
+            if name in replaced():
+                rules = replaced()[name]
+                message = f"policy {name} is the former name of {len(rules)}, such as {rules[0]}"
+                yield ConfigurationNote(FORMER_NAME, Level.ADVISORY, f"{message}; name those")
+            elif name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"; write {near[0]}" if near else "; see `gpufleet policies rules`"
+                yield _unreadable(f"there is no policy {name!r}{hint}")
+        for name in dict.fromkeys((*self._used, *self._changed)):
+            message = (
+                f"{name} is a former name; give settings once under {SETTINGS}, levels by rule"
+            )
+            yield ConfigurationNote(FORMER_NAME, Level.ADVISORY, message)
+        if self.is_off:
+            yield ConfigurationNote(
+                PACK_OFF,
+                Level.ADVISORY,
+                "every policy is disabled, so nothing is checked; turn rules on by their names, "
+                'such as {"all": "disabled", "gpu-idle-command": "mandatory"}',
+            )
+
+
+def _level_for_all(given: Mapping[str, Level], declared: Mapping[str, Level]) -> Level | None:
+    """The level that `all` was given; None: levels were given one by one, or not at all."""
+    for level in Level:
+        others = [rule for rule in given if declared[rule] is not level]
+        if others and 2 * sum(given[rule] is level for rule in others) > len(others):
+            return level
+    return None
+
+
+def environment_of_stack(name: str) -> str | None:
+    """The environment that a stack's name says: `prod` of `acme/prod-eu`; None: none."""
+    words = re.split(r"[^a-z0-9]+", name.lower())
+    if {"non", "pre"} & set(words):
+        return "nonprod"
+    for known in (PRODUCTION, _OTHER_ENVIRONMENTS):
+        for word in words:
+            if word in known:
+                return word
+    return None
+
+
+def _profile(settings: RuleSettings) -> Profile:
+    if settings.profile is not None:
+        return settings.profile
+    named = settings.environment
+    return Profile.PROD if named is not None and named.lower() in PRODUCTION else Profile.DEV
+
+
+def _unreadable(problem: str) -> ConfigurationNote:
+    message = f"the policy settings cannot be used: {problem}"
+    return ConfigurationNote(SETTINGS_UNREADABLE, Level.MANDATORY, message)

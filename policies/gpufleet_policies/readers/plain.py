@@ -1,10 +1,5 @@
-"""Properties as plain Python values, with a marker for values that are not known.
+"""Properties as plain Python values, with a marker for values that are not known."""
 
-The Pulumi SDK hands rules proxies that raise on unknown values, and inside slices and remediations
-assigns a sentinel string instead. Nothing but this module touches them.
-"""
-
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet_policies.facts.tristate import UNKNOWN
@@ -20,10 +15,12 @@ SENTINELS = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # object
     }
 )
-"""What is on the wire for a value that is not known yet (pulumi-policy 1.21.0, proxy.py)."""
+"""What is on the wire for a value that is not known yet (sdk/go/common/resource/plugin/rpc.go)."""
 
-_PROXIES = frozenset({"_DictProxy", "_ListProxy"})
-"""Classes of the SDK that guard unknown values and assign what they guard as `["__target"]`."""
+SIGNATURE = "4dabf18193072939515e22adb298388d"
+"""Key of mappings that represent a secret, an asset or a reference (sdk/go/common/resource/sig)."""
+
+_OF_SECRETS = "1b47061264138c4ac30d75fd1eb44270"
 
 MAX_DEPTH = 64
 """Most levels of a manifest; values below are read as unknown."""
@@ -45,26 +42,11 @@ def plain(value: Any, depth: int = 0) -> Any:
     if depth >= MAX_DEPTH:
         return UNKNOWN
     deeper = depth + 1
-    if kind.__name__ in _PROXIES:
-        # What the proxy guards, in one step; its unknown leaves are sentinels, read above.
-        value = value["__target"]
     if isinstance(value, dict):
+        if SIGNATURE in value:  # a secret is read; an asset is no data
+            is_secret = value[SIGNATURE] == _OF_SECRETS and "value" in value
+            return plain(value["value"], deeper) if is_secret else UNKNOWN
         return {k: plain(v, deeper) for k, v in value.items() if isinstance(k, str)}
     if isinstance(value, list):
         return [plain(v, deeper) for v in value]
-    if isinstance(value, Mapping):
-        keys = [key for key in value if isinstance(key, str)]
-        return {k: plain(_read(value, k), deeper) for k in keys}
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [plain(_read(value, index), deeper) for index in range(len(value))]
     return UNKNOWN
-
-
-def _read(container: Any, key: Any) -> Any:
-    try:
-        return container[key]
-    except Exception as error:
-        # By name, so that validating files and states never imports the Pulumi SDK.
-        if type(error).__name__ == "UnknownValueError":
-            return UNKNOWN
-        raise

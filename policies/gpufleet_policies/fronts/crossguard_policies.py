@@ -1,0 +1,118 @@
+"""The policies as Pulumi lists them: one for each rule, one for the settings, and former names."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pulumi.runtime.proto import analyzer_pb2 as protocol
+
+from gpufleet_policies.fronts.config_schema import (
+    settings_schema,
+    threshold_schema,
+    thresholds_of,
+)
+from gpufleet_policies.rules.registry import RULES
+from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule
+from gpufleet_policies.rules.settings import RuleSettings
+
+SETTINGS = "gpufleet-settings"
+"""Name of the policy that holds the shared settings and reports what is wrong with them."""
+
+FORMER: Mapping[str, Level] = {
+    "gpufleet-remediate": Level.REMEDIATE,
+    "gpufleet-mandatory": Level.MANDATORY,
+    "gpufleet-advisory": Level.ADVISORY,
+    "gpufleet-stack-mandatory": Level.MANDATORY,
+    "gpufleet-stack-advisory": Level.ADVISORY,
+}
+"""Names of the policies when there was one for each level -> their level."""
+
+TO_WIRE = {
+    Level.OFF: protocol.DISABLED,
+    Level.ADVISORY: protocol.ADVISORY,
+    Level.MANDATORY: protocol.MANDATORY,
+    Level.REMEDIATE: protocol.REMEDIATE,
+}
+FROM_WIRE = {wire: level for level, wire in TO_WIRE.items()}
+
+_SEVERITIES = {
+    Profile.DEV: protocol.POLICY_SEVERITY_HIGH,
+    Profile.PROD: protocol.POLICY_SEVERITY_MEDIUM,
+    Profile.STRICT: protocol.POLICY_SEVERITY_LOW,
+}
+"""The mildest profile in which a rule stops a deployment -> its severity."""
+
+
+def severity(rule: Rule) -> Any:
+    """High where it stops in every profile, low where it stops in none, or in `strict` only."""
+    for profile in Profile:
+        if rule.levels[profile] is Level.MANDATORY:
+            return _SEVERITIES[profile]
+    return protocol.POLICY_SEVERITY_LOW
+
+
+def declared_levels(settings: RuleSettings, profile: Profile) -> dict[str, Level]:
+    """Rule id -> its level while no one configures its policy."""
+    return {rule.id: settings.level(rule, profile) for rule in RULES}
+
+
+def policy_infos(
+    settings: RuleSettings, levels: Mapping[str, Level]
+) -> Iterator[protocol.PolicyInfo]:
+    """Every policy of the pack."""
+    yield _settings_info()
+    for rule in RULES:
+        yield _rule_info(rule, settings, levels[rule.id])
+    for name, level in FORMER.items():
+        yield _former_info(name, level)
+
+
+def _rule_info(rule: Rule, settings: RuleSettings, level: Level) -> protocol.PolicyInfo:
+    info = protocol.PolicyInfo(
+        name=rule.id,
+        displayName=rule.id.replace("-", " "),
+        description=rule.sentence,
+        enforcementLevel=TO_WIRE[level],
+        policy_type=(
+            protocol.POLICY_TYPE_STACK
+            if Needs.SURROUNDINGS in rule.needs
+            else protocol.POLICY_TYPE_RESOURCE
+        ),
+        severity=severity(rule),
+        tags=["gpu", "cost" if rule.formula else "correctness", rule.family],
+        remediation_steps=(
+            "Do what the finding names after `Instead:`. To keep a finding for a while, annotate "
+            f'the object {rule.annotation}: "<reason>; until=YYYY-MM-DD". See {rule.docs}.'
+        ),
+    )
+    own = {name: threshold_schema(name, settings) for name in thresholds_of(rule.id)}
+    if own:
+        info.configSchema.properties.update(own)
+    return info
+
+
+def _settings_info() -> protocol.PolicyInfo:
+    info = protocol.PolicyInfo(
+        name=SETTINGS,
+        displayName="gpufleet settings",
+        description="Settings of all rules, given once; reports what is wrong with them.",
+        enforcementLevel=protocol.MANDATORY,
+        policy_type=protocol.POLICY_TYPE_RESOURCE,
+        severity=protocol.POLICY_SEVERITY_HIGH,
+        tags=["gpu", "settings"],
+    )
+    info.configSchema.properties.update(settings_schema())
+    return info
+
+
+def _former_info(name: str, level: Level) -> protocol.PolicyInfo:
+    is_stack = name.startswith("gpufleet-stack")
+    info = protocol.PolicyInfo(
+        name=name,
+        description=f"Former name: give the settings under {SETTINGS}, and levels by rule.",
+        enforcementLevel=TO_WIRE[level],
+        policy_type=protocol.POLICY_TYPE_STACK if is_stack else protocol.POLICY_TYPE_RESOURCE,
+        severity=protocol.POLICY_SEVERITY_LOW,
+        tags=["former-name"],
+    )
+    info.configSchema.properties.update(settings_schema())
+    return info
