@@ -152,9 +152,7 @@ def test_a_remediated_resource_shows_the_change_in_the_preview(
     project = cluster_project({"__main__.py": PROGRAM})
     settings = tmp_path / "remediate.json"
     remediate = {"rules": {"gpu-job-without-deadline": "remediate"}}
-    settings.write_text(
-        json.dumps({f"gpufleet-{n}": remediate for n in ("remediate", "mandatory")})
-    )
+    settings.write_text(json.dumps({"gpufleet-settings": remediate}))
     options = ["--policy-pack-config", str(settings)]
     shown = project.run("preview", "--diff", *options, policies=[ROOT / "policies"], check=False)
     assert shown.status == 0, shown.output
@@ -195,8 +193,9 @@ def test_the_mended_form_passes_the_pack(example: Example) -> None:
 
 def test_levels_come_from_the_policy_configuration(example: Example, tmp_path: Path) -> None:
     settings = tmp_path / "levels.json"
-    off = '{"rules": {"gpu-oversized-for-model": "off", "shared-gpu-request-over-one": "off"}}'
-    settings.write_text(f'{{"gpufleet-mandatory": {off}, "gpufleet-advisory": {off}}}')
+    settings.write_text(
+        '{"gpu-oversized-for-model": "disabled", "shared-gpu-request-over-one": "disabled"}'
+    )
     result = example.engine.preview(
         STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False
     )
@@ -204,11 +203,39 @@ def test_levels_come_from_the_policy_configuration(example: Example, tmp_path: P
     assert any("gpu-idle-command" in violation for violation in result.violations)
 
 
-def test_a_misspelt_rule_in_the_configuration_is_refused(example: Example, tmp_path: Path) -> None:
-    settings = tmp_path / "levels.json"
-    settings.write_text('{"gpufleet-mandatory": {"rules": {"gpu-idle-comand": "off"}}}')
+def test_one_rule_on_and_all_others_off(example: Example, tmp_path: Path) -> None:
+    settings = tmp_path / "one.json"
+    settings.write_text('{"all": "disabled", "gpu-idle-command": "mandatory"}')
     result = example.engine.preview(
         STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False
     )
     assert result.status != 0
-    assert "gpu-idle-comand" in result.output
+    assert {
+        rule
+        for text in result.violations
+        for rule in re.findall(r"\[([a-z0-9-]+-[a-z0-9-]+)\]", text)
+    } == {"gpu-idle-command"}
+
+
+def test_a_pack_that_is_off_says_so(example: Example, tmp_path: Path) -> None:
+    settings = tmp_path / "off.json"
+    settings.write_text('{"all": "disabled"}')
+    result = example.engine.preview(
+        STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False
+    )
+    assert result.status == 0, result.output
+    assert "policy-pack-off" in result.output
+
+
+def test_a_misspelt_rule_in_the_configuration_is_refused(example: Example, tmp_path: Path) -> None:
+    settings = tmp_path / "levels.json"
+    for text in (
+        '{"gpufleet-settings": {"rules": {"gpu-idle-comand": "off"}}}',
+        '{"all": "disabled", "gpu-idle-comand": "mandatory"}',
+    ):
+        settings.write_text(text)
+        result = example.engine.preview(
+            STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False
+        )
+        assert result.status != 0
+        assert "gpu-idle-comand" in result.output

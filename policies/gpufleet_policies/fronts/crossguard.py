@@ -109,8 +109,8 @@ class Front:
         self._program = _Program()
         self._stack = ""
         self._config: PolicyConfig = {}
-        self._configured = self._configurations.resolved({})
-        self._notes = list(self._configured.notes)
+        self._resolved: Configured | None = None
+        self._notes: list[ConfigurationNote] = []
 
     def policy_infos(self) -> Iterable[protocol.PolicyInfo]:
         """Every policy, with its level while no one configures it."""
@@ -119,20 +119,24 @@ class Front:
     def configure(self, config: PolicyConfig) -> None:
         """Take levels and properties of the policies."""
         self._config = config
-        self._resolve()
+        self._resolved = None
 
     def configure_stack(self, stack: str) -> None:
         """Take the name of the stack, which says its environment where no setting does."""
         self._stack = stack
-        self._resolve()
+        self._resolved = None
 
-    def _resolve(self) -> None:
-        self._configured = self._configurations.resolved(self._config, self._stack)
-        self._notes = list(self._configured.notes)
+    def _configured(self) -> Configured:
+        """The configuration in force: resolved when the first resource needs it."""
+        with self._program.lock:
+            if self._resolved is None:
+                self._resolved = self._configurations.resolved(self._config, self._stack)
+                self._notes = list(self._resolved.notes)
+            return self._resolved
 
     def analyze(self, resource_type: str, urn: str, name: str, read: Read) -> list[Reported]:
         """Findings about one resource, and what is wrong with the configuration: once."""
-        configured = self._configured
+        configured = self._configured()
         notes, self._notes = self._notes, []
         found = [_note(one) for one in notes]
         if not is_validated(resource_type) or configured.is_off:
@@ -146,7 +150,7 @@ class Front:
 
     def analyze_stack(self) -> list[Reported]:
         """Findings of the rules that need the whole program, on every resource seen."""
-        configured = self._configured
+        configured = self._configured()
         notes, self._notes = self._notes, []
         found = [_note(one) for one in notes]
         if configured.is_off:
@@ -157,7 +161,7 @@ class Front:
         self, resource_type: str, urn: str, name: str, read: Read
     ) -> list[tuple[str, str, Mapping[str, Any]]]:
         """Rule, its sentence and the complete new inputs, for each rule that fixes something."""
-        configured = self._configured
+        configured = self._configured()
         if not configured.remediated or not is_validated(resource_type):
             return []
         inputs = read()
