@@ -37,7 +37,7 @@ REQUIREMENTS = """\
 
 SETTINGS = """\
 # Settings of the gpufleet rules; docs/policies.md explains each. This file is yours.
-# Levels for one run: --policy-pack-config with {"all": "disabled", "gpu-idle-command": "mandatory"}.
+# Levels of one run: --policy-pack-config with {"all": "disabled", "gpu-idle-command": "mandatory"}
 # profile: auto            # auto (by environment) | dev | prod | strict
 # environment: dev         # of objects that do not say it; default: from the stack's name
 # fleet: ../Pulumi.prod.yaml   # pools of workloads whose GpuFleet is in another program

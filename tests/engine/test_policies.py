@@ -210,11 +210,8 @@ def test_one_rule_on_and_all_others_off(example: Example, tmp_path: Path) -> Non
         STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False
     )
     assert result.status != 0
-    assert {
-        rule
-        for text in result.violations
-        for rule in re.findall(r"\[([a-z0-9-]+-[a-z0-9-]+)\]", text)
-    } == {"gpu-idle-command"}
+    said = " ".join(result.violations)
+    assert set(re.findall(r"\[([a-z0-9]+-[a-z0-9-]+)\]", said)) == {"gpu-idle-command"}
 
 
 def test_a_pack_that_is_off_says_so(example: Example, tmp_path: Path) -> None:
