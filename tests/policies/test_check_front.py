@@ -1,6 +1,5 @@
 """`check` without `--as` is the audit of one file: the same rules, findings and codes."""
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpufleet.cli.check import command
+from gpufleet.cli.output import UnreadableInputError
 from gpufleet.contract.foreign.codes import code_space
 from gpufleet.contract.foreign.kinds import validate_text
 from gpufleet.documents.limits import UnreadableDocumentError
@@ -31,6 +31,7 @@ OF_THE_TEXT = ("-key-repeated", "-second-document", "-not-json", "-no-mapping", 
 """Ends of codes about a text as it is written: readers of objects do not see it."""
 OF_A_FORCED_KIND = frozenset(
     {
+        "autoscaler-nothing-to-judge",
         "device-plugin-mps-root-elsewhere",  # operator and chart set it
         "device-plugin-mps-root-missing",
         "gpu-operator-counters-key",  # needs the ConfigMap beside the values
@@ -38,6 +39,7 @@ OF_A_FORCED_KIND = frozenset(
         "karpenter-no-limits",  # gpu-pool-unbounded reports it, with its money
         "karpenter-nothing-to-judge",
         "karpenter-pod-fits-no-pool",  # pods and pools are compared by the pack's rules
+        "kueue-nothing-to-judge",
         "mig-parted-config-not-selected",
         "object-nothing-to-judge",
         "object-version-unknown",
@@ -95,9 +97,10 @@ def test_the_command_recognises_and_names_what_it_has_not_judged(tmp_path: Path)
     assert "gpu-operator-" in found.output
     other = tmp_path / "other.yaml"
     other.write_text("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n")
-    nothing = run(command, [str(other)])
-    assert nothing.exit_code == 2
-    assert "no rule reads objects of example.com/Thing" in nothing.output
-    fine = "apiVersion: nvidia.com/v1\nkind: Thing\nmetadata: {name: a}\n"
-    other.write_text(f"{fine}---\nversion: v1\nmig-configs: {{}}\n")
-    assert check_file(str(other), date(2026, 11, 23)).unjudged
+    with pytest.raises(UnreadableInputError, match=r"no rule reads objects of example\.com/Thing"):
+        run(command, [str(other)], catch_exceptions=False)
+    parted = "version: v1\nmig-configs: {a: [{devices: all, mig-enabled: false}]}\n"
+    other.write_text(f"{other.read_text()}---\n{parted}")
+    found = check_file(str(other), TODAY)
+    assert found.verdict == "unjudged"
+    assert found.unjudged == ("Thing a: no rule reads objects of example.com/Thing",)

@@ -10,10 +10,10 @@ from gpufleet.contract.foreign.codes import code_space
 from gpufleet.contract.foreign.validation import AdvertisedByConfig, Judgement, Verdict
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet_policies.facts import Surroundings, absent, known
-from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import read_input
+from gpufleet_policies.fronts.audit.releases import with_open_releases
 from gpufleet_policies.rules.checked import verdict
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
@@ -64,11 +64,10 @@ def check_file(
     context: Mapping[str, Any] | None = None,
 ) -> CheckedFile:
     """Run every rule on a file. Raises NothingToCheckError."""
-    reading = read_input(Input(name))
+    (reading,) = with_open_releases([read_input(Input(name))])
     if reading.problem:
         raise NothingToCheckError(reading.problem)
     facts = tuple(reading.facts)
-    judged = [fact for fact in facts if not isinstance(fact, NotJudged)]
     place = {**(context or {}), **({} if gpu is None else {"gpu": gpu})}
     environment = place.get("environment")
     there = RuleContext(
@@ -79,20 +78,16 @@ def check_file(
         place=place,
         select=select,
     )
-    unjudged = tuple(
-        f"{one.locator}{f' {one.place}' if one.place else ''}: {one.reason}"
-        for one in facts
-        if isinstance(one, NotJudged)
-    )
-    if not judged:
+    unjudged = tuple(f"{one.object or one.what}: {one.reason}" for one in reading.not_judged)
+    if not facts:
         raise NothingToCheckError(
             "; ".join(unjudged) or "no rule reads what it holds; --as names its kind"
         )
     settings = RuleSettings(levels=_NOTES)
-    found = [one for fact in judged for one in validate(fact, there, settings)]
-    named = len({str(one.locator) for one in judged}) > 1
+    found = [one for fact in facts for one in validate(fact, there, settings)]
+    named = len({str(one.locator) for one in facts}) > 1
     findings = ordered(_plain(one, named=named) for one in found)
-    configs = [one for one in judged if isinstance(one, NvidiaConfig)]
+    configs = [one for one in facts if isinstance(one, NvidiaConfig)]
     advertises = verdict(there, configs[0]).advertises if len(configs) == 1 else None
     is_wrong = any(one.severity is Severity.ERROR for one in findings)
     return CheckedFile(findings, None if is_wrong else advertises, unjudged)
