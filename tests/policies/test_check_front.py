@@ -36,6 +36,7 @@ OF_A_FORCED_KIND = frozenset(
         "device-plugin-mps-root-missing",
         "gpu-operator-counters-key",  # needs the ConfigMap beside the values
         "device-plugin-values-config",
+        "karpenter-huge-pages-unknown",  # needs the pods beside the pool
         "karpenter-no-limits",  # gpu-pool-unbounded reports it, with its money
         "karpenter-nothing-to-judge",
         "karpenter-pod-fits-no-pool",  # pods and pools are compared by the pack's rules

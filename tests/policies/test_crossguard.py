@@ -16,11 +16,9 @@ from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
 
 from gpufleet.findings import FleetError
 from gpufleet_policies.fronts.crossguard import Front, run_rules
-from gpufleet_policies.fronts.crossguard_configuration import environment_of_stack
-from gpufleet_policies.fronts.crossguard_policies import FORMER, SETTINGS
+from gpufleet_policies.fronts.crossguard_policies import SETTINGS
 from gpufleet_policies.fronts.crossguard_server import AnalyzerService
-from gpufleet_policies.rules.registry import RULES, by_id
-from gpufleet_policies.rules.settings import KEYS, THRESHOLDS
+from gpufleet_policies.rules.registry import by_id
 from tests.policies.objects import CONTAINER, DEPLOYMENT, TODAY, WHOLE, changed, summary
 
 PACK = Path(__file__).parents[2] / "policies"
@@ -211,105 +209,6 @@ def test_a_broken_settings_file_ends_the_pack_before_it_serves(tmp_path: Path):
 def test_an_empty_settings_file_means_the_defaults(tmp_path: Path):
     (tmp_path / "gpu-policy.yaml").write_text("# nothing yet\n")
     assert Host(tmp_path).analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
-
-
-def test_there_is_a_policy_for_each_rule(host: Host):
-    assert set(host.infos) == {rule.id for rule in RULES} | {SETTINGS, *FORMER}
-    for rule in RULES:
-        info = host.infos[rule.id]
-        assert info.description == rule.sentence
-        assert info.severity in (1, 2, 3)
-        assert rule.annotation in info.remediation_steps
-        assert info.policy_type in (1, 2)
-    settings = dict(host.infos[SETTINGS].configSchema.properties)
-    assert set(settings) == set(KEYS)
-    assert all(one["description"] for one in settings.values())
-    assert set(settings["rules"]["properties"]) >= {rule.id for rule in RULES}
-    idle = json_format.MessageToDict(host.infos["gpu-idle-command"].configSchema.properties)
-    assert idle["idleSleepSeconds"]["default"] == 3600
-    described = {key for info in host.infos.values() for key in info.configSchema.properties}
-    assert described - set(KEYS) == set(THRESHOLDS), "each threshold belongs to a rule"
-
-
-def test_one_rule_on_and_all_others_off(host: Host):
-    host.configure_policies({"all": "disabled", "gpu-idle-command": "mandatory"})
-    both = changed(WASTEFUL, {f"{CONTAINER}.command": ["sleep", "infinity"]})
-    assert host.analyze(FLEET, summary({"pools[2].nodes.min": 1})) == {}
-    assert host.analyze(DEPLOYMENT_TYPE, both) == {"gpu-idle-command": MANDATORY}
-    assert host.analyze_stack() == {}
-
-
-def test_the_level_of_a_policy_wins_over_profile_and_file(tmp_path: Path):
-    (tmp_path / "gpu-policy.yaml").write_text("profile: prod\nrules: {gpu-idle-command: 'off'}\n")
-    host = Host(tmp_path)
-    assert host.infos["gpu-idle-command"].enforcementLevel == WIRE["disabled"]
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {}
-    host.configure_policies({"gpu-idle-command": "advisory"})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
-    host.configure_policies({"all": "mandatory"})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE)["gpu-idle-command"] == MANDATORY
-
-
-def test_a_threshold_is_a_property_of_its_rule(tmp_path: Path):
-    (tmp_path / "gpu-policy.yaml").write_text("thresholds: {idleSleepSeconds: 900}\n")
-    host = Host(tmp_path)
-    nap = changed(DEPLOYMENT, {f"{CONTAINER}.command": ["sleep", "600"]})
-    host.configure_policies({})
-    assert host.analyze(DEPLOYMENT_TYPE, nap) == {}, "defaults of schemas are those of the file"
-    host.configure_policies({"gpu-idle-command": {"idleSleepSeconds": 600}})
-    assert host.analyze(DEPLOYMENT_TYPE, nap) == {"gpu-idle-command": ADVISORY}
-    host.configure_policies(
-        {"gpu-pool-unbounded": {"maxGpus": 8}, "gpu-autoprovisioning-unbounded": {"maxGpus": 9}}
-    )
-    assert host.analyze(DEPLOYMENT_TYPE, DEPLOYMENT) == {"policy-settings-unreadable": MANDATORY}
-
-
-def test_a_pack_that_is_off_says_so_once(host: Host):
-    host.configure_policies({"all": "disabled"})
-    assert host.analyze("random:index:RandomId", {}) == {"policy-pack-off": ADVISORY}
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {}
-    assert host.analyze_stack() == {}
-
-
-def test_a_misspelt_policy_stops_and_is_named(host: Host):
-    host.configure_policies({"all": "disabled", "gpu-idle-comand": "mandatory"})
-    response = host.servicer.Analyze(request("random:index:RandomId", {}, "r"), None)
-    assert levels(response)["policy-settings-unreadable"] == MANDATORY
-    assert any("write gpu-idle-command" in one.message for one in response.diagnostics)
-
-
-def test_names_of_levels_still_work_and_are_noted(host: Host):
-    host.configure_policies({"gpufleet-mandatory": {"environment": "prod"}})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {
-        "policy-name-former": ADVISORY,
-        "gpu-idle-command": MANDATORY,
-    }
-    host.configure_policies({"all": "disabled", "gpufleet-advisory": "advisory"})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {
-        "policy-name-former": ADVISORY,
-        "gpu-idle-command": ADVISORY,
-    }
-    host.configure_policies({"gpufleet-advisory": "disabled"})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"policy-name-former": ADVISORY}
-
-
-@pytest.mark.parametrize(
-    ("stack", "environment", "level"),
-    [
-        ("acme/prod-eu", "prod", MANDATORY),
-        ("pre-prod", "nonprod", ADVISORY),
-        ("eu", None, ADVISORY),
-    ],
-)
-def test_the_environment_comes_from_the_name_of_the_stack(
-    host: Host, stack: str, environment: str | None, level: int
-):
-    assert environment_of_stack(stack) == environment
-    sent = analyzer_pb2.AnalyzerStackConfigureRequest(stack=stack)
-    host.servicer.ConfigureStack(sent, None)
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": level}
-    host.configure(environment="dev")
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
 
 
 def test_secrets_are_not_quoted(host: Host):

@@ -29,7 +29,7 @@ def remediated(properties: Any, operations: Iterable[Operation]) -> Mapping[str,
 
 def _is_readable(document: Any, pointer: str) -> bool:
     """Whether the way to a field leads through nothing that is unknown or secret."""
-    here = document
+    here: Any = document
     for step in pointer.split("/")[1:-1]:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(here, dict) and name in here:

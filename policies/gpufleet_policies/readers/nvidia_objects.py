@@ -116,7 +116,7 @@ def _without_placeholders(value: Any) -> Any:
         return {key: _without_placeholders(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_without_placeholders(item) for item in value]
-    return UNKNOWN if isinstance(value, str) and "${" in value else value
+    return UNKNOWN if isinstance(value, str) and ("${" in value or "<<" in value) else value
 
 
 def config_object(document: dict[str, Any], locator: Locator, kind: str) -> NvidiaConfig:

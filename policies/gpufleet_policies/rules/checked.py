@@ -54,12 +54,20 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
 
 def _together(context: RuleContext, config: NvidiaConfig) -> Judgement:
     """Findings about an object among those of its kind that are declared here."""
-    key = ("together", config.kind)
+    # Overlays of one operator's object lie in several folders of a repository.
+    file = config.locator.file if config.kind.endswith("-values") else ""
+    key = ("together", config.kind, file)
     if context.surroundings is None:
         return _objects(context, (config,))[SameObject(config)]
     if key not in context.memo:
         configs = context.surroundings.of(NvidiaConfig)
-        alike = [one for one in configs if one.kind == config.kind and one.document is not None]
+        alike = [
+            one
+            for one in configs
+            if one.kind == config.kind
+            and one.document is not None
+            and (not file or one.locator.file == file)
+        ]
         context.memo[key] = _objects(context, alike)
     found: dict[SameObject, Judgement] = context.memo[key]
     return found[SameObject(config)]

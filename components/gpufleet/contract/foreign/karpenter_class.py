@@ -167,7 +167,9 @@ def validate_overlay(
 ) -> None:
     """One NodeOverlay."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
-    validate_requirements(spec.get("requirements"), child(place, "requirements"), report)
+    # An overlay may be for the nodes of one pool (aws-samples/karpenter-blueprints node-overlay).
+    own = ("karpenter.sh/nodepool",)
+    validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
     for name in as_mapping(spec.get("capacity")) or {}:
         if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:
             who = "the definition" if name in OVERLAY_REFUSED else "Karpenter's AWS provider"

@@ -20,8 +20,11 @@ FAMILIES = (f"{AWS}instance-family", "eks.amazonaws.com/instance-family")
 RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
-def validate_requirements(value: Any, place: str, report: CheckReport) -> None:
-    """Operators, values, labels no pool may select by, names of GPUs."""
+def validate_requirements(
+    value: Any, place: str, report: CheckReport, allowed: tuple[str, ...] = ()
+) -> None:
+    """Operators, values, labels no pool may select by (but those that are allowed), names of
+    GPUs."""
     for index, entry in enumerate(as_list(value) or []):
         item, where = as_mapping(entry), child(place, index)
         if item is None:
@@ -30,7 +33,8 @@ def validate_requirements(value: Any, place: str, report: CheckReport) -> None:
         values = [str(one) for one in as_list(item.get("values")) or []]
         _validate_operator(operator, values, where, report)
         if isinstance(key, str):
-            _validate_key(key, child(where, "key"), report)
+            if key not in allowed:
+                _validate_key(key, child(where, "key"), report)
             if key == f"{AWS}instance-gpu-name" and operator == "In":
                 _validate_names(values, child(where, "values"), report)
             if key in FAMILIES and operator == "In":
