@@ -53,7 +53,6 @@ _OTHER_ENVIRONMENTS = frozenset(
         "preview",
         "demo",
         "ci",
-        "sandbox",
     }
 )
 """Words in the name of a stack that say that it does not serve production."""
