@@ -32,7 +32,9 @@ _SET_BY_THE_CHART = frozenset(
 )
 """What operator and chart set through the environment: a ConfigMap need not."""
 
-_OF_WHOLE_OBJECTS = frozenset({"karpenter", "autoscaler", "dra-config", "kueue"})
+WHOLE_KINDS = frozenset({"karpenter", "autoscaler", "dra-config", "kueue"})
+"""Kinds whose objects are validated whole: of a part only some values prove anything."""
+
 _OF_A_VALUE = frozenset(
     {
         "autoscaler-metadata-invalid",
@@ -113,7 +115,7 @@ def _by_code(config: NvidiaConfig, findings: Iterable[Finding]) -> dict[str, lis
 def _is_proven(config: NvidiaConfig, code: str) -> bool:
     if code in _SET_BY_THE_CHART or code in _REPRESENTED:
         return False
-    if not config.complete and config.document and config.kind in _OF_WHOLE_OBJECTS:
+    if not config.complete and config.document and config.kind in WHOLE_KINDS:
         return code in _OF_A_VALUE
     if config.document is not None and code in _OF_A_FORCED_KIND:
         return False

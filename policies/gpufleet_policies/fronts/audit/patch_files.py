@@ -10,6 +10,7 @@ from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.rules.configurations import WHOLE_KINDS
 
 
 def without_patches(readings: Sequence[Reading]) -> Sequence[Reading]:
@@ -43,7 +44,8 @@ def _parted(reading: Reading) -> Reading:
             kept.append((replace(fact, complete=False), source))
         elif isinstance(fact, WorkloadFacts):
             kept.append((fact, source))
-    judged = {fact.locator for fact, _ in kept}
+    # Of a kind that is validated whole, a part proves what its own values prove and little more.
+    judged = {fact.locator for fact, _ in kept if getattr(fact, "kind", "") not in WHOLE_KINDS}
     reason = "a patch is judged only with the object that it changes"
     left = [
         Unjudged(reading.name, max(source.line, 1), str(fact.locator), "patch", reason)
