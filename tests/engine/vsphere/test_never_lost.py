@@ -295,6 +295,20 @@ def test_a_latency_sensitive_machine_has_its_processors_reserved(cloud: Vcenter)
     assert outs["drifted"] == {}
 
 
+def test_a_lost_change_of_disks_and_networks_is_made_again_whole(cloud: Vcenter) -> None:
+    """What was observed is not changed by working out what lacks."""
+    place = {**cloud.node(1)["place"], "networks": [{"network": "DC0_DVPG0"}]}
+    disk = {"name": "scratch", "sizeGib": 10.0}
+    node = cloud.node(1, extraDisks=[disk], diskGib=50.0, updatePolicy="restart", place=place)
+    outs = created(node)
+    moved = {**place, "networks": [{"network": "VM Network"}]}
+    more = {"extraDisks": [{**disk, "sizeGib": 15.0}], "diskGib": 60.0, "place": moved}
+    cloud.proxy.reset([Rule(Action.DROP_REQUEST, "ReconfigVM_Task", nth=1)])
+    changed = PROVIDER.update(outs["instanceUuid"], outs, {**node, "cpus": 16.0, **more}).outs or {}
+    assert changed["drifted"] == {}
+    assert [row["sizeGib"] for row in changed["disks"]] == [15]
+
+
 def test_marks_name_the_stack(cloud: Vcenter) -> None:
     created(cloud.node(1, life="aaaaaaaaaaaa"))
     with cloud.machine("gpu-1") as machine:

@@ -1,6 +1,7 @@
 # pyright: standard
 """Network adapters of a machine: their networks change while it runs, their types do not."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -93,8 +94,9 @@ def adapter_changes(
             free.remove(card)
             ours -= 1
         if card is not None and wish.type in (None, adapter_type(card)):
-            card.backing = card.backing if wish.network is None else wish.network.backing
-            edited.append(_Change(operation=_Change.Operation.edit, device=card))
+            moved = copy.copy(card)  # the observed one stays as it is
+            moved.backing = card.backing if wish.network is None else wish.network.backing
+            edited.append(_Change(operation=_Change.Operation.edit, device=moved))
         elif card is not None or wish.network is not None:
             old = None if card is None else card.backing
             backing = old if wish.network is None else wish.network.backing

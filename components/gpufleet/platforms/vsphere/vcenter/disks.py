@@ -9,6 +9,7 @@ chooses keys. A mark names its machine too: a template that was made of a machin
 machine's marks.
 """
 
+import copy
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -272,5 +273,12 @@ def _growth(wanted: VsphereDisk, there: MarkedDisk, refused: list[str]) -> Any |
         )
         return None
     assert device is not None
-    device.capacityInKB, device.capacityInBytes = size >> 10, size
-    return _Change(operation=_Change.Operation.edit, device=device)
+    return grown(device, size)
+
+
+def grown(disk: Any, size: int) -> Any:
+    """The change that gives a disk this size in bytes. The disk itself stays as it was observed: a
+    change that was lost is worked out from it again."""
+    wanted = copy.copy(disk)
+    wanted.capacityInKB, wanted.capacityInBytes = size >> 10, size
+    return _Change(operation=_Change.Operation.edit, device=wanted)

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.adapters import adapter_changes
-from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, disk_changes, first_disk
+from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, disk_changes, first_disk, grown
 from gpufleet.platforms.vsphere.vcenter.guest_data import guest_keys
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
@@ -297,9 +297,7 @@ def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> 
             "vCenter cannot shrink a disk"
         )
         return []
-    disk.capacityInKB = wanted >> 10
-    disk.capacityInBytes = wanted
-    return [_Change(operation=_Change.Operation.edit, device=disk)]
+    return [grown(disk, wanted)]
 
 
 def mmio_gib(frame_buffers_gib: Sequence[int]) -> int:
