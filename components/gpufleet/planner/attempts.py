@@ -114,14 +114,12 @@ def try_jobs(
             if late is not None:
                 yield _rejected(what, machine, late)
                 continue
-            fabric = machine.fabric if verdict is not None and verdict.needed else "none"
-            notes = (
-                ()
-                if verdict is None
-                else (f"{verdict}: " + ("RDMA" if verdict.needed else "a plain network is enough"),)
-            )
+            # The link it was timed with is the one that is written.
+            fabric = "none" if verdict is None else machine.fabric
+            link = "a plain network" if fabric == "none" else fabric
+            notes = () if verdict is None else (f"{verdict} over {link}",)
             for offer in group:
-                if offer.gpus == machine.gpus and offer.network_gbps == machine.network_gbps:
+                if (offer.gpus, *_wire(offer)) == (machine.gpus, *_wire(machine)):
                     nodes = ceil(gpus / offer.gpus)
                     if offer.most_nodes is None or nodes <= offer.most_nodes:
                         share = ShareOffer(device, DeviceShare.WHOLE, WHOLE)
@@ -207,10 +205,14 @@ def bought(
 
 def _one_for_each_count(group: Sequence[OfferedMachine]) -> list[OfferedMachine]:
     """The cheapest machine of each number of GPUs and network."""
-    seen: dict[tuple[int, float | None], OfferedMachine] = {}
+    seen: dict[tuple[int, float | None, str], OfferedMachine] = {}
     for machine in group:
-        seen.setdefault((machine.gpus, machine.network_gbps), machine)
+        seen.setdefault((machine.gpus, *_wire(machine)), machine)
     return list(seen.values())
+
+
+def _wire(machine: OfferedMachine) -> tuple[float | None, str]:
+    return machine.network_gbps, machine.fabric
 
 
 def _smaller_holds(group: Sequence[OfferedMachine], gpus: int, machine: OfferedMachine) -> bool:

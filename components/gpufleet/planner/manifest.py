@@ -52,6 +52,8 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     network = rdma_resources(pool, fleet.addons.network_operator)
     spec = pod_spec(pool, _share(work, pool.partition.shares), network)
     container = spec["containers"][0]
+    if _gpus_of_pod(work) > 1:
+        _add_shared_memory(spec)
     container["name"] = entry.name
     container["image"] = entry.image or f"example.invalid/{entry.name}"
     arguments = engine_arguments(work)
@@ -107,6 +109,22 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
             "template": template,
         },
     }
+
+
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where NCCL and workers of data loaders meet
+
+
+def _add_shared_memory(spec: dict[str, Any]) -> None:
+    """A memory volume for processes that share a pod: a container's own has 64 MiB, too
+    little for tensor parallel inference (docs.vllm.ai, Deploying with Docker)."""
+    container = spec["containers"][0]
+    mounts = container.setdefault("volumeMounts", [])
+    if any(mount["mountPath"] == _SHARED_MEMORY for mount in mounts):
+        return
+    mounts.append({"name": "shared-memory", "mountPath": _SHARED_MEMORY})
+    spec.setdefault("volumes", []).append(
+        {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}
+    )
 
 
 def annotations(work: PlacedWorkload) -> dict[str, str]:

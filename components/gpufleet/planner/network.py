@@ -40,9 +40,10 @@ def link_between(machine: OfferedMachine) -> Link | None:
 
 @dataclass(frozen=True, slots=True)
 class RdmaVerdict:
-    """Whether a job over several machines needs RDMA."""
+    """What a job over several machines moves between them."""
 
     needed: bool
+    """Whether a plain network of the machine's rate is too slow for it."""
     bytes_per_step: int
     """What one machine moves per optimizer step."""
     plain_seconds: float

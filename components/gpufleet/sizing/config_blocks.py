@@ -75,6 +75,10 @@ def read_blocks(
         experts = config.required(*_EXPERTS)
     experts = experts or 0
     size = config.number("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
+    if size is not None and config.text("model_type") == "qwen":
+        size //= (
+            2  # its value counts gate and up together (Qwen/Qwen-7B, modeling_qwen.py, QWenMLP)
+        )
     if size is None and not gated:
         size = 4 * hidden
     if experts <= 1:

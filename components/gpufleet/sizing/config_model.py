@@ -10,7 +10,7 @@ from gpufleet.sizing.config_blocks import read_blocks
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.config_mixers import read_mixers
 from gpufleet.sizing.ledger import Basis
-from gpufleet.sizing.model_families import DEFAULTS, ENCODERS, TIED, VISION_GATED
+from gpufleet.sizing.model_families import DEFAULTS, ENCODERS, KNOWN, TIED, VISION_GATED
 
 MAX_LAYERS = 4096
 _ENCODER_DECODERS = (
@@ -24,6 +24,18 @@ _ENCODER_DECODERS = (
     "marian",
     "m2m_100",
 )
+
+
+_HEADLESS = ("Model", "ForSequenceClassification", "ForTokenClassification")
+_WITH_HEAD = ("LMHeadModel", "DoubleHeadsModel")
+"""Ends of architecture names in Transformers: `GPT2Model` has no vocabulary projection,
+`GPT2LMHeadModel` and `QWenLMHeadModel` have one."""
+_NOT_UNDERSTOOD = {
+    "compress_ratios": "a cache compressed by another ratio in each layer",
+    "expert_dtype": "routed experts in a format of their own",
+    "o_lora_rank": "an output projection in groups of low rank",
+}
+"""Fields that change the bytes of weights or cache and have no formula here (DeepSeek-V4)."""
 
 
 def architecture_from_config(
@@ -44,6 +56,10 @@ def architecture_from_config(
         whole.findings.append(
             error("config-field-missing", "model_type", "the configuration has no model_type")
         )
+        return None, whole
+    unknown = [name for name in _NOT_UNDERSTOOD if text.has(name)]
+    if unknown:
+        whole.findings += [_no_formula(text, family, name) for name in unknown]
         return None, whole
     layers = text.required("num_hidden_layers", "n_layer", "n_layers", "num_layers")
     hidden = text.required("hidden_size", "n_embd", "dim", "d_model")
@@ -73,7 +89,7 @@ def architecture_from_config(
         vocabulary=vocabulary,
         tied_embeddings=tied,
         groups=tuple(LayerGroup(count, mixer, block) for (mixer, block), count in kinds.items()),
-        basis=Basis.MODELLED,
+        basis=Basis.MODELLED if family in KNOWN else Basis.ASSUMED,
         source=source,
         assumptions=tuple(notes),
         layer_norm=text.has("layer_norm_epsilon", "layer_norm_eps", "norm_epsilon")
@@ -97,6 +113,16 @@ def _unreachable(family: str) -> Finding:
     )
 
 
+def _no_formula(text: ConfigFields, family: str, name: str) -> Finding:
+    return error(
+        "config-field-not-understood",
+        f"{text.path}{name}",
+        f"{family} has {name}: {_NOT_UNDERSTOOD[name]}; no formula here covers it",
+        "measure one start of the engine, and state its memory",
+        value=str(text.data[name])[:40],
+    )
+
+
 def _language_part(whole: ConfigFields) -> ConfigFields:
     """What describes the language model, completed by the defaults of its family where it is a part
     of something else."""
@@ -114,10 +140,7 @@ def _generates(text: ConfigFields, whole: ConfigFields) -> bool:
     names = text.texts("architectures") or whole.texts("architectures")
     if not names:
         return True
-    return not all(
-        name.endswith(("Model", "ForSequenceClassification", "ForTokenClassification"))
-        for name in names
-    )
+    return not all(name.endswith(_HEADLESS) and not name.endswith(_WITH_HEAD) for name in names)
 
 
 def _tied(whole: ConfigFields, text: ConfigFields, family: str, notes: list[str]) -> bool:

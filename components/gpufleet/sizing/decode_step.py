@@ -129,7 +129,7 @@ def decode_step(
         expert_bytes=float(stored.experts) / experts / ranks if experts else 0.0,
         mixtures=tuple(mixtures),
         sequence_bytes=sequence_bytes(model, serving.kv_cache, tokens, parallel),
-        sequence_operations=2 * count_parameters(model).active + attention_flops(model, tokens),
+        sequence_operations=2 * count_parameters(model).multiplied + attention_flops(model, tokens),
         moved_seconds=fixed,
         moved_seconds_per_token=each,
         started_seconds=layers * MIXTURE_LAYER_SECONDS + latent * LATENT_LAYER_SECONDS,

@@ -40,9 +40,7 @@ def embedding_speed(
     tokens = serving.batch * serving.context
     # Embeddings are looked up: of an encoder's parameters only the layers multiply.
     count = count_parameters(model)
-    work = tokens * (
-        2 * (count.active - count.embeddings) + attention_flops(model, serving.context)
-    )
+    work = tokens * (2 * count.multiplied + attention_flops(model, serving.context))
     seconds = work / (parallel.serving_gpus * rate.peak * mfu)
     seconds += forward_seconds(
         model, tokens, parallel, link or inside_node(device.gpu, device.board)

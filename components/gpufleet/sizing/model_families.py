@@ -36,6 +36,8 @@ LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa"
 and the like) a configuration says nothing of their attention."""
 STATE_SPACE = ("mamba", "mamba2", "falcon_mamba")
 """Families without attention and feed-forward: every layer is a Mamba block."""
+KNOWN = PLAIN | GATED | frozenset(STATE_SPACE)
+"""Families whose fields were compared with their code. Figures of any other are assumed."""
 DEFAULTS: dict[str, dict[str, int]] = {
     "llama": {
         "hidden_size": 4096,

@@ -32,6 +32,9 @@ class ParameterCount:
     active: int
     """Read for one token, embeddings and head included (vendors often leave the former out); towers
     and position embeddings are not."""
+    multiplied: int
+    """Those of `active` that a token is multiplied with: the lookup of an input embedding is no
+    arithmetic, a tied one is the output projection too."""
     largest_matrix: int
     """Of the layers or the head: what bitsandbytes dequantises at most."""
     largest_layer: int
@@ -139,7 +142,12 @@ def count_parameters(model: Architecture) -> ParameterCount:
         parts = _booked(model.stated_parameters - fixed - sum(parts), parts, 0 if routed else 1)
         routed, dense, mixers, head, embeddings, other = parts
         largest = max(largest, -(-(mixers + dense + routed) // max(model.layers, 1)))
-    active = mixers + dense + chosen + router + norms + embeddings + head
+    multiplied = mixers + dense + chosen + router + norms + head
+    active = multiplied + embeddings
+    if model.tied_embeddings and model.has_head:
+        multiplied = active
+    if model.stated_active is not None:
+        active = model.stated_active
     return ParameterCount(
         mixers=mixers,
         feed_forward=dense,
@@ -149,7 +157,8 @@ def count_parameters(model: Architecture) -> ParameterCount:
         embeddings=embeddings,
         head=head,
         other=other,
-        active=active if model.stated_active is None else model.stated_active,
+        active=active,
+        multiplied=min(multiplied, active),
         largest_matrix=_largest_matrix(model),
         largest_layer=largest,
     )

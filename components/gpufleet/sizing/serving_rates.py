@@ -155,7 +155,7 @@ def serving_replica(
     room = capacity(model, serving, device.usable_bytes, parallel).sequences
     prompt = mean_prompt(serving)
     # Causal: each token sees half of the others on average.
-    each = 2 * count_parameters(model).active + attention_flops(model, prompt / 2)
+    each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
     peak, ratio = rate.peak * mfu, prompt / _output(serving)
     moved = step.moved_seconds + prompt * step.moved_seconds_per_token
     exact = basis is Basis.MEASURED and model.basis is not Basis.ASSUMED

@@ -53,11 +53,11 @@ class TrainingSpeed:
 def flops_per_token(model: Architecture, training: Training) -> float:
     """Operations per trained token.
 
-    Forward 2*N_act plus attention, causal so half of 4*s*d_q per layer; backward twice that, or
+    Forward 2*N_mul plus attention, causal so half of 4*s*d_q per layer; backward twice that, or
     once where the base is frozen and only inputs need gradients; full checkpointing computes the
     forward pass again.
     """
-    forward = 2 * count_parameters(model).active + attention_flops(model, training.context) / 2
+    forward = 2 * count_parameters(model).multiplied + attention_flops(model, training.context) / 2
     passes = 3 if training.method is TrainingMethod.FULL else 2
     if training.checkpointing is Checkpointing.FULL:
         passes += 1

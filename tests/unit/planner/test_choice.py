@@ -214,8 +214,9 @@ def test_rdma_between_machines_where_gradients_take_long() -> None:
     across = [o for o in found.options if o.machines > 1]
     assert across
     for option in across:
-        assert option.fabric in ("efa", "none")
-        assert any("RDMA" in n or "plain network" in n for n in option.notes)
+        assert option.fabric == option.machine.fabric
+        link = "a plain network" if option.fabric == "none" else option.fabric
+        assert any(note.endswith(f"machine and step over {link}") for note in option.notes)
     own = Market(
         ("vsphere",), hardware=(OwnedHardware("H100-80GB", 8, 8, network_gbps=100.0, rdma=False),)
     )

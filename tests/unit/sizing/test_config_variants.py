@@ -12,6 +12,7 @@ from gpufleet.sizing.config_model import architecture_from_config
 from gpufleet.sizing.config_quantisation import stored_format
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
+from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.weights import weight_bytes
 from tests.unit.sizing import configurations as published
@@ -303,3 +304,76 @@ def test_latent_attention_without_its_fields_is_not_read_as_dense() -> None:
         "v_head_dim",
         "n_routed_experts",
     }
+
+
+def test_a_language_model_head_is_counted() -> None:
+    """Transformers: `GPT2Model` ends at its last norm, `GPT2LMHeadModel` projects to the words."""
+    gpt2 = {
+        "model_type": "gpt2",
+        "n_embd": 768,
+        "n_layer": 12,
+        "n_head": 12,
+        "n_positions": 1024,
+        "vocab_size": 50257,
+    }
+    for name, head in (
+        ("GPT2LMHeadModel", True),
+        ("GPT2DoubleHeadsModel", True),
+        ("GPT2Model", False),
+        ("GPT2ForSequenceClassification", False),
+    ):
+        shape, _ = architecture_from_config({**gpt2, "architectures": [name]}, name, "")
+        assert shape is not None
+        assert shape.has_head is head
+
+
+def test_the_first_qwen_counts_gate_and_up_together() -> None:
+    """Qwen/Qwen-7B, config.json and model.safetensors.index.json: 7,721,324,544 parameters."""
+    shape, fields = architecture_from_config(
+        {
+            "architectures": ["QWenLMHeadModel"],
+            "model_type": "qwen",
+            "hidden_size": 4096,
+            "intermediate_size": 22016,
+            "num_attention_heads": 32,
+            "num_hidden_layers": 32,
+            "kv_channels": 128,
+            "vocab_size": 151936,
+            "tie_word_embeddings": False,
+        },
+        "Qwen-7B",
+        "",
+    )
+    assert shape is not None, fields.findings
+    assert count_parameters(shape).total == pytest.approx(7_721_324_544, rel=0.001)
+    assert shape.basis is Basis.MODELLED
+
+
+@pytest.mark.parametrize(
+    "field", [{"compress_ratios": [0, 4, 128]}, {"expert_dtype": "fp4"}, {"o_lora_rank": 1024}]
+)
+def test_a_field_without_a_formula_is_refused_by_name(field: dict[str, Any]) -> None:
+    """deepseek-ai/DeepSeek-V4-Flash, config.json."""
+    shape, fields = architecture_from_config(
+        {**published.DEEPSEEK_V3, "model_type": "deepseek_v4", **field}, "V4", ""
+    )
+    assert shape is None
+    (refused,) = fields.findings
+    assert (refused.code, refused.path) == ("config-field-not-understood", next(iter(field)))
+
+
+def test_figures_of_an_unknown_family_are_assumed() -> None:
+    shape, fields = architecture_from_config(
+        {**published.LLAMA_8B, "model_type": "llama_next"}, "next", ""
+    )
+    assert shape is not None
+    assert shape.basis is Basis.ASSUMED
+    assert [finding.code for finding in fields.findings] == ["model-type-unknown"]
+
+
+@pytest.mark.parametrize(("name", "active"), [("gpt-oss-20b", 3.61e9), ("gpt-oss-120b", 5.13e9)])
+def test_the_lookup_of_an_embedding_is_no_arithmetic(name: str, active: float) -> None:
+    """OpenAI, gpt-oss model card: active parameters without the input embedding."""
+    count = count_parameters(model(name))
+    assert count.multiplied == pytest.approx(active, rel=0.01)
+    assert count_parameters(model("Llama-3.2-1B")).multiplied == pytest.approx(1.2358e9, rel=0.001)
