@@ -35,7 +35,9 @@ from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.request import SizedWorkload, SizeRequest, parse_request
 from gpufleet.sizing.serving_rates import ServingSpeed
 from gpufleet.sizing.sized import Sizing, size
+from gpufleet.sizing.training import Training
 from gpufleet.sizing.training_rates import TrainingSpeed
+from gpufleet.sizing.training_settings import settings_text
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
 
 _GIB = 1 << 30
@@ -245,6 +247,8 @@ def _device_lines(answer: Sizing) -> list[str]:
     if device is not None:
         verdict = {True: "fits", False: "does not fit", None: "not validated"}[answer.fits]
         lines.append(f"{device.label}: {device.usable_bytes / _GIB:.2f} GiB usable, {verdict}")
+    if isinstance(answer.work, Training):
+        lines.append(settings_text(answer.work, answer.parallel))
     if room is not None:
         lines.append(f"cache: {room.tokens} tokens, {room.sequences} sequences at once")
     if isinstance(speed, ServingSpeed):

@@ -15,6 +15,7 @@ from gpufleet.planner.workloads import Notebooks
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.training_settings import settings_env
 
 _GIB = 1 << 30
 _DEADLINE_MARGIN = 1.5
@@ -59,6 +60,9 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     arguments = engine_arguments(work)
     if arguments:
         container |= {"args": arguments, **engine_probes(work)}
+    training = option.reached.training
+    if training is not None:
+        container.setdefault("env", []).extend(settings_env(training, option.reached.parallel))
     machine = option.machine
     each = _gpus_of_pod(work)
     resources = container["resources"]

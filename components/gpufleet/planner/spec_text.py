@@ -8,6 +8,7 @@ from gpufleet.planner.explanation.line import lines_as_text
 from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
+from gpufleet.sizing.training_settings import settings_text
 
 _GIB = 1 << 30
 
@@ -95,6 +96,8 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
         f"  memory: {reached.need_bytes / _GIB:.2f} GiB with margin (modelled) of "
         f"{reached.usable_bytes / _GIB:.2f} GiB usable ({share.device.memory_basis.value})"
     )
+    if reached.training is not None:
+        yield f"  {settings_text(reached.training, split)}"
     yield from _speed(option)
     part = usd(option.part_micro_usd)
     if part is not None:

@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from gpufleet.cli.size import command
 from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.manifest import manifests
 from gpufleet.planner.plan import PlannedFleet, plan
+from gpufleet.planner.spec_text import spec_text
 from tests.unit.planner.plan_files import file
 
 VLLM = "vllm/vllm-openai:v0.11.0"
@@ -64,3 +67,35 @@ def test_pods_of_several_gpus_share_memory() -> None:
     assert spec["volumes"] == [{"name": mount["name"], "emptyDir": {"medium": "Memory"}}]
     small = planned(**{**service, "model": "Llama-3.1-8B"})
     assert "volumes" not in pod(small)
+
+
+def test_what_a_job_must_do_for_its_memory_is_in_plan_and_manifest() -> None:
+    """8 B parameters in mixed precision take 16 bytes each (ZeRO, arXiv:1910.02054, section 3.1):
+    on eight GPUs of 80 GB they must be sharded."""
+    answer = planned(
+        workload="full-fine-tuning",
+        model="Llama-3.1-8B",
+        context=16384,
+        gpus=["H100-80GB"],
+        target={"tokens": 10**9, "deadlineHours": 48},
+    )
+    (work,) = answer.workloads
+    job, split = work.option.reached.training, work.option.reached.parallel
+    assert job is not None
+    assert split.data > 1
+    env = {one["name"]: one["value"] for one in pod(answer)["containers"][0]["env"]}
+    assert env["GPUFLEET_SHARDING"] == "zero3"
+    assert env["GPUFLEET_CHECKPOINTING"] == job.checkpointing.value
+    assert env["GPUFLEET_LOSS"] == job.loss.value
+    assert env["GPUFLEET_MICRO_BATCH"] == "1"
+    assert env["GPUFLEET_DATA"] == str(split.data)
+    text = spec_text(answer)
+    for part in ("sharding zero3", f"checkpointing {job.checkpointing.value}", "micro batch 1"):
+        assert part in text
+
+
+def test_the_text_of_size_names_what_training_must_do() -> None:
+    result = CliRunner().invoke(
+        command, ["--model", "Llama-3.1-8B", "--context", "4096", "--workload", "lora"]
+    )
+    assert "checkpointing none, loss eager, rank 16" in result.output
