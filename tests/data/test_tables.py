@@ -109,6 +109,9 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
         yield f"{row.name} spot", row.spot.source
         if row.spot_advisor_source:
             yield f"{row.name} advisor", row.spot_advisor_source
+    for prices in catalogue.prices.values():
+        for key, known in prices.items():
+            yield from ((" ".join(key), price.source) for price in known)
     for table in (catalogue.models, catalogue.charts, catalogue.images, catalogue.packages):
         yield from ((key, row.source) for key, row in table.items())
 

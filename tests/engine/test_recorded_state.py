@@ -13,9 +13,20 @@ from tests.engine.sandbox_stack import ROOT, Stack, stack_files
 from tests.engine.test_gke_examples import CHARTS
 
 EXAMPLES = ROOT / "examples"
+JOINS = Planned("*eks/accessEntry:AccessEntry::*", "Nodes of Karpenter can join.", "create")
 ALLOWED: dict[str, tuple[Planned, ...]] = {
     "workload-kinds": (
         Planned("*PrometheusRule::*-gpu-monitoring-*", "Texts of alerts are in plain English."),
+        Planned("*ClusterQueue::*", "Quotas count whole nodes where each pod takes one."),
+    ),
+    "eks-inference": (JOINS,),
+    "stacks-eks-dev": (JOINS,),
+    "stacks-eks-prod": (
+        Planned("*NodeGroup::fleet-training-group", "Its tags name the huge pages of EFA."),
+        Planned("*autoscaling/tag:Tag::*-hugepages-2Mi", "The group has the same tag.", "create"),
+    ),
+    "gke-queued-training": (
+        Planned("*NodePool::fleet-training-pool", "The provider refuses SHORT_LIVED."),
     ),
 }
 """Updates that are meant, by recording."""
@@ -68,7 +79,13 @@ def places_of(cluster: dict[str, Any]) -> dict[str, str]:
 
 
 def compare(name: str, project: Any, *, more: dict[str, Any] | None = None, **options: Any) -> None:
-    check(name, project, places(project, **(more or {})), (*EVERYWHERE, *ALLOWED.get(name, ())), **options)
+    check(
+        name,
+        project,
+        places(project, **(more or {})),
+        (*EVERYWHERE, *ALLOWED.get(name, ())),
+        **options,
+    )
 
 
 def test_the_smallest_fleet(cluster_project: Callable[..., Any]) -> None:

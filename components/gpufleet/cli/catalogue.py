@@ -20,6 +20,9 @@ _BY_CLOUD = ("instances", "prices")
 @click.argument("table", metavar="TABLE", type=click.Choice(list(TABLES)))
 @click.option("--gpu", metavar="KEY", help=f"Only rows of this GPU ({', '.join(_BY_GPU)}).")
 @click.option("--cloud", type=click.Choice(["aws", "gcp"]), help="Only instances of this cloud.")
+@click.option(
+    "--region", metavar="R", help="Only what is known of prices in this region (prices, instances)."
+)
 @click.option("--edition", metavar="E", help="Edition of the catalogue. Default: the newest.")
 @click.option(
     "--prices",
@@ -32,6 +35,7 @@ def command(
     table: str,
     gpu: str | None,
     cloud: str | None,
+    region: str | None,
     edition: str | None,
     prices: Path | None,
     output_format: str,
@@ -40,7 +44,7 @@ def command(
 
     \b
         gpufleet catalogue mig --gpu A100-80
-        gpufleet catalogue prices --gpu L4 --cloud aws
+        gpufleet catalogue prices --gpu L4 --cloud aws --region eu-central-1
         gpufleet catalogue gpus --format json | jq '.[] | select(.mig_unknown)'
 
     JSON: a list of rows with every field; what no source gives is null. Exits 1 when the price file
@@ -52,9 +56,14 @@ def command(
         raise click.UsageError(
             f"--cloud has no meaning for {table}, only for {', '.join(_BY_CLOUD)}"
         )
+    if region and table not in _BY_CLOUD:
+        raise click.UsageError(
+            f"--region has no meaning for {table}, only for {', '.join(_BY_CLOUD)}"
+        )
     try:
         catalogue = _load(edition, prices)
         key = catalogue.find_gpu(gpu).key if gpu else None
+        catalogue = catalogue.in_region(region, estimate=False)
     except UnknownKeyError as problem:
         raise click.UsageError(str(problem)) from None
     except FleetError as problem:

@@ -100,8 +100,10 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
         }
     kind = "StatefulSet" if work.need is None else "Deployment"
     # Notebooks do not wait for each other.
-    more = {"serviceName": entry.name, "podManagementPolicy": "Parallel"}
-    more = more if work.need is None else {}
+    more: dict[str, Any] = {"serviceName": entry.name, "podManagementPolicy": "Parallel"}
+    if work.need is not None:
+        # The plan buys no GPU for a second pod beside the first: the old one ends before.
+        more = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
     return {
         "apiVersion": "apps/v1",
         "kind": kind,

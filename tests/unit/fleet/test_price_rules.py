@@ -69,7 +69,7 @@ def test_the_explanation_names_the_region_of_the_price(tmp_path: Path) -> None:
         "pools: [{name: chat, gpu: L4, nodes: {min: 1, max: 2}}]\n"
     )
     output = CliRunner().invoke(command, [str(spec)]).output
-    assert "0.8048 USD/h a node (list of us-east-1);" in output
+    assert "1.0064 USD/h a node (list of eu-central-1);" in output
 
 
 def test_a_wavelength_zone_is_called_one() -> None:
