@@ -38,7 +38,8 @@ REQUIREMENTS = """\
 SETTINGS = """\
 # Settings of the gpufleet rules; docs/policies.md explains each. This file is yours.
 # Levels of one run: --policy-pack-config with {"all": "disabled", "gpu-idle-command": "mandatory"}
-# profile: auto            # auto (by environment) | dev | prod | strict
+# Profile: prod refuses plain waste; auto only where the environment is production, else it advises.
+profile: prod            # auto (by environment) | dev | prod | strict
 # environment: dev         # of objects that do not say it; default: from the stack's name
 # fleet: ../Pulumi.prod.yaml   # pools of workloads whose GpuFleet is in another program
 # rules: {gpu-idle-command: mandatory}

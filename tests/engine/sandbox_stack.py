@@ -24,14 +24,41 @@ ADVERTISED = {
 """Every node of the stack, with the resources its operands publish."""
 
 
+class _Read(yaml.SafeLoader):
+    """Keeps times as the file writes them: the engine reads them, not the test."""
+
+
+class _Write(yaml.SafeDumper):
+    """Writes such a time back without quotes."""
+
+
+_TIME = "tag:yaml.org,2002:timestamp"
+for _one in (_Read, _Write):
+    _one.yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in resolvers if tag != _TIME]
+        for first, resolvers in _one.yaml_implicit_resolvers.items()
+    }
+
+
+def config_as_shipped(name: str) -> dict[str, Any]:
+    """Settings of a stack file of the repository, each scalar as it stands there."""
+    text = (ROOT / "stacks" / name).read_text()
+    return yaml.load(text, _Read)["config"]
+
+
+def write_config(file: Path, config: dict[str, Any]) -> None:
+    """Write the settings, and leave what the engine keeps in the file."""
+    kept = yaml.safe_load(file.read_text()) if file.exists() else None
+    file.write_text(yaml.dump({**(kept or {}), "config": config}, Dumper=_Write))
+
+
 class Stack:
     """A copy of a stack of the repository, sandbox-dev, that a test may edit."""
 
     def __init__(self, project: Any, copied: str = "Pulumi.sandbox-dev.yaml") -> None:
         self.project = project
         self.file = project.folder / "stacks" / f"Pulumi.{project.stack}.yaml"
-        committed = ROOT / "stacks" / copied
-        self.config = yaml.safe_load(committed.read_text())["config"]
+        self.config = config_as_shipped(copied)
         self.save()
 
     @property
@@ -42,9 +69,7 @@ class Stack:
         return next(pool for pool in self.fleet["pools"] if pool["name"] == name)
 
     def save(self) -> None:
-        """Write the settings, and leave what the engine keeps in the file."""
-        kept = yaml.safe_load(self.file.read_text()) if self.file.exists() else None
-        self.file.write_text(yaml.safe_dump({**(kept or {}), "config": self.config}))
+        write_config(self.file, self.config)
 
     def up(self, *options: str, **settings: Any) -> Any:
         self.save()

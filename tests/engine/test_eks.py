@@ -15,6 +15,7 @@ from gpufleet_sandbox.cloud.scenario import Disturbance
 from gpufleet_sandbox.engine import EngineError
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.clouds import Clouds
+from tests.engine.sandbox_stack import config_as_shipped, write_config
 from tests.unit.components.eks_pools import POOLS
 
 GROUP = "aws:eks/nodeGroup:NodeGroup"
@@ -246,7 +247,7 @@ def stack_of(
             "name: gpufleet\nmain: stacks\nstackConfigDir: stacks\nruntime: python\n"
         )
         project = cloud_cluster_project(program, name=f"gpufleet-{environment}")
-        settings = yaml.safe_load((STACKS / f"Pulumi.eks-{environment}.yaml").read_text())["config"]
+        settings = config_as_shipped(f"Pulumi.eks-{environment}.yaml")
         fleet = settings["gpufleet:fleet"]
         fleet["cluster"]["name"] = "ml"
         fleet["addons"] = {**fleet.get("addons", {}), "charts": {"source": {"folder": CHARTS}}}
@@ -258,9 +259,7 @@ def stack_of(
             "vpcId": cluster["vpcId"],
             "clusterSecurityGroupId": cluster["clusterSecurityGroupId"],
         }
-        file = project.folder / f"stacks/Pulumi.{project.stack}.yaml"
-        kept = yaml.safe_load(file.read_text()) if file.exists() else {}
-        file.write_text(yaml.safe_dump({**kept, "config": settings}))
+        write_config(project.folder / f"stacks/Pulumi.{project.stack}.yaml", settings)
         return project
 
     return make
@@ -275,6 +274,8 @@ def test_the_stack_eks_prod_with_both_autoscalers(
     stack_of: Callable[[str], Any], clouds: Clouds, cluster: dict[str, Any], api: Any
 ) -> None:
     project = stack_of("prod")
+    (settings,) = project.folder.rglob(f"Pulumi.{project.stack}.yaml")
+    assert "until: 2026-12-20T11:30:00Z\n" in settings.read_text(), "the time is as it was shipped"
     project.run("up")
     made = {one.outputs["tags"]["gpufleet.dev/pool"] for one in clouds.resources(GROUP)}
     assert made == {"notebooks", "training"}

@@ -89,7 +89,7 @@ def test_the_settings_it_writes_are_readable_when_uncommented(tmp_path: Path):
     from gpufleet_policies.rules.settings import read_settings
 
     run("init", str(tmp_path))
-    lines = (tmp_path / "gpu-policy.yaml").read_text().splitlines()[1:]
+    lines = (tmp_path / "gpu-policy.yaml").read_text().splitlines()[3:]
     settings = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
     assert len(read_settings(settings).exceptions) == 1
 

@@ -18,6 +18,7 @@ from gpufleet.findings import FleetError
 from gpufleet_policies.fronts.crossguard import Front, run_rules
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS
 from gpufleet_policies.fronts.crossguard_server import AnalyzerService
+from gpufleet_policies.pack_folder import write_pack
 from gpufleet_policies.rules.registry import by_id
 from tests.policies.objects import CONTAINER, DEPLOYMENT, TODAY, WHOLE, changed, summary
 
@@ -204,6 +205,13 @@ def test_a_broken_settings_file_ends_the_pack_before_it_serves(tmp_path: Path):
     (tmp_path / "gpu-policy.yaml").write_text("- a list\n")
     with pytest.raises(ValueError, match="must be a mapping of settings, found list"):
         Front(tmp_path)
+
+
+def test_a_fresh_pack_refuses_plain_waste(tmp_path: Path):
+    assert Host(tmp_path).configure().analyze(DEPLOYMENT_TYPE, IDLE)["gpu-idle-command"] == ADVISORY
+    write_pack(tmp_path)
+    said = Host(tmp_path).configure().analyze(DEPLOYMENT_TYPE, IDLE)
+    assert said["gpu-idle-command"] == MANDATORY
 
 
 def test_an_empty_settings_file_means_the_defaults(tmp_path: Path):

@@ -89,6 +89,7 @@ def draft_pool(
     if partition is None:
         return None, findings
     findings += refused
+    findings += pool_rules.validate_intent(pool, path, spec.environment, partition)
     partition, found = assign_devices(pool, path, gpu, partition)
     findings += found
     previous, found = cut_previous(

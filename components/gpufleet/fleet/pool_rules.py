@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import GPU_TAINT, Machine
+from gpufleet.partition.model import Partition
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import GpuPool, Provisioner
+from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
 RESERVED_PREFIXES = (
     "nvidia.com/",
@@ -131,6 +132,44 @@ def _ownership(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding
             f"an imported node group becomes managed, and ownership is {pool.ownership.value}",
             "write `ownership: managed`, or remove importId",
         )
+
+
+def validate_intent(
+    pool: GpuPool, path: str, environment: str, partition: Partition
+) -> Iterable[Finding]:
+    """Training takes whole GPUs: an error, and in the environment `dev` a warning."""
+    reason = _shared(pool, partition)
+    if pool.intent is not Intent.TRAINING or reason is None:
+        return
+    make = warning if environment == "dev" else error
+    yield make(
+        "training-shared",
+        f"{path}.sharing.{pool.sharing.mode}",
+        f"training takes whole GPUs: {reason}",
+        "remove `sharing`, or write `intent: batch` for small jobs that can be restarted",
+        found=pool.sharing.mode,
+        environment=environment,
+    )
+
+
+def _shared(pool: GpuPool, partition: Partition) -> str | None:
+    """Why a job of training cannot use what the pool's pods get; None: they get whole GPUs."""
+    if partition.mig_enabled or any(share.profile for share in partition.shares):
+        return (
+            "MIG devices have no NVLink and no peer-to-peer transfers, so a job cannot use several "
+            "(NVIDIA MIG User Guide, Application Considerations)"
+        )
+    if any(share.replicas > 1 for share in partition.shares):
+        return (
+            "a pod may not ask for several shares to get several GPUs, and other pods on the GPU "
+            "take memory and time of each step"
+        )
+    if pool.sharing.vgpu is not None and partition.fraction < 1:
+        return (
+            f"each device is {partition.fraction} of a GPU, and peer-to-peer transfers over NVLink "
+            "need a vGPU of the whole GPU (NVIDIA AI Enterprise 8.1, P2P CUDA Transfers)"
+        )
+    return None
 
 
 def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:

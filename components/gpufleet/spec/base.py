@@ -3,8 +3,9 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 
 class SpecModel(BaseModel):
@@ -18,6 +19,15 @@ class SpecModel(BaseModel):
         strict=False,
     )
 
+
+def _no_truth_value(found: object) -> object:
+    if isinstance(found, bool):
+        raise PydanticCustomError("number_from_bool", "a whole number is wanted")
+    return found
+
+
+Count = Annotated[int, BeforeValidator(_no_truth_value)]
+"""A whole number. Python counts `true` as 1: `max: true` is a mistake, not one node."""
 
 DnsLabel = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=63)

@@ -4,11 +4,22 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import SpecModel
 
 _DURATION = re.compile(r"^([1-9][0-9]*)(m|h|d)$")
+
+_OF_THE_ENGINE = re.compile(
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9:.]+) ([+-][0-9]{2})([0-9]{2}) (?:[A-Z]+|[+-][0-9]+)$"
+)
+
+
+def _from_engine(found: object) -> object:
+    """A stack file's unquoted time reaches the program as Go's `time.Time.String()` writes it,
+    `2026-12-20 11:30:00 +0000 UTC` (pulumi sdk 3.259.0, go/common/resource/config/object.go).
+    """
+    return _OF_THE_ENGINE.sub(r"\1T\2\3:\4", found) if isinstance(found, str) else found
 
 
 def _utc(moment: datetime) -> datetime:
@@ -17,7 +28,7 @@ def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-UtcTime = Annotated[datetime, AfterValidator(_utc)]
+UtcTime = Annotated[datetime, BeforeValidator(_from_engine), AfterValidator(_utc)]
 """A moment in UTC, written `2026-12-20T11:30:00Z`."""
 
 Duration = Annotated[str, StringConstraints(pattern=_DURATION.pattern)]

@@ -1,0 +1,39 @@
+"""READMEs, descriptions and programs of the examples name the same settings and outputs."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DESCRIBED = sorted(path.parent for path in EXAMPLES.glob("*/Pulumi.yaml"))
+_OUTPUT = re.compile(r"""(?:require|get)_output\(["'](\w+)["']\)""")
+each = pytest.mark.parametrize("example", DESCRIBED, ids=lambda folder: folder.name)
+
+
+def settings(example: Path) -> dict[str, dict[str, object]]:
+    """Settings that an example's description declares."""
+    declared = yaml.safe_load((example / "Pulumi.yaml").read_text()).get("config", {})
+    return {name: one if isinstance(one, dict) else {} for name, one in declared.items()}
+
+
+@each
+def test_the_commands_of_a_readme_set_what_is_declared(example: Path) -> None:
+    for line in (example / "README.md").read_text().splitlines():
+        if not line.startswith("    pulumi config set "):
+            continue
+        words = [word for word in shlex.split(line) if not word.startswith("--")]
+        assert words[3].split(".")[0] in settings(example), line
+
+
+@each
+def test_outputs_of_another_stack_are_named_alike(example: Path) -> None:
+    program = "".join(path.read_text() for path in example.glob("*.py"))
+    read = set(_OUTPUT.findall(program))
+    told = [str(one.get("description", "")) for one in settings(example).values()]
+    named = [text.partition("with the outputs ")[2] for text in told if "with the outputs" in text]
+    assert read == {name for text in named for name in text.rstrip(".").split(", ")}
+    readme = (example / "README.md").read_text()
+    assert read <= set(re.findall(r"`(\w+)`", readme))
