@@ -26,8 +26,8 @@ def _no_truth_value(found: object) -> object:
     return found
 
 
-Count = Annotated[int, BeforeValidator(_no_truth_value)]
-"""A whole number. Python counts `true` as 1: `max: true` is a mistake, not one node."""
+NO_TRUTH_VALUE = BeforeValidator(_no_truth_value)
+"""Of a whole number. Python counts `true` as 1: `max: true` is a mistake, not one node."""
 
 DnsLabel = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=63)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import Count, DnsLabel, Ownership, PoolName, SpecModel
+from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.neuron import NeuronOptions
@@ -68,11 +68,11 @@ class Fabric(StrEnum):
 class Nodes(SpecModel):
     """How many nodes the pool may have."""
 
-    min: Count = Field(ge=0, le=10_000)
+    min: Annotated[int, NO_TRUTH_VALUE] = Field(ge=0, le=10_000)
     """Fewest nodes, 0 to 10000."""
-    max: Count = Field(ge=1, le=10_000)
+    max: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=10_000)
     """Most nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded bill."""
-    expected: Annotated[Count, Field(ge=0, le=10_000)] | None = None
+    expected: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
     """Nodes on an average hour, for the expected spend. Default: half way between min and max,
     rounded up."""
 
@@ -133,7 +133,7 @@ class GpuPool(SpecModel):
     """GPU key of the catalogue, `L4`, `A100-80GB`. This or `instanceTypes`."""
     instance_types: Annotated[tuple[str, ...], Field(max_length=20)] = ()
     """Instance types in order of preference, all with the same GPU and count. At most 20."""
-    gpus_per_node: Annotated[Count, Field(ge=1, le=16)] | None = None
+    gpus_per_node: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=16)
     """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
     machine the platform offers; 1 on own hardware."""
     nodes: Nodes
