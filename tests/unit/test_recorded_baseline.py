@@ -139,6 +139,16 @@ ALLOWED: tuple[Allowed, ...] = (
         "Files of scaled MachineSets hold no size: applied again, they would undo the autoscaler.",
     ),
     *(
+        Allowed(
+            "plan",
+            name,
+            "*",
+            "vLLM V1 takes more for its sampler and CUDA graphs: slices are larger. "
+            "`maxSequences` makes them smaller.",
+        )
+        for name in ("slices", "sandbox-slices")
+    ),
+    *(
         Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
         for part, place in (
             ("render", "*/rules.yaml/*/annotations/description"),

@@ -32,7 +32,19 @@ CUDA_CONTEXT = GIB // 2
 """Context and libraries of one process, outside the framework's counter: 0.3 to 0.6 GiB."""
 _ENGINE_ALONE = GIB * 3 // 10
 _ENGINE_PARALLEL = GIB * 3 // 2
-"""1 to 2 GiB with NCCL and CUDA graphs."""
+"""1 to 2 GiB with NCCL and CUDA graphs: TensorRT-LLM."""
+_VLLM_ALONE = GIB * 6 // 10
+_VLLM_ALONE_LARGE = GIB * 12 // 10
+_VLLM_PARALLEL = GIB * 16 // 10
+_VLLM_LARGE = 21 * 10**9
+"""vLLM V1, the upper ends of eight starts on H100 (llm-d/llm-d-benchmark @ 2593348,
+config_explorer/empirical-vllm-memory-results.md): 0.13 to 0.14 GiB outside of PyTorch on one GPU,
+0.55 on two; CUDA graphs -0.45 to 0.39 up to 21 B parameters, -0.88 to 1.03 beyond. vLLM keeps room
+for graphs since 0.21."""
+_SAMPLER_BYTES = 38
+"""vLLM V1 warms its sampler up with `max_num_seqs` rows of the whole vocabulary in FP32 on each
+GPU: bytes of each logit at that peak. Same table, which states no number of rows: 1,024 is vLLM's
+default on H100. From Llama-3.1-8B and gpt-oss-20b; the other models there are within 2 %."""
 _MIXTURE_FLOOR = 5 * GIB
 _LARGE_MIXTURE = 50 * 10**9
 """Routed parameters from which an engine needs 5 GiB of activations; below in proportion."""
@@ -179,10 +191,18 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     experts = count_parameters(model).experts
     if experts:
         floor = ceil(min(Fraction(experts, _LARGE_MIXTURE), Fraction(1)) * _MIXTURE_FLOOR)
-    logits = 0
-    if model.has_head:
-        logits = ceil(Fraction(serving.max_sequences * model.vocabulary * 8, tensor))
     alone = parallel.serving_gpus == 1
+    if serving.engine is InferenceEngine.VLLM:
+        logits, warmed = _sampler(model, serving, part, max(forward, floor))
+        small = count_parameters(model).total <= _VLLM_LARGE
+        engine = _VLLM_PARALLEL
+        if alone:
+            engine = _VLLM_ALONE if small else _VLLM_ALONE_LARGE
+    else:
+        rows = serving.max_sequences * model.vocabulary * 8 if model.has_head else 0
+        logits = ceil(Fraction(rows, tensor))
+        warmed = f"{serving.max_sequences} rows x {model.vocabulary} x 8 B / {tensor}"
+        engine = _ENGINE_ALONE if alone else _ENGINE_PARALLEL
     return [
         Item(
             "activations",
@@ -195,15 +215,29 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
             "logits",
             logits,
             modelled(model.basis),
-            f"{serving.max_sequences} rows x {model.vocabulary} x 8 B / {tensor}",
+            warmed,
         ),
         Item(
             "engine",
-            _ENGINE_ALONE if alone else _ENGINE_PARALLEL,
+            engine,
             Basis.ASSUMED,
-            "CUDA context and graphs, 0.3 GiB" if alone else "NCCL and CUDA graphs, 1.5 GiB",
+            f"{'CUDA context' if alone else 'NCCL'} and CUDA graphs, {engine / GIB:.1f} GiB",
         ),
     ]
+
+
+def _sampler(model: Architecture, serving: Serving, tokens: int, before: int) -> tuple[int, str]:
+    """What the warm-up of vLLM's sampler takes above the peak of the forward pass, of which only
+    the hidden states are left then."""
+    rows = serving.max_sequences if model.has_head else 0
+    width = 4 if serving.computes_in_fp32 else 2
+    sampler = rows * model.vocabulary * _SAMPLER_BYTES
+    kept = tokens * model.hidden * width
+    text = (
+        f"{rows} rows x {model.vocabulary} x {_SAMPLER_BYTES} B + hidden states of {tokens} "
+        "tokens, above the activations"
+    )
+    return (max(sampler + kept - before, 0) if sampler else 0), text
 
 
 def replica_sequence_bytes(

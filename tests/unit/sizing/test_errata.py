@@ -142,7 +142,8 @@ def test_12_training_state_is_four_to_nine_times_the_weights_and_one_with_lora()
 
 def test_18_ten_replicas_of_llama_1b_exceed_an_l4_and_five_fit() -> None:
     llama = model("Llama-3.2-1B")
-    need = serving_ledger(llama, Serving(2048))
+    # With 256 sequences the sampler alone takes 1.2 GiB: small shares serve fewer.
+    need = serving_ledger(llama, Serving(2048, max_sequences=64))
     assert need["weights"].bytes == pytest.approx(2.47 * GB, rel=0.002)
     for replicas, enough in ((5, True), (10, False)):
         share = time_slice(gpu("L4"), replicas)
