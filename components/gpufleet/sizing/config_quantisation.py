@@ -1,9 +1,12 @@
 """The format a checkpoint is stored in, from its configuration."""
 
-from gpufleet.findings import error
+from typing import cast
+
+from gpufleet.findings import Finding, error, warning
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 
+_KEPT = ("modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules")
 _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
@@ -32,6 +35,40 @@ def stored_format(config: ConfigFields) -> str | None:
             )
         )
     return found
+
+
+def unconverted_modules(config: ConfigFields, form: str | None) -> Finding | None:
+    """A warning where the checkpoint keeps matrices in 16 bit that its format would shrink, such as
+    the attention of Meta's Llama-3.1-405B-FP8: their bytes are not counted."""
+    quantisation = config.part("quantization_config") or config.part("compression_config")
+    if quantisation is None or form is None:
+        return None
+    kinds = ("mlp",) if WEIGHT_FORMATS[form].experts_only else ("mlp", "self_attn")
+    for field in _KEPT:
+        listed = quantisation.data.get(field)
+        names = [str(name) for name in cast("list[object]", listed)] if _is_list(listed) else []
+        kept = [name for name in names if any(_within(name, kind) for kind in kinds)]
+        if kept:
+            return warning(
+                "quantisation-keeps-modules",
+                f"{quantisation.path}{field}",
+                f"{len(kept)} modules such as {kept[0]} stay in 16 bit: the weights "
+                f"are larger than {form} gives",
+                "put the safetensors index next to the configuration: sizes are then measured",
+                value=len(kept),
+            )
+    return None
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _within(name: str, kind: str) -> bool:
+    """Whether a module of a layer is meant; routers, towers and drafts are 16 bit everywhere."""
+    parts = name.replace("\\.", ".").replace("*", "").split(".")
+    apart = parts[-1] in ("gate", "shared_expert_gate", "router") or "visual" in parts
+    return kind in parts and not apart and "mtp" not in parts
 
 
 def _plain(config: ConfigFields, name: str) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpufleet.sizing.architecture import Attention, LinearMixer
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.config_model import architecture_from_config
-from gpufleet.sizing.config_quantisation import stored_format
+from gpufleet.sizing.config_quantisation import stored_format, unconverted_modules
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
 from gpufleet.sizing.ledger import Basis
@@ -377,3 +377,16 @@ def test_the_lookup_of_an_embedding_is_no_arithmetic(name: str, active: float) -
     count = count_parameters(model(name))
     assert count.multiplied == pytest.approx(active, rel=0.01)
     assert count_parameters(model("Llama-3.2-1B")).multiplied == pytest.approx(1.2358e9, rel=0.001)
+
+
+def test_matrices_that_a_checkpoint_keeps_in_16_bit_are_named() -> None:
+    """meta-llama/Llama-3.1-405B-Instruct-FP8 keeps all attention; Qwen3-8B-FP8 keeps its head."""
+    attention = [f"model.layers.{layer}.self_attn" for layer in range(126)]
+    for names, kept in (
+        (attention, 126),
+        (["lm_head", "model.layers.0.input_layernorm", "model.layers.0.mlp.gate"], None),
+    ):
+        quantisation = {"quant_method": "fbgemm_fp8", "modules_to_not_convert": names}
+        fields = ConfigFields({**published.LLAMA_8B, "quantization_config": quantisation})
+        found = unconverted_modules(fields, "fp8")
+        assert (None if found is None else found.evidence["value"]) == kept
