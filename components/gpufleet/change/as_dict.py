@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.change.nodes import NodeReport
-from gpufleet.change.plan import ChangeCapacity, ChangePlan, PoolChange
+from gpufleet.change.plan import ChangeCapacity, ChangePlan, FieldDifference, PoolChange
 
 
 def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
     """The whole plan, findings left out. Hours are decimal text."""
-    return {"pools": [_pool(pool) for pool in plan.pools], "stops": list(plan.stops)}
+    return {
+        "pools": [_pool(pool) for pool in plan.pools],
+        "stops": list(plan.stops),
+        "cluster": [_difference(one) for one in plan.cluster],
+    }
 
 
 def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
@@ -31,7 +35,7 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
         "name": pool.name,
         "path": pool.path,
         "kind": pool.kind.value,
-        "differences": [{"field": d.field, "old": d.old, "new": d.new} for d in pool.differences],
+        "differences": [_difference(one) for one in pool.differences],
         "nodes": pool.nodes,
         "waves": [list(wave) for wave in pool.waves],
         "steps": [{"act": s.act.value, "who": s.who, "text": s.text} for s in pool.steps],
@@ -41,6 +45,11 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
         "gpuHours": str(pool.gpu_hours),
         "gpuHoursAtMost": str(pool.gpu_hours_at_most),
     }
+
+
+def _difference(one: FieldDifference) -> dict[str, Any]:
+    shown = {"field": one.field, "old": one.old, "new": one.new}
+    return shown if one.leaf_class is None else shown | {"class": one.leaf_class.value}
 
 
 def _capacity(one: ChangeCapacity) -> dict[str, Any]:

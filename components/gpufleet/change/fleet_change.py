@@ -1,8 +1,16 @@
-"""change_plan: the way from one fleet to another. Pure: it subtracts two Fleets."""
+"""change_plan: the way from one fleet to another. Pure: it subtracts two Fleets, and what is
+rendered of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.change.capacity import walk, waves_of
+from gpufleet.change.class_rules import (
+    unknown,
+    validate_addons,
+    validate_nodes,
+    validate_versions,
+)
+from gpufleet.change.classified import cluster_differences, pool_differences, raised
 from gpufleet.change.plan import (
     ChangeCapacity,
     ChangePlan,
@@ -20,6 +28,7 @@ from gpufleet.change.steps import (
 )
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, ordered
+from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.previous_sharing import IN_PLACE
 from gpufleet.platforms.registry import platform_facts, platform_rules
@@ -27,28 +36,45 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import LayoutChange, Provisioner
 
 
-def change_plan(old: Fleet, new: Fleet, nodes: Mapping[str, int] | None = None) -> ChangePlan:
+def change_plan(
+    old: Fleet,
+    new: Fleet,
+    nodes: Mapping[str, int] | None = None,
+    *,
+    accept_unknown: str | None = None,
+) -> ChangePlan:
     """What happens to every pool, in which order, at what cost, and when to stop.
 
     `nodes` says how many nodes a pool has now, by name; by default a simulated pool has its
-    smallest number and any other the expected one. Raises ValueError for a pool that is not there
-    and for a number below 0.
+    smallest number and any other the expected one. `accept_unknown` is the reason why differences
+    of unknown effect are accepted; without one they are errors. Raises ValueError for a pool that
+    is not there and for a number below 0.
     """
     counts = _counted(old, nodes or {})
     before = {pool.name: pool for pool in old.pools}
     after = {pool.name: pool for pool in new.pools}
     changes: list[PoolChange] = []
-    findings: list[Finding] = validate_cluster(old, new)
+    cluster = cluster_differences(old, new)
+    findings: list[Finding] = [
+        *validate_cluster(old, new),
+        *validate_versions(old, new),
+        *validate_addons(cluster),
+        *unknown(cluster, "", "the cluster", accept_unknown),
+    ]
     for name in dict.fromkeys((*before, *after)):
         one, two = before.get(name), after.get(name)
         if one is None or two is None:
             changes.append(_alone(one or two, one is None, counts.get(name, 0)))
             continue
-        change = _change(one, two, counts[name], new)
+        kind = _kind(one, two)
+        found = pool_differences(old, new, name, kind, cluster)
+        change = _change(one, two, counts[name], new, raised(kind, found), found)
         changes.append(change)
         findings += validate_pool(one, two, change, new)
+        findings += validate_nodes(one, two, change)
+        findings += unknown(found, two.path, two.name, accept_unknown)
     touched = any(c.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN} for c in changes)
-    return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings))
+    return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings), cluster)
 
 
 def _counted(old: Fleet, nodes: Mapping[str, int]) -> dict[str, int]:
@@ -86,8 +112,14 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
     )
 
 
-def _change(old: Pool, new: Pool, nodes: int, fleet: Fleet) -> PoolChange:
-    kind = _kind(old, new)
+def _change(
+    old: Pool,
+    new: Pool,
+    nodes: int,
+    fleet: Fleet,
+    kind: NodeChangeKind,
+    found: Sequence[FieldDifference],
+) -> PoolChange:
     in_place = kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}
     width = _width(new, nodes)
     waves = waves_of(nodes, width) if in_place else ()
@@ -108,7 +140,10 @@ def _change(old: Pool, new: Pool, nodes: int, fleet: Fleet) -> PoolChange:
         name=new.name,
         path=new.path,
         kind=kind,
-        differences=tuple(_differences(old, new)),
+        differences=(
+            *_differences(old, new),
+            *(one for one in found if one.leaf_class is not LeafClass.COMPILED),
+        ),
         nodes=nodes,
         waves=waves,
         steps=done,

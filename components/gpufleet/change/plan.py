@@ -6,6 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from gpufleet.findings import Finding, has_errors
+from gpufleet.fleet.leaf_class import LeafClass
 
 
 class NodeChangeKind(StrEnum):
@@ -14,7 +15,13 @@ class NodeChangeKind(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     UNTOUCHED = "untouched"
-    """No node changes, whatever else is written differently."""
+    """Nothing that is rendered or registered for it differs."""
+    LIVE = "live"
+    """Its nodes stay; only settings differ that change while they run."""
+    UNKNOWN = "unknown"
+    """Something differs of which it is not known what it does to nodes."""
+    RESTART = "restart"
+    """Each machine is powered off and on."""
     PLUGIN = "plugin"
     """The device plugin restarts with another configuration; running pods keep their GPUs."""
     RECUT = "recut"
@@ -55,6 +62,8 @@ class FieldDifference:
     field: str
     old: str
     new: str
+    leaf_class: LeafClass | None = None
+    """What it does; None for a difference that `kind` explains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,8 @@ class ChangePlan:
     stops: tuple[str, ...]
     """When to stop: a condition and what it means, in the order in which they show."""
     findings: tuple[Finding, ...]
+    cluster: tuple[FieldDifference, ...] = ()
+    """What differs outside pools."""
 
     @property
     def safe(self) -> bool:

@@ -38,12 +38,23 @@ from gpufleet.spec import UnreadableDocumentError, read_document
     metavar="FILE",
     help="Live nodes, from `kubectl get nodes -o json`: says where each is and why one stopped.",
 )
+@click.option(
+    "--accept-unknown",
+    "reason",
+    metavar="REASON",
+    help="Why differences of unknown effect are accepted: they become warnings.",
+)
 @format_option
 def command(
-    old: str, new: str, counts: tuple[str, ...], nodes: str | None, output_format: str
+    old: str,
+    new: str,
+    counts: tuple[str, ...],
+    nodes: str | None,
+    reason: str | None,
+    output_format: str,
 ) -> None:
-    """Plan the change from declaration OLD to declaration NEW: which nodes are emptied, reset or
-    rebooted, in which waves, what stays in service, and when to stop.
+    """Plan the change from declaration OLD to declaration NEW: which nodes are emptied, reset,
+    rebooted or replaced, in which waves, what stays in service, and when to stop.
 
     Nothing is changed: the waves are made by `pulumi up` (docs/changing-a-layout.md).
 
@@ -51,9 +62,12 @@ def command(
         git show HEAD:stacks/Pulumi.prod.yaml | gpufleet change - stacks/Pulumi.prod.yaml
         kubectl get nodes -o json | gpufleet change old.yaml new.yaml --nodes -
 
-    JSON: {"pools": [...], "stops": [...], "nodes": [...] or null, "findings": [...]}. Exits 1 when
-    a finding is an error, 2 when something cannot be read.
+    JSON: {"pools": [...], "cluster": [...], "stops": [...], "nodes": [...] or null,
+    "findings": [...]}. Exits 1 when a finding is an error, which a difference of unknown effect is
+    until it is accepted with a reason, 2 when something cannot be read.
     """
+    if reason is not None and not reason.strip():
+        raise UnreadableInputError("--accept-unknown wants a reason, found none")
     if [old, new, nodes].count("-") > 1:
         raise UnreadableInputError("only one of OLD, NEW and --nodes can be standard input")
     before, found = _fleet(old, "old")
@@ -63,7 +77,7 @@ def command(
         _finish(None, None, findings, output_format)
         return
     try:
-        plan = change_plan(before, after, _counts(counts))
+        plan = change_plan(before, after, _counts(counts), accept_unknown=reason)
     except ValueError as problem:
         raise UnreadableInputError(str(problem)) from None
     reports: tuple[NodeReport, ...] | None = None
@@ -111,7 +125,7 @@ def _finish(
 ) -> None:
     found = ordered(findings)
     if output_format == "json":
-        empty: dict[str, object] = {"pools": None, "stops": [], "nodes": None}
+        empty: dict[str, object] = {"pools": None, "cluster": [], "stops": [], "nodes": None}
         print_json({**(document or empty), "findings": [f.as_dict() for f in found]})
     else:
         print_findings(found)

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 import click
 
 from gpufleet.change.nodes import NodeReport, Stage
-from gpufleet.change.plan import ChangeCapacity, ChangePlan, NodeChangeKind, PoolChange
+from gpufleet.change.plan import (
+    ChangeCapacity,
+    ChangePlan,
+    FieldDifference,
+    NodeChangeKind,
+    PoolChange,
+)
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.registry import platform_facts, platform_rules
 
@@ -13,10 +19,20 @@ _KINDS = {
     NodeChangeKind.ADDED: "new pool",
     NodeChangeKind.REMOVED: "removed",
     NodeChangeKind.UNTOUCHED: "no node changes",
+    NodeChangeKind.LIVE: "nodes stay, settings change while they run",
+    NodeChangeKind.UNKNOWN: "not known what happens to the nodes",
+    NodeChangeKind.RESTART: "machines are powered off and on",
     NodeChangeKind.PLUGIN: "the device plugin restarts, running pods stay",
     NodeChangeKind.RECUT: "GPUs are repartitioned, every pod leaves first",
     NodeChangeKind.NEW_NODES: "nodes are replaced",
     NodeChangeKind.NEW_POOL: "the platform replaces the pool",
+}
+_ALL_SERVE = {
+    NodeChangeKind.ADDED,
+    NodeChangeKind.REMOVED,
+    NodeChangeKind.UNTOUCHED,
+    NodeChangeKind.LIVE,
+    NodeChangeKind.UNKNOWN,
 }
 _COLOURS = {Stage.STOPPED: "red", Stage.CHANGING: "yellow", Stage.CHANGED: "green"}
 
@@ -24,6 +40,8 @@ _COLOURS = {Stage.STOPPED: "red", Stage.CHANGING: "yellow", Stage.CHANGED: "gree
 def plan_text(plan: ChangePlan, new: Fleet) -> str:
     """Pool by pool: what differs, what happens to each node, what stays in service."""
     blocks = [_pool(pool, new) for pool in plan.pools]
+    if plan.cluster:
+        blocks.insert(0, "\n".join([click.style("cluster", bold=True), *_lines(plan.cluster)]))
     if plan.stops:
         blocks.append("Stop when\n" + "\n".join(f"  - {one}" for one in plan.stops))
     return "\n\n".join(blocks)
@@ -41,7 +59,7 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
 
 def _pool(pool: PoolChange, new: Fleet) -> str:
     lines = [click.style(pool.name, bold=True) + f"  {_KINDS[pool.kind]}"]
-    lines += [f"  {d.field}: {d.old} -> {d.new}" for d in pool.differences]
+    lines += _lines(pool.differences)
     if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}:
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
@@ -54,10 +72,17 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
             f"  out of service: {pool.gpu_hours} GPU-hours if all goes well, at most "
             f"{pool.gpu_hours_at_most}"
         )
-    if pool.kind not in {NodeChangeKind.ADDED, NodeChangeKind.REMOVED, NodeChangeKind.UNTOUCHED}:
+    if pool.kind not in _ALL_SERVE:
         lines.append("  in service      before  lowest   after")
         lines += [_capacity(one) for one in (pool.gpus, *pool.resources)]
     return "\n".join(lines)
+
+
+def _lines(differences: Sequence[FieldDifference]) -> list[str]:
+    return [
+        f"  {d.field}: {d.old} -> {d.new}" + (f"  [{d.leaf_class.value}]" if d.leaf_class else "")
+        for d in differences
+    ]
 
 
 def _waves(pool: PoolChange, new: Fleet) -> str:

@@ -1,7 +1,7 @@
 """`gpufleet compile`: FleetSpec -> Fleet."""
 
 import sys
-from datetime import datetime
+from datetime import UTC, datetime
 
 import click
 
@@ -23,8 +23,10 @@ from gpufleet.render.artefacts import validate_artefacts
 @click.option(
     "--as-of",
     metavar="DATE",
-    type=click.DateTime(["%Y-%m-%d"]),
-    help="Day on which the age of prices is counted, YYYY-MM-DD. Default: the edition's.",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"]),
+    help="Day or UTC moment (YYYY-MM-DD, YYYY-MM-DDThh:mm:ssZ) at which ages of prices are counted "
+    "and Capacity Blocks may have ended. Default: the edition's day for prices, and no block is "
+    "looked at.",
 )
 @format_option
 def command(source: str, prices: str | None, as_of: datetime | None, output_format: str) -> None:
@@ -39,7 +41,7 @@ def command(source: str, prices: str | None, as_of: datetime | None, output_form
     JSON: {"fleet": {...} or null, "findings": [...]}. Exits 1 when a finding is an error, 2 when
     SPEC cannot be read.
     """
-    compiled = compile_source(source, prices, None if as_of is None else as_of.date())
+    compiled = compile_source(source, prices, None if as_of is None else as_of.replace(tzinfo=UTC))
     findings = list(compiled.findings)
     if compiled.fleet is not None and compiled.deployable:
         findings += validate_artefacts(compiled.fleet)

@@ -1,11 +1,12 @@
 """Which ways of buying a pool may use: by platform, by machine, and with one another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from gpufleet.catalogue.model import InstanceType, PriceStatus
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, warning
-from gpufleet.fleet.model import Machine
+from gpufleet.fleet.model import Machine, Pool
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity
@@ -22,6 +23,26 @@ _ALONE = {
 def default(facts: PlatformFacts) -> tuple[Capacity, ...]:
     """What a pool gets that names no capacity: the platform's first way of buying."""
     return (Capacity.model_validate({facts.capacity[0]: {}}),)
+
+
+def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Finding]:
+    """Capacity Blocks that have ended. EC2 ends the instances of a block 30 minutes before, and
+    starts none after (Amazon EC2 user guide, Capacity Blocks for ML)."""
+    if at is None:
+        return
+    for pool in pools:
+        for index, entry in enumerate(pool.capacity):
+            block = entry.capacity_block
+            if block is not None and block.until <= at:
+                yield error(
+                    "capacity-block-ended",
+                    f"{pool.path}.capacity[{index}].capacityBlock.until",
+                    f"the block {block.id} of {pool.name} ended at {block.until.isoformat()}, and "
+                    f"it is {at.isoformat()}: no node can start in it",
+                    "name a block that has not ended, buy in another way, or remove the pool",
+                    found=block.until.isoformat(),
+                    limit=at.isoformat(),
+                )
 
 
 def validate(

@@ -6,7 +6,7 @@ it gives to the `Compilation`, and returns its findings. Findings come in the or
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime, time
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import check_region
@@ -21,6 +21,7 @@ from gpufleet.fleet import pool_rules, spend
 from gpufleet.fleet.addon_plan import plan_addons
 from gpufleet.fleet.addon_rules import validate_addons
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
+from gpufleet.fleet.capacity_rules import validate_windows
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
@@ -42,8 +43,8 @@ class Compilation:
     """The prices in it are those of the cluster's region."""
     paths: tuple[str, ...]
     """Place of each pool in the file."""
-    as_of: date
-    """The day on which the age of prices is counted."""
+    as_of: date | None
+    """The day or moment that the fleet is looked at; None: not given."""
     drafts: tuple[PoolDraft, ...] = field(init=False)
     """Pools whose own declaration holds."""
     parts: owners.OwnedParts = field(init=False)
@@ -78,19 +79,30 @@ def compile_fleet(
     """Everything that follows from a declaration, with every finding about it.
 
     `pool_index` gives each pool's place in the file when some pools could not be read; findings
-    then still name the author's own line. `as_of` is the day on which the age of prices is counted;
-    default: the day of the edition. Pools with an error are left out of the result. Never raises
-    for a bad declaration.
+    then still name the author's own line. `as_of` is the day on which the age of prices is counted
+    (default: the day of the edition), and the moment at which a window of capacity may have ended
+    (a day: its beginning in UTC; default: no window is looked at). Pools with an error are left out
+    of the result. Never raises for a bad declaration.
     """
     index = range(len(spec.pools)) if pool_index is None else pool_index
     made = Compilation(
         spec,
         regional_catalogue(spec, catalogue),
         tuple(f"pools[{i}]" for i in index),
-        as_of or catalogue.about.date,
+        as_of,
     )
     findings = [finding for one in PASSES for finding in one.run(made)]
     return Fleet(spec, made.pools, made.addons, ordered(findings), made.spend)
+
+
+def _day(as_of: date | None) -> date | None:
+    return as_of.date() if isinstance(as_of, datetime) else as_of
+
+
+def _moment(as_of: date | None) -> datetime | None:
+    if as_of is None or isinstance(as_of, datetime):
+        return as_of
+    return datetime.combine(as_of, time(), UTC)
 
 
 def _validate_declaration(made: Compilation) -> Iterable[Finding]:
@@ -139,9 +151,13 @@ def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
 
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
-    """Labels, taints, owners and spend of each pool."""
+    """Labels, taints, owners and spend of each pool, and windows of capacity that have ended."""
     made.pools = tuple(compiled_pool(draft, made.spec, made.parts) for draft in made.drafts)
-    return validate_prices(made.spec, made.pools, made.catalogue, made.as_of)
+    day = _day(made.as_of) or made.catalogue.about.date
+    return [
+        *validate_prices(made.spec, made.pools, made.catalogue, day),
+        *validate_windows(made.pools, _moment(made.as_of)),
+    ]
 
 
 def _validate_contract(made: Compilation) -> Iterable[Finding]:

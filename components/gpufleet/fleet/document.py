@@ -34,8 +34,9 @@ def compile_document(
     """Read and compile a FleetSpec or stack file.
 
     `prices` overrides list prices from a file. `as_of` is the day on which the age of prices is
-    counted; default: the day of the edition. Raises UnreadableDocumentError when the text is no
-    bounded YAML or JSON mapping; everything else that is wrong comes back as findings.
+    counted, and the moment at which windows of capacity may have ended (`compile_fleet`). Raises
+    UnreadableDocumentError when the text is no bounded YAML or JSON mapping; everything else that
+    is wrong comes back as findings.
     """
     return compile_data(fleet_part(read_document(text)), prices=prices, as_of=as_of)
 

@@ -12,6 +12,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.findings import Finding
+from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
     AddonPlan,
     Fleet,
@@ -194,6 +195,11 @@ class PlatformRules:
     def same_node_group(self, old: Pool, new: Pool) -> bool:
         """Whether both declare one node group that exists, whose machines stay as they are."""
         return False
+
+    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
+        """What a difference in a field does to nodes of the pool: path inside the pool, or from the
+        root for fields outside pools -> class. A field that is not here is unknown."""
+        return {}
 
     def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
         """Settings whose change makes a new node group, with their value before and after."""

@@ -87,6 +87,21 @@ def test_bad_input_is_one_sentence(
     assert said in str(result.exception)
 
 
+def test_an_unknown_difference_ends_with_1_until_it_is_accepted(call: Any) -> None:
+    old, new = fleet_data(EIGHTHS), fleet_data(EIGHTHS) | {"namePrefix": "other"}
+    result = call(old, new)
+    assert result.exit_code == 1
+    assert "change-unknown" in result.stderr
+    assert "namePrefix: none -> other  [unknown]" in result.stdout
+    result = call(old, new, "--accept-unknown", "a lab", "--format", "json")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert document["cluster"] == [
+        {"field": "namePrefix", "old": "none", "new": "other", "class": "unknown"}
+    ]
+    assert isinstance(call(old, new, "--accept-unknown", " ").exception, UnreadableInputError)
+
+
 def test_only_one_source_is_standard_input() -> None:
     result = CliRunner().invoke(command, ["-", "-"], input="{}")
     assert isinstance(result.exception, UnreadableInputError)

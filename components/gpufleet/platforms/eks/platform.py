@@ -1,9 +1,10 @@
 """What Amazon EKS computes from pools and fleets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error
+from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.platforms.eks.autoscaler_tags import EFA
@@ -14,6 +15,7 @@ from gpufleet.platforms.eks.bottlerocket import (
 )
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
+from gpufleet.platforms.eks.leaf_classes import leaf_classes
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
@@ -98,6 +100,9 @@ class EksRules(PlatformRules):
             limits={EFA: str(interfaces), HUGE_PAGES: EFA_HUGE_PAGES},
             requests={"memory": LEAST_MEMORY},
         )
+
+    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
+        return leaf_classes(pool)
 
 
 RULES = EksRules()

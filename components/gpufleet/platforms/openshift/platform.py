@@ -1,9 +1,10 @@
 """What OpenShift computes from pools and fleets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error
+from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
     GPU_OPERATOR,
     NETWORK_OPERATOR,
@@ -14,6 +15,7 @@ from gpufleet.fleet.model import (
     Pool,
 )
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.platforms.openshift.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
@@ -67,6 +69,9 @@ class OpenShiftRules(PlatformRules):
             yield discovery_subscription(spec.addons, catalogue, ownership)
         for name, _ in ours:
             yield operator_subscription(name, spec.addons, catalogue)
+
+    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
+        return LEAF_CLASSES
 
 
 RULES = OpenShiftRules()

@@ -1,10 +1,12 @@
 """What vSphere computes from pools and fleets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.findings import Finding, error
+from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.platforms.vsphere.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.vsphere.rules import validate_vsphere
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
@@ -37,6 +39,9 @@ class VsphereRules(PlatformRules):
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return validate_vsphere(pools)
+
+    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
+        return LEAF_CLASSES
 
 
 RULES = VsphereRules()

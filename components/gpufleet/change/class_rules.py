@@ -1,0 +1,122 @@
+"""Findings about differences by their class."""
+
+from collections.abc import Iterable, Sequence
+
+from gpufleet.change.plan import FieldDifference, PoolChange
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.model import Fleet, Pool
+
+_SHOWN = 8
+
+
+def unknown(
+    found: Sequence[FieldDifference], path: str, who: str, reason: str | None
+) -> Iterable[Finding]:
+    """One finding for all differences that no class explains: an error until somebody accepts it
+    with a reason."""
+    fields = [one for one in found if one.leaf_class is LeafClass.UNKNOWN]
+    if not fields:
+        return
+    shown = ", ".join(f"{one.field} ({one.old} -> {one.new})" for one in fields[:_SHOWN])
+    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
+    accepted = "" if reason is None else f"; accepted: {reason}"
+    yield (error if reason is None else warning)(
+        "change-unknown",
+        path,
+        f"it is not known what these differences do to {who}: {shown}{more}{accepted}",
+        "look at `pulumi preview --diff`, then repeat with --accept-unknown REASON",
+        fields=[one.field for one in fields],
+        reason=reason,
+    )
+
+
+def validate_versions(old: Fleet, new: Fleet) -> Iterable[Finding]:
+    """Minor versions of the API server go up, one by one (kubernetes/website
+    `content/en/releases/version-skew-policy.md`, Supported component upgrade order)."""
+    before, after = (one.spec.cluster.kubernetes_version for one in (old, new))
+    step = int(after.split(".")[1]) - int(before.split(".")[1])
+    path = "cluster.kubernetesVersion"
+    if step < 0:
+        yield error(
+            "kubernetes-downgrade",
+            path,
+            f"Kubernetes {before} -> {after}: a control plane cannot go back to an older minor "
+            "version",
+            f'write "{before}", or make another cluster and move the work',
+            found=after,
+            limit=before,
+        )
+    if step > 1:
+        following = f"1.{int(before.split('.')[1]) + 1}"
+        yield error(
+            "kubernetes-minor-skipped",
+            path,
+            f"Kubernetes {before} -> {after}: a control plane goes up one minor version at a time",
+            f'write "{following}" first, and each one after it in turn',
+            found=after,
+            limit=following,
+        )
+
+
+def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
+    """Add-ons whose pods restart, and drivers that are loaded anew."""
+    for leaf_class, code, text, fix in (
+        (
+            LeafClass.OPERAND,
+            "change-restarts-operands",
+            "its pods restart in the whole cluster, on every pool at once",
+            "read the release notes of each version between; change no layout in the same update",
+        ),
+        (
+            LeafClass.DRIVER,
+            "change-reloads-driver",
+            "the driver is loaded anew on each node, whose GPU pods must leave first",
+            "set driver.upgradePolicy, and change no layout in the same update",
+        ),
+    ):
+        addons: dict[str, list[FieldDifference]] = {}
+        for one in found:
+            if one.leaf_class is leaf_class:
+                addons.setdefault(".".join(one.field.split(".")[:2]), []).append(one)
+        for path, fields in addons.items():
+            shown = ", ".join(f"{one.field} from {one.old} to {one.new}" for one in fields[:_SHOWN])
+            yield warning(code, path, f"{shown}: {text}", fix, fields=[one.field for one in fields])
+
+
+def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
+    """Machines that are powered off or go, and taints that evict pods."""
+    if new.nodes.maximum < change.nodes:
+        yield warning(
+            "change-removes-nodes",
+            f"{new.path}.nodes.max",
+            f"{new.name} has {change.nodes} nodes and may have {new.nodes.maximum}: the others go",
+            "drain them first",
+            found=new.nodes.maximum,
+            nodes=change.nodes,
+        )
+    off = [one.field for one in change.differences if one.leaf_class is LeafClass.RESTART]
+    if off:
+        yield warning(
+            "change-restarts-machines",
+            new.path,
+            f"{', '.join(off)} of {new.name} need its machines powered off: the update policy "
+            "decides whether they are refused, restarted or replaced",
+            "drain the nodes first",
+            fields=off,
+        )
+    before = {(taint.key, taint.value) for taint in old.taints if taint.effect == "NoExecute"}
+    fresh = [
+        taint.key
+        for taint in new.taints
+        if taint.effect == "NoExecute" and (taint.key, taint.value) not in before
+    ]
+    if fresh:
+        yield warning(
+            "change-evicts-pods",
+            f"{new.path}.taints",
+            f"NoExecute taints {', '.join(fresh)} evict every pod of {new.name} that does not "
+            "tolerate them, at once and past disruption budgets",
+            "write NoSchedule, or give the pods the toleration first",
+            taints=fresh,
+        )

@@ -1,0 +1,41 @@
+"""LeafClass: what a difference in one field of a declaration does to what runs."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class LeafClass(StrEnum):
+    """One class for each field; a field without one is `unknown`."""
+
+    NONE = "none"
+    """Nothing that runs depends on it."""
+    LIVE = "live"
+    """It changes on what runs; no node is replaced or emptied."""
+    COMPILED = "compiled"
+    """It depends on the compiled pools: the same machines may be written in another way."""
+    RESTART = "restart"
+    """Each machine is powered off for it."""
+    ROLLING = "rolling"
+    """Nodes are replaced step by step, by the one who provisions them."""
+    REPLACEMENT = "replacement"
+    """Machines or their group are deleted and made anew."""
+    OPERAND = "operand"
+    """Pods of an add-on restart in the whole cluster."""
+    DRIVER = "driver"
+    """The driver is loaded anew on each node, after its GPU pods have left."""
+    CONTROL_PLANE = "controlPlane"
+    """The API server gets another version."""
+    UNKNOWN = "unknown"
+
+
+def class_of(path: str, *tables: Mapping[str, LeafClass]) -> LeafClass:
+    """The class of a field by its path; the longest entry that begins it counts, of equal ones
+    that of the first table."""
+    best, found = -1, LeafClass.UNKNOWN
+    for table in tables:
+        for prefix, one in table.items():
+            if len(prefix) > best and (
+                path == prefix or path.startswith((f"{prefix}.", f"{prefix}["))
+            ):
+                best, found = len(prefix), one
+    return found

@@ -1,0 +1,132 @@
+"""Each difference has a class; what has none is an error until it is accepted."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from gpufleet.change.fleet_change import change_plan
+from gpufleet.change.plan import NodeChangeKind
+from gpufleet.findings import Severity
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.leaf_class import LeafClass
+from tests.unit.change.fleets import WHOLE, compiled, fleet_data
+
+G6 = {"gpu": None, "gpusPerNode": None, "instanceTypes": ["g6.xlarge"]}
+MACHINE = {"cpus": 16, "memoryGib": 64, "template": "ubuntu-24"}
+
+Data = dict[str, Any]
+
+
+def eks(**pool: Any) -> Data:
+    return fleet_data(WHOLE, platform="eks", **(G6 | pool))
+
+
+def vsphere(**pool: Any) -> Data:
+    options = {"gpu": "L4", "gpusPerNode": 1, "vsphere": MACHINE}
+    return fleet_data(WHOLE, platform="vsphere", **(options | pool))
+
+
+def on(data: Data, version: str) -> Data:
+    return data | {"cluster": data["cluster"] | {"kubernetesVersion": version}}
+
+
+def operator(data: Data, version: str) -> Data:
+    return data | {"addons": {"gpuOperator": {"version": version}}}
+
+
+TAINTED = {"taints": [{"key": "example.com/t", "effect": "NoExecute"}]}
+
+
+@pytest.mark.parametrize(
+    ("new", "kind", "code"),
+    [
+        (on(eks(), "1.35"), NodeChangeKind.NEW_NODES, "kubernetes-downgrade"),
+        (
+            eks(eks={"releaseVersion": "1.36.1-20261001"}),
+            NodeChangeKind.NEW_NODES,
+            "change-by-replacement",
+        ),
+        (eks(capacity=[{"spot": {}}]), NodeChangeKind.NEW_NODES, "change-by-replacement"),
+        (eks(disk={"sizeGib": 300}), NodeChangeKind.NEW_NODES, "change-by-replacement"),
+        (eks(**TAINTED), NodeChangeKind.LIVE, "change-evicts-pods"),
+        (eks(instanceTypes=["g6.2xlarge"]), NodeChangeKind.NEW_NODES, "change-by-replacement"),
+        (eks(nodes={"min": 1, "max": 3}), NodeChangeKind.LIVE, "change-removes-nodes"),
+    ],
+)
+def test_what_was_silent_on_eks(new: Data, kind: NodeChangeKind, code: str) -> None:
+    plan = change_plan(compiled(eks()), compiled(new))
+    assert plan.pool("cut").kind is kind
+    assert code in {f.code for f in plan.findings}
+    assert "change-unknown" not in {f.code for f in plan.findings}
+
+
+@pytest.mark.parametrize(
+    ("new", "kind", "code"),
+    [
+        ({**MACHINE, "template": "ubuntu-26"}, NodeChangeKind.NEW_NODES, "change-by-replacement"),
+        ({**MACHINE, "cpus": 32}, NodeChangeKind.RESTART, "change-restarts-machines"),
+        ({**MACHINE, "datastore": "other"}, NodeChangeKind.UNKNOWN, "change-unknown"),
+    ],
+)
+def test_what_was_silent_on_vsphere(new: Data, kind: NodeChangeKind, code: str) -> None:
+    plan = change_plan(compiled(vsphere()), compiled(vsphere(vsphere=new)))
+    assert plan.pool("cut").kind is kind
+    assert code in {f.code for f in plan.findings}
+
+
+def test_minors_go_up_one_by_one() -> None:
+    def codes(old: str, new: str) -> set[str]:
+        plan = change_plan(compiled(on(eks(), old)), compiled(on(eks(), new)))
+        return {f.code for f in plan.findings if f.severity is Severity.ERROR}
+
+    assert codes("1.34", "1.35") == set()
+    assert codes("1.34", "1.36") == {"kubernetes-minor-skipped"}
+    assert codes("1.36", "1.34") == {"kubernetes-downgrade"}
+
+
+def test_another_operator_restarts_its_pods_everywhere() -> None:
+    old, new = operator(eks(), "v26.3.0"), operator(eks(), "v26.7.0")
+    plan = change_plan(compiled(old), compiled(new))
+    (found,) = plan.findings
+    assert (found.code, found.path) == ("change-restarts-operands", "addons.gpuOperator")
+    assert "from v26.3.0 to v26.7.0" in found.message
+    assert [one.leaf_class for one in plan.cluster] == [LeafClass.OPERAND]
+
+
+def test_what_is_not_known_is_an_error_until_accepted() -> None:
+    old, new = compiled(eks()), compiled(eks() | {"namePrefix": "other"})
+    plan = change_plan(old, new)
+    assert not plan.safe
+    assert plan.pool("cut").kind is NodeChangeKind.UNKNOWN
+    unknown = [f for f in plan.findings if f.code == "change-unknown"]
+    assert {f.path for f in unknown} == {"", "pools[0]"}
+    assert any("nodeGroupNamePrefix" in f.message for f in unknown)
+    accepted = change_plan(old, new, accept_unknown="a new stack")
+    assert accepted.safe
+    assert all("a new stack" in f.message for f in accepted.findings)
+
+
+def test_money_changes_nothing_that_runs() -> None:
+    plan = change_plan(compiled(eks()), compiled(eks() | {"budget": {"usdPerHour": 900}}))
+    assert plan.pool("cut").kind is NodeChangeKind.UNTOUCHED
+    assert plan.findings == ()
+    assert [one.leaf_class for one in plan.cluster] == [LeafClass.NONE]
+
+
+@pytest.mark.parametrize(
+    ("as_of", "ended"),
+    [
+        (None, False),
+        (date(2026, 11, 22), False),
+        (date(2026, 11, 23), True),
+        (datetime(2026, 11, 22, 11, 29, tzinfo=UTC), False),
+        (datetime(2026, 11, 22, 11, 30, tzinfo=UTC), True),
+    ],
+)
+def test_a_block_that_has_ended_is_an_error_at_that_moment(as_of: date | None, ended: bool) -> None:
+    block = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-11-22T11:30:00Z"}
+    pool = {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": block}]}
+    result = compile_data(eks(**pool), as_of=as_of)
+    errors = [f.code for f in result.findings if f.severity is Severity.ERROR]
+    assert errors == (["capacity-block-ended"] if ended else [])

@@ -1,0 +1,191 @@
+"""No edit is silent: whatever renders or registers something else is named by the plan.
+
+The judge is not the code under test: the files of `gpufleet render`, and the inputs of machines on
+vSphere, which nothing renders. Of nodes that cannot stay as they are, by the tables of the
+providers, the plan does not say that they do.
+"""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.change.fleet_change import change_plan
+from gpufleet.change.plan import NodeChangeKind
+from gpufleet.cli.schema import fleet_schema
+from gpufleet.fleet import Fleet, Pool, compile_data
+from gpufleet.platforms.registry import platform_files
+from gpufleet.platforms.vsphere.machine_arguments import (
+    machine_inputs,
+    node_labels,
+    own_inputs,
+    place_inputs,
+    pool_machines,
+)
+from gpufleet.platforms.vsphere.vcenter.changes import TABLE, MachineChangeKind
+from gpufleet.render.artefact import ArtefactKind
+from gpufleet.render.artefacts import artefacts
+from gpufleet_sandbox.cloud.difference import changes
+from tests.unit.change.leaf_mutations import mutations
+
+SLICED: dict[str, Any] = {"timeSlicing": {"replicas": 4}}
+MIG: dict[str, Any] = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
+MACHINE = {"cpus": 16, "memoryGib": 64, "template": "ubuntu"}
+
+
+def _fleet(platform: str, *pools: dict[str, Any], **more: Any) -> dict[str, Any]:
+    regions = {"eks": "us-east-1", "gke": "us-central1"}
+    region = {"region": regions[platform]} if platform in regions else {}
+    named = [{"name": f"p{i}", "nodes": {"min": 1, "max": 1}} | p for i, p in enumerate(pools)]
+    cluster = {"name": "c", "kubernetesVersion": "1.36", **region}
+    return {
+        "catalogue": "2026.11",
+        "platform": platform,
+        "cluster": cluster,
+        "pools": named,
+        **more,
+    }
+
+
+TOKENS = {
+    "nodeGroup": "aws:eks/nodeGroup:NodeGroup",
+    "launchTemplate": "aws:ec2/launchTemplate:LaunchTemplate",
+    "nodePool": "gcp:container/nodePool:NodePool",
+}
+CALM = {NodeChangeKind.UNTOUCHED, NodeChangeKind.LIVE, NodeChangeKind.PLUGIN}
+"""What is said of nodes that stay as they are."""
+
+FLEETS = {
+    "eks": _fleet(
+        "eks",
+        {"instanceTypes": ["g6.xlarge"]},
+        {"instanceTypes": ["p4de.24xlarge"], "sharing": MIG, "intent": "training"},
+    ),
+    "eks-karpenter": _fleet(
+        "eks",
+        {"instanceTypes": ["g6.xlarge"], "sharing": SLICED},
+        provisioner="karpenter",
+        addons={"karpenter": {"nodeOverlay": True}},
+    ),
+    "gke": _fleet("gke", {"gpu": "L4"}, {"gpu": "L4", "sharing": SLICED}),
+    "gke-operator": _fleet("gke", {"gpu": "L4", "gke": {"driver": "gpuOperator"}}),
+    "vsphere": _fleet("vsphere", {"gpu": "L4", "vsphere": MACHINE, "sharing": SLICED}),
+    "openshift": _fleet(
+        "openshift",
+        {"gpu": "L4", "openshift": {**MACHINE, "template": "rhcos"}, "sharing": SLICED},
+    ),
+    "sandbox": _fleet("sandbox", {"gpu": "A100-80GB", "gpusPerNode": 8, "sharing": MIG}),
+}
+
+
+def _compiled(data: dict[str, Any]) -> Fleet | None:
+    result = compile_data(data)
+    return result.fleet if result.deployable else None
+
+
+def _output(fleet: Fleet) -> object:
+    """Everything that is made of a fleet, as far as it is known without a cluster."""
+    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    machines = [
+        (
+            machine_inputs(pool),
+            place_inputs(pool.spec.vsphere),
+            [
+                (own_inputs(one, pool), node_labels(pool, one.position), one.hosts)
+                for one in pool_machines(prefix, pool)
+            ],
+            [str(taint) for taint in pool.taints],
+        )
+        for pool in fleet.pools
+        if pool.spec.vsphere is not None
+    ]
+    return {file.path: file.text for file in artefacts(fleet)}, machines
+
+
+def _disturbed(name: str, old: Fleet, new: Fleet) -> bool:
+    """Whether nodes of the pool cannot stay as they are, by the tables of the providers: those of
+    AWS and Google in the stand-in, and that of the machines on vSphere."""
+    one, two = old.pool(name), new.pool(name)
+    if one.spec.vsphere is not None and two.spec.vsphere is not None:
+        inputs = [machine_inputs(pool) | _placed(pool) for pool in (one, two)]
+        moved = {
+            key for key in {*inputs[0], *inputs[1]} if inputs[0].get(key) != inputs[1].get(key)
+        }
+        hard = {MachineChangeKind.REPLACE, MachineChangeKind.POWERED_OFF}
+        labels = node_labels(one, 0) != node_labels(two, 0)
+        return labels or any(TABLE.get(key) in hard for key in moved)
+    before, after = _arguments(old, name), _arguments(new, name)
+    if set(before) != set(after):
+        return True
+    return any(
+        change.replaces and change.path != "initialNodeCount"
+        for key in after
+        for change in changes(TOKENS[key[0]], before[key], after[key], {})
+    ) or any(
+        _version(before[key]) != _version(after[key]) for key in after if key[0] == "launchTemplate"
+    )
+
+
+def _placed(pool: Pool) -> dict[str, Any]:
+    assert pool.spec.vsphere is not None
+    return {f"place.{key}": value for key, value in place_inputs(pool.spec.vsphere).items()}
+
+
+def _version(template: dict[str, Any]) -> dict[str, Any]:
+    """What of a launch template makes another version."""
+    return {key: value for key, value in template.items() if key != "tags"}
+
+
+def _arguments(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Arguments of cloud resources of a pool, as rendered."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    files = platform_files(fleet.spec.platform).pool_files(fleet, fleet.pool(name))
+    for file in files:
+        if file.kind is ArtefactKind.ARGUMENTS:
+            document = yaml.safe_load(file.text)
+            parts = document if "nodeGroup" in document else {"nodePool": document}
+            found |= {(kind, file.path): one for kind, one in parts.items()}
+    return found
+
+
+LONG = {"eks", "gke", "gke-operator", "openshift"}
+"""Fleets of more than ten seconds."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=[pytest.mark.nightly] * (one in LONG)) for one in FLEETS],
+)
+def test_whatever_is_rendered_otherwise_is_named(name: str) -> None:
+    data = FLEETS[name]
+    old = _compiled(data)
+    assert old is not None, [str(f) for f in compile_data(data).findings]
+    before, tried, silent = _output(old), 0, []
+    for path, changed in mutations(fleet_schema(), data):
+        new = _compiled(changed)
+        if new is None or _output(new) == before:
+            continue
+        tried += 1
+        plan = change_plan(old, new)
+        named = plan.cluster or any(p.kind is not NodeChangeKind.UNTOUCHED for p in plan.pools)
+        if not named:
+            silent.append(path)
+        gone = {pool.name for pool in old.pools} - {pool.name for pool in new.pools}
+        silent += [
+            f"{path}: {change.name} is {change.kind.value}"
+            for change in plan.pools
+            if change.kind in CALM and change.name not in gone and _disturbed(change.name, old, new)
+        ]
+    assert tried >= 15, tried
+    assert not silent
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_the_same_declaration_changes_nothing(name: str) -> None:
+    old, new = _compiled(FLEETS[name]), _compiled(FLEETS[name])
+    assert old is not None
+    assert new is not None
+    plan = change_plan(old, new)
+    assert {pool.kind for pool in plan.pools} == {NodeChangeKind.UNTOUCHED}
+    assert plan.findings == plan.cluster == ()
+    assert not [d for pool in plan.pools for d in pool.differences]
