@@ -84,6 +84,11 @@ def across(subject: type) -> tuple[Rule, ...]:
     return tuple(rule for rule in validating(subject) if rule.sees_pools or compares & rule.needs)
 
 
+def kind_of(facts: object) -> type:
+    """Type of facts, by which rules are chosen."""
+    return type(facts)
+
+
 def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:
     """Rules that did not run yet: with a fleet, the pools were known for each resource."""
     rules = across(subject)
@@ -168,7 +173,9 @@ class Front:
         changes: list[tuple[str, str, Mapping[str, Any]]] = []
         for facts in facts_from_pulumi(resource_type, inputs, name, urn, load):
             fleet = None if isinstance(facts, FleetFacts) else configured.referenced
-            rules = [rule for rule in validating(type(facts)) if rule.id in configured.remediated]
+            rules = [
+                rule for rule in validating(kind_of(facts)) if rule.id in configured.remediated
+            ]
             context = self._context(fleet, configured)
             for finding in run_rules(facts, context, configured.settings, rules):
                 if finding.level is not Level.MANDATORY:
@@ -194,7 +201,7 @@ class Front:
         findings = [
             finding
             for facts in everything
-            if (rules := _left(type(facts), fleet))
+            if (rules := _left(kind_of(facts), fleet))
             for finding in run_rules(facts, context, configured.settings, rules)
             if (finding.rule, finding.locator.urn, finding.level) not in reported
         ]

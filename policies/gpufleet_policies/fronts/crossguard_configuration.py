@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.findings import FleetError
 from gpufleet_policies.facts import FleetFacts
@@ -128,9 +128,10 @@ class Configurations:
             data["thresholds"] = {**(data.get("thresholds") or {}), **thresholds}
         data = dict(self._with_environment(data, stack))
         if choice.levels:
-            written = data.get("rules") if isinstance(data.get("rules"), Mapping) else {}
+            rules = data.get("rules")
+            written = cast("Mapping[str, Any]", rules) if isinstance(rules, Mapping) else {}
             chosen = {rule: level.value for rule, level in choice.levels.items()}
-            data["rules"] = {**(written or {}), **chosen}
+            data["rules"] = {**written, **chosen}
         referenced = None
         try:
             settings = read_settings(data, "policy configuration")

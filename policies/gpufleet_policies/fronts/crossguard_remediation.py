@@ -5,7 +5,7 @@ nothing is changed inside of either. The engine takes the complete new inputs.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from gpufleet_policies.fronts.audit.patches import Operation, PatchConflictError, patched
 from gpufleet_policies.readers.plain import SIGNATURE
@@ -32,10 +32,11 @@ def _is_readable(document: Any, pointer: str) -> bool:
     here: Any = document
     for step in pointer.split("/")[1:-1]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, dict) and name in here:
-            here = here[name]
-        elif isinstance(here, list) and name.isdecimal() and int(name) < len(here):
-            here = here[int(name)]
+        held = cast("dict[str, Any] | list[Any]", here)
+        if isinstance(held, dict) and name in held:
+            here = held[name]
+        elif isinstance(held, list) and name.isdecimal() and int(name) < len(held):
+            here = held[int(name)]
         else:
             return False
         if not isinstance(here, dict | list) or SIGNATURE in here:
