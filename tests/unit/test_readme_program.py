@@ -1,0 +1,33 @@
+"""The program of README.md: what it needs is named, and its fleet compiles."""
+
+import ast
+import re
+from pathlib import Path
+
+from gpufleet.fleet import compile_data
+
+ROOT = Path(__file__).parents[2]
+USE_IT = (ROOT / "README.md").read_text().partition("## Use it")[2].partition("\n## ")[0]
+
+
+def test_it_installs_the_provider_of_the_sandbox() -> None:
+    pinned = re.search(
+        r"^pulumi-kubernetes==(\S+)", (ROOT / "requirements/constraints.txt").read_text(), re.M
+    )
+    assert pinned is not None
+    assert f"pulumi-kubernetes=={pinned[1]} " in USE_IT
+    commands = ["pip install", "> Pulumi.yaml", "gpufleet sandbox up", "pulumi stack init"]
+    places = [USE_IT.index(command) for command in commands]
+    assert places == sorted(places)
+
+
+def test_its_fleet_compiles_and_its_path_is_absolute() -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", USE_IT, re.S)
+    values = {
+        node.targets[0].id: node.value
+        for node in ast.parse(program).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    assert compile_data(ast.literal_eval(values["spec"])).deployable
+    # A relative path is no kubeconfig to the provider: `.sandbox/env` gives the whole one.
+    assert ast.unparse(values["cluster"]).endswith("kubeconfig=os.environ['KUBECONFIG'])")
