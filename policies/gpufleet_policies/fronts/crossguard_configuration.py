@@ -128,8 +128,8 @@ class Configurations:
             data["thresholds"] = {**(data.get("thresholds") or {}), **thresholds}
         data = dict(self._with_environment(data, stack))
         if choice.levels:
-            rules = data.get("rules")
-            written = cast("Mapping[str, Any]", rules) if isinstance(rules, Mapping) else {}
+            rules: Any = data.get("rules")
+            written = cast("Mapping[str, Any]", rules if isinstance(rules, Mapping) else {})
             chosen = {rule: level.value for rule, level in choice.levels.items()}
             data["rules"] = {**written, **chosen}
         referenced = None

@@ -118,7 +118,8 @@ def test_text_that_no_encoding_has() -> None:
     assert "Traceback" not in answer.stderr
     wanted = shell("""gpufleet partition --gpu A30 --want '{"\\ud800": 1}' --format json""")
     (finding,) = json.loads(wanted.stdout)["findings"]
-    assert "there is no profile \ud800" in finding["message"]
+    # Messages show what has no glyph as its escape.
+    assert r"there is no profile \ud800" in finding["message"]
 
 
 def test_a_profiler_writes_what_it_saw_of_an_audit(tmp_path: Path) -> None:
