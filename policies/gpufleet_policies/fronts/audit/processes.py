@@ -23,22 +23,35 @@ def read_in_processes(inputs: Sequence[Input], count: int) -> list[Reading]:
     Raises EndedEarlyError when a process cannot be started, or ends without an answer.
     """
     files = [one for one in inputs if _is_plain_file(one)]
+    try:
+        readings = _answers(files, count)
+    except KeyboardInterrupt:
+        # A process whose answer no one reads any more would wait for ever, and this one for it.
+        _terminate_children()
+        raise
+    return [readings.get(one.name) or read_input(one) for one in inputs]
+
+
+def _answers(files: Sequence[Input], count: int) -> dict[str, Reading]:
     with ProcessPoolExecutor(count, initializer=_prepare_process) as pool:
         try:
             answers = pool.map(_read, files, chunksize=_FILES_AT_ONCE)
         except OSError as problem:
             # The executor leaves the processes that it did start waiting for work.
-            for process in multiprocessing.active_children():
-                process.terminate()
-                process.join()
+            _terminate_children()
             raise EndedEarlyError(
                 f"a process of the audit cannot be started: {problem.strerror}; try --jobs 1"
             ) from None
         try:
-            readings = {reading.name: reading for reading in answers}
+            return {reading.name: reading for reading in answers}
         except BrokenProcessPool:
             raise EndedEarlyError("a process of the audit ended early; try --jobs 1") from None
-    return [readings.get(one.name) or read_input(one) for one in inputs]
+
+
+def _terminate_children() -> None:
+    for process in multiprocessing.active_children():
+        process.terminate()
+        process.join()
 
 
 def _is_plain_file(one: Input) -> bool:
