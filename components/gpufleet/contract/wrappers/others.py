@@ -41,6 +41,17 @@ class ChartFields:
     """Whether the values are a template that the tool fills in for each cluster."""
 
 
+_SVELTOS = ChartFields(
+    "chartName",
+    "chartVersion",
+    "values",
+    each="spec.helmCharts",
+    name="releaseName",
+    namespace="releaseNamespace",
+    references="valuesFrom",
+    template=True,
+)
+
 KINDS: dict[tuple[str, str], ChartFields] = {
     ("helm.crossplane.io", "Release"): ChartFields(
         "spec.forProvider.chart.name",
@@ -50,26 +61,8 @@ KINDS: dict[tuple[str, str], ChartFields] = {
         single="spec.forProvider.set",
         references="spec.forProvider.valuesFrom",
     ),
-    ("config.projectsveltos.io", "ClusterProfile"): ChartFields(
-        "chartName",
-        "chartVersion",
-        "values",
-        each="spec.helmCharts",
-        name="releaseName",
-        namespace="releaseNamespace",
-        references="valuesFrom",
-        template=True,
-    ),
-    ("config.projectsveltos.io", "Profile"): ChartFields(
-        "chartName",
-        "chartVersion",
-        "values",
-        each="spec.helmCharts",
-        name="releaseName",
-        namespace="releaseNamespace",
-        references="valuesFrom",
-        template=True,
-    ),
+    ("config.projectsveltos.io", "ClusterProfile"): _SVELTOS,
+    ("config.projectsveltos.io", "Profile"): _SVELTOS,
     ("addons.cluster.x-k8s.io", "HelmChartProxy"): ChartFields(
         "spec.chartName",
         "spec.version",
