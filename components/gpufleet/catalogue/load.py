@@ -8,7 +8,7 @@ from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import DEFAULT_EDITION, edition_folder
 from gpufleet.catalogue.instance import Cloud, Price
 from gpufleet.catalogue.overlay import Overlay
-from gpufleet.catalogue.price_rows import PriceTable
+from gpufleet.catalogue.price_rows import PriceTable, overridden
 from gpufleet.findings import Finding, FleetError, error
 
 OVERLAY_VARIABLE = "GPUFLEET_CATALOGUE_OVERLAY"
@@ -41,7 +41,7 @@ def load(
         from gpufleet.catalogue.price_overrides import read_price_overrides
 
         prices = read_price_overrides(prices, base)
-    merged = {**base.overrides, **prices}
+    merged = overridden(base.overrides, prices)
     return Catalogue(edition, base.folder, merged, overlay=base.overlay)
 
 
@@ -91,10 +91,10 @@ def _prices(
     broken = overlay.named.get("instances", frozenset[str]()) - set(catalogue.instances)
     for name, document in overlay.prices:
         own, found = read_price_list(document, f"overlay:{name}", catalogue)
-        overrides.update(own)
+        overrides = overridden(overrides, own)
         findings += [
             one
             for one in found
-            if one.severity == "error" and not any(repr(row) in one.message for row in broken)
+            if one.severity == "error" and one.evidence.get("instance") not in broken
         ]
     return overrides, findings

@@ -153,7 +153,8 @@ class _Reader:
         near = nearest_names(str(name), table)
         fix = f"nearest: {', '.join(near)}" if near else None
         message = f"no instance type {name!r} in edition {self._catalogue.edition}"
-        self._add("prices-unknown-instance", f"{path}.instance", message, fix)
+        place = f"{path}.instance"
+        self._add("prices-unknown-instance", place, message, fix, instance=str(name))
         return str(name)
 
     def _option(self, raw: Mapping[str, Any], path: str) -> str:
@@ -199,8 +200,10 @@ class _Reader:
                 fix = f"write {near[0]}" if near else f"known: {', '.join(known)}"
                 self._add("prices-unknown-field", place, f"unknown field {key!r}", fix)
 
-    def _add(self, code: str, path: str, message: str, fix: str | None = None) -> None:
-        self._findings.append(error(code, path, message, fix))
+    def _add(
+        self, code: str, path: str, message: str, fix: str | None = None, **evidence: object
+    ) -> None:
+        self._findings.append(error(code, path, message, fix, **evidence))
 
 
 def _figure(value: object) -> tuple[int | None, str]:

@@ -53,7 +53,7 @@ def price_table(
 
 
 def overridden(
-    table: dict[tuple[str, str], tuple[Price, ...]], overrides: PriceTable
+    table: PriceTable, overrides: PriceTable
 ) -> dict[tuple[str, str], tuple[Price, ...]]:
     """A table in which the overrides come first and replace the prices of their regions. An
     override without a region (not sold, or unknown) replaces all."""

@@ -13,7 +13,7 @@ _SHOWN = 8
 def unknown(
     found: Sequence[FieldDifference], path: str, who: str, reason: str | None
 ) -> Iterable[Finding]:
-    """One finding for all differences that no class explains: an error until somebody accepts it
+    """One finding for all differences that no class explains: an error until it is accepted
     with a reason."""
     fields = [one for one in found if one.leaf_class is LeafClass.UNKNOWN]
     if not fields:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.catalogue import editions, load
+from gpufleet.catalogue import Cloud, editions, load
 from gpufleet.catalogue.edition import edition_folder, read_rows
 from gpufleet.catalogue.overlay_rows import TABLES
 from gpufleet.cli.catalogue import command as catalogue_command
@@ -112,6 +112,15 @@ def test_a_folder_and_the_environment_variable(
     assert load().instance("p9.48xlarge").source.key == "overlay:b.yaml"
     listed = CliRunner().invoke(catalogue_command, ["gpus", "--format", "json"]).output
     assert "B300X-300GB" in listed
+
+
+def test_prices_of_several_files_add_up(tmp_path: Path) -> None:
+    regions = {"a.yaml": "eu-west-8", "b.yaml": "eu-west-9"}
+    for name, region in regions.items():
+        row = {"instance": "g6.xlarge", "buy": "onDemand", "region": region, "usd": "1.5"}
+        written(tmp_path, {"date": FACTS["date"], "prices": [row]}, name)
+    known = load(overlay=tmp_path).prices[Cloud.AWS]["g6.xlarge", "onDemand"]
+    assert {*regions.values(), "us-east-1"} <= {price.region for price in known}
 
 
 def test_a_row_of_the_editions_name_replaces_it(tmp_path: Path) -> None:
