@@ -28,6 +28,13 @@ class MpsArgs(TypedDict):
     the fleet is compiled."""
     rename: NotRequired[bool]
     """Advertise `nvidia.com/gpu.shared`. Default true."""
+    active_thread_percentage: NotRequired[int]
+    """Percent of the GPU's threads that a container of the pool may use at once, 1 to 100 and at
+    most 100 / replicas: a client can only lower the limit of the control daemon. Pods get it as
+    CUDA_MPS_ACTIVE_THREAD_PERCENTAGE. Default: 100 / replicas."""
+    pinned_memory_mib: NotRequired[int]
+    """MiB of device memory that a container of the pool may allocate, at most the share's. Pods
+    get it as CUDA_MPS_PINNED_DEVICE_MEM_LIMIT. Default: memory / replicas."""
 
 
 class MigLayoutArgs(TypedDict):
@@ -46,9 +53,13 @@ class MigArgs(TypedDict):
     strategy: NotRequired[str]
     """One of `single`, `mixed`. `mixed` (default): one resource per profile. `single`: one
     profile on every GPU, as `nvidia.com/gpu`."""
-    layouts: list[MigLayoutArgs]
-    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay
-    whole."""
+    layout: NotRequired[str]
+    """Name of a configuration in NVIDIA's default mig-parted file, for every GPU of each node:
+    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. What it means depends on the GPU: the devices
+    are looked up for the GPU of the pool. Instead of `layouts`."""
+    layouts: NotRequired[list[MigLayoutArgs]]
+    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole.
+    Exactly one of `layout` and `layouts` is needed."""
     time_slicing: NotRequired[TimeSlicingArgs]
     """Time-slice each MIG slice further. Default: slices are exclusive."""
 
@@ -71,6 +82,9 @@ class DraArgs(TypedDict):
     devices: NotRequired[str]
     """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as
     `layouts` says."""
+    layout: NotRequired[str]
+    """With `devices: mig`: name of a configuration in NVIDIA's default mig-parted file, such as
+    `all-balanced`, for every GPU of each node. Instead of `layouts`. Default: none."""
     layouts: NotRequired[list[MigLayoutArgs]]
     """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG
     manager. Default: nothing, the driver cuts on demand (Hopper and later, driver gate

@@ -15,6 +15,7 @@ from gpufleet.fleet.neuron import assign_devices, is_neuron
 from gpufleet.fleet.node_images import choose_image
 from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.partition.partition import Partition, cut
+from gpufleet.partition.presets import resolve_presets
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity
@@ -73,8 +74,11 @@ def draft_pool(
         image = rules.left_of_image(image, pool)
     instance = chosen[0].instance
     served_by_platform = rules.serves_devices(pool)
+    sharing, unresolved = resolve_presets(gpu, pool.sharing, f"{path}.sharing")
+    if unresolved:
+        return None, [*findings, *unresolved]
+    pool = pool.model_copy(update={"sharing": sharing})
     refused = rules.validate_sharing(pool, path, instance)
-    sharing = pool.sharing
     if served_by_platform and not refused:
         sharing = rules.published_sharing(sharing)
     partition, found = cut(

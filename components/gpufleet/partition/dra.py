@@ -109,7 +109,7 @@ def cut(
         if not unable and on_demand:
             findings += _check_on_demand(gpu, place)
         elif not unable:
-            mig = Mig.model_construct(layouts=declared.layouts)
+            mig = Mig.model_construct(layout=declared.layout, layouts=declared.layouts)
             cuts, found = lay_out(gpu, gpus_per_node, mig, place)
             findings += found
             gpus = tuple(cuts)
@@ -167,13 +167,14 @@ def _check_fields(declared: Dra, place: str) -> list[Finding]:
     """Fields that mean nothing next to each other: the driver would drop or refuse them."""
     findings: list[Finding] = []
     shared = declared.sharing is not DraSharing.EXCLUSIVE
-    if declared.layouts and declared.devices != "mig":
+    if (declared.layout or declared.layouts) and declared.devices != "mig":
+        field = "layout" if declared.layout else "layouts"
         findings.append(
             error(
                 "dra-layouts-need-mig",
-                f"{place}.layouts",
+                f"{place}.{field}",
                 "layouts are cut into MIG devices, and `devices` is gpu",
-                "write `devices: mig`, or remove the layouts",
+                f"write `devices: mig`, or remove `{field}`",
             )
         )
     if declared.clients is not None and not shared:

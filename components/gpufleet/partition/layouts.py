@@ -26,7 +26,7 @@ def lay_out(gpu: Gpu, gpus_per_node: int, mig: Mig, path: str) -> tuple[list[Cut
         if not layout.devices:
             cuts += [(frozen({}), None)] * count
             continue
-        where = f"{path}.layouts[{number}].devices"
+        where = f"{path}.layout" if mig.layout else f"{path}.layouts[{number}].devices"
         answer, found = validate_layout(gpu, layout.devices, where, mig.strategy)
         findings += found
         if isinstance(answer, MigPlacement):

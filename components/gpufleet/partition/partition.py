@@ -8,7 +8,9 @@ from gpufleet.findings import Finding, has_errors
 from gpufleet.partition import dra, names, rules, vgpu
 from gpufleet.partition.layouts import lay_out
 from gpufleet.partition.model import GpuLayout, Partition, PartitionShare
+from gpufleet.partition.presets import resolve_presets
 from gpufleet.partition.shares import (
+    MIB,
     RESOURCES,
     mps_memory,
     mps_threads_percent,
@@ -42,7 +44,8 @@ def cut(
     memory = device_memory_bytes
     if memory is None and gpu.memory_bytes is not None:
         memory = gpu.memory_bytes * fraction.numerator // fraction.denominator
-    findings = rules.check(gpu, sharing, path, fraction, memory)
+    sharing, unresolved = resolve_presets(gpu, sharing, path)
+    findings = [*rules.check(gpu, sharing, path, fraction, memory), *unresolved]
     if has_errors(findings):
         return None, tuple(findings)
 
@@ -163,7 +166,9 @@ def _whole_share(
     name = shared_name(resource, replicas, sliced.rename)
     if isinstance(sliced, Mps):
         limit = None if memory is None else mps_memory(memory, replicas)
-        threads = mps_threads_percent(replicas)
+        if sliced.pinned_memory_mib is not None:
+            limit = sliced.pinned_memory_mib * MIB
+        threads = sliced.active_thread_percentage or mps_threads_percent(replicas)
         return PartitionShare(name, 1, count * replicas, None, replicas, limit, threads)
     each = None if memory is None else memory // replicas
     return PartitionShare(name, 1, count * replicas, None, replicas, each)

@@ -4,12 +4,20 @@ Sources: NVIDIA/k8s-device-plugin (`api/config/v1`, `cmd/mps-control-daemon`), t
 code applies only once the plugin runs on the node.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, warning
-from gpufleet.partition.shares import GIB, RESOURCES, gib
-from gpufleet.spec.sharing import Sharing
+from gpufleet.partition.shares import (
+    GIB,
+    MIB,
+    RESOURCES,
+    gib,
+    mps_memory,
+    mps_threads_percent,
+)
+from gpufleet.spec.sharing import Mps, Sharing
 
 SMALLEST_USEFUL_SHARE = GIB
 """Memory below which a share is suspicious: a CUDA context alone takes 0.3 to 0.5 GiB."""
@@ -45,7 +53,10 @@ def check(
             )
         ]
     if sharing.mps is not None:
-        return check_mps(gpu, sharing.mps.replicas, place, fraction, memory)
+        return [
+            *check_mps(gpu, sharing.mps.replicas, place, fraction, memory),
+            *_check_client_limits(gpu, sharing.mps, place, memory),
+        ]
     if sharing.time_slicing is not None:
         return small_shares(gpu.key, sharing.time_slicing.replicas, memory, place)
     if sharing.mig is not None:
@@ -98,6 +109,39 @@ def check_mps(
             )
         ]
     return small_shares(gpu.key, replicas, memory, place, key)
+
+
+def _check_client_limits(gpu: Gpu, mps: Mps, place: str, memory: int | None) -> Iterator[Finding]:
+    """Limits of one client above those of its share, which have no effect.
+
+    Source: NVIDIA Multi-Process Service, environment variables: a client only constrains the limit
+    of the control daemon further. The daemon's limits: NVIDIA/k8s-device-plugin v0.20.0
+    `cmd/mps-control-daemon/mps/daemon.go`.
+    """
+    threads = mps_threads_percent(mps.replicas)
+    if (asked := mps.active_thread_percentage) is not None and asked > threads:
+        yield error(
+            "mps-client-limit-too-high",
+            f"{place}.activeThreadPercentage",
+            f"a client may use {asked} % of the threads, and each of {mps.replicas} shares of "
+            f"{gpu.key} has {threads} %: the control daemon's limit stays in force",
+            f"write {threads} or less, or fewer replicas",
+            value=asked,
+            limit=threads,
+        )
+    if (asked := mps.pinned_memory_mib) is None or memory is None:
+        return
+    share = mps_memory(memory, mps.replicas) // MIB
+    if asked > share:
+        yield error(
+            "mps-client-limit-too-high",
+            f"{place}.pinnedMemoryMib",
+            f"a client may allocate {asked} MiB, and each of {mps.replicas} shares of {gpu.key} "
+            f"has {share} MiB: the control daemon's limit stays in force",
+            f"write {share} or less, or fewer replicas",
+            value=asked,
+            limit=share,
+        )
 
 
 def check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:

@@ -44,6 +44,8 @@ def pod_spec(
     _add_network(container, pool, network_resources)
     if pool.partition.mode == "mps":
         spec |= _for_mps(pool)
+        if limits := _client_limits(pool):
+            container["env"] = limits
     spec["containers"] = [container]
     return _with_fabric(spec, pool)
 
@@ -155,3 +157,21 @@ def _for_mps(pool: Pool) -> dict[str, Any]:
     """
     needed = platform_rules(pool.platform).mps_pod(pool)
     return {**needed, "securityContext": {"runAsUser": MPS_USER}}
+
+
+def _client_limits(pool: Pool) -> list[dict[str, str]]:
+    """Variables of the limits that the pool declares for one client. The container sees its GPU as
+    device 0.
+
+    Source: NVIDIA Multi-Process Service, environment variables.
+    """
+    mps = pool.spec.sharing.mps
+    if mps is None:
+        return []
+    values = {
+        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": mps.active_thread_percentage,
+        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": (
+            None if mps.pinned_memory_mib is None else f"0={mps.pinned_memory_mib}M"
+        ),
+    }
+    return [{"name": k, "value": str(v)} for k, v in values.items() if v is not None]

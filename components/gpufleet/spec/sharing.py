@@ -17,6 +17,10 @@ ProfileName = Annotated[
 """A MIG profile as NVIDIA writes it: `1g.10gb`, `1g.10gb+me`, `1c.3g.40gb` (lower case)."""
 
 
+MigPreset = Annotated[str, StringConstraints(pattern=r"^all-[a-z0-9][a-z0-9.-]*$", max_length=40)]
+"""A configuration by its name in NVIDIA's default mig-parted file: `all-1g.10gb`."""
+
+
 class MigStrategy(StrEnum):
     """How the device plugin names MIG devices."""
 
@@ -51,6 +55,13 @@ class Mps(SpecModel):
     the fleet is compiled."""
     rename: bool = True
     """Advertise `nvidia.com/gpu.shared`. Default true."""
+    active_thread_percentage: int | None = Field(default=None, ge=1, le=100)
+    """Percent of the GPU's threads that a container of the pool may use at once, 1 to 100 and at
+    most 100 / replicas: a client can only lower the limit of the control daemon. Pods get it as
+    CUDA_MPS_ACTIVE_THREAD_PERCENTAGE. Default: 100 / replicas."""
+    pinned_memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
+    """MiB of device memory that a container of the pool may allocate, at most the share's. Pods
+    get it as CUDA_MPS_PINNED_DEVICE_MEM_LIMIT. Default: memory / replicas."""
 
 
 class MigLayout(SpecModel):
@@ -75,10 +86,22 @@ class Mig(SpecModel):
     strategy: MigStrategy = MigStrategy.MIXED
     """`mixed` (default): one resource per profile. `single`: one profile on every GPU, as
     `nvidia.com/gpu`."""
-    layouts: Annotated[tuple[MigLayout, ...], Field(min_length=1, max_length=16)]
-    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole."""
+    layout: MigPreset | None = None
+    """Name of a configuration in NVIDIA's default mig-parted file, for every GPU of each node:
+    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. What it means depends on the GPU: the devices
+    are looked up for the GPU of the pool. Instead of `layouts`."""
+    layouts: Annotated[tuple[MigLayout, ...], Field(max_length=16)] = ()
+    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole.
+    Exactly one of `layout` and `layouts` is needed."""
     time_slicing: TimeSlicing | None = None
     """Time-slice each MIG slice further. Default: slices are exclusive."""
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if (self.layout is None) is (not self.layouts):
+            found = "both" if self.layouts else "none"
+            raise ValueError(f"exactly one of layout and layouts is needed, found {found}")
+        return self
 
 
 class Vgpu(SpecModel):
@@ -119,6 +142,9 @@ class Dra(SpecModel):
 
     devices: Literal["gpu", "mig"] = "gpu"
     """`gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as `layouts` says."""
+    layout: MigPreset | None = None
+    """With `devices: mig`: name of a configuration in NVIDIA's default mig-parted file, such as
+    `all-balanced`, for every GPU of each node. Instead of `layouts`. Default: none."""
     layouts: Annotated[tuple[MigLayout, ...], Field(max_length=16)] = ()
     """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG manager.
     Default: nothing, the driver cuts on demand (Hopper and later, driver gate DynamicMIG)."""
@@ -134,6 +160,12 @@ class Dra(SpecModel):
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
     namespaces: Annotated[tuple[DnsLabel, ...], Field(max_length=64)] = ()
     """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if self.layout is not None and self.layouts:
+            raise ValueError("only one of layout and layouts can be given")
+        return self
 
 
 class Sharing(SpecModel):

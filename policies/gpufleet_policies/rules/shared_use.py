@@ -50,6 +50,34 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
             )
 
 
+_GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
+
+
+@rule(
+    "gke-mps-pod-without-host-ipc",
+    "A pod for GKE's MPS nodes that cannot reach the MPS control daemon.",
+    subject=WorkloadFacts,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source="GKE: share GPUs with multiple workloads using NVIDIA MPS, `hostIPC: true` is required",
+)
+def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """The pod selects nodes by GKE's label of the MPS strategy. NVIDIA's own device plugin needs no
+    such field: it mounts the daemon's pipe into the pod.
+    """
+    del context
+    for group in workload.running_groups():
+        if group.host_ipc or group.node_labels.get(_GKE_STRATEGY) != {"mps"}:
+            continue
+        yield Violation(
+            where=f"{group.place}.hostIPC",
+            found="selects nodes that share GPUs by MPS, and has no hostIPC",
+            limit="GKE's MPS control daemon is reached only through the host's IPC namespace",
+            alternative="write hostIPC: true",
+        )
+
+
 @rule(
     "sharing-memory-oversubscribed",
     "Programs on one shared GPU that together need more memory than it has.",

@@ -1,10 +1,19 @@
 """Cases of rules/shared_use.py."""
 
+from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment
 
 SHARE = {"nvidia.com/gpu.shared": 1}
 MODE = 'metadata.annotations."gpufleet.dev/mode"'
+GKE_MPS = {
+    LIMITS: {"nvidia.com/gpu": 1},
+    "spec.template.spec.nodeSelector": {
+        "cloud.google.com/gke-accelerator": "nvidia-l4",
+        "cloud.google.com/gke-gpu-sharing-strategy": "mps",
+        "cloud.google.com/gke-max-shared-clients-per-gpu": "4",
+    },
+}
 
 
 def on_share(mode: str = "inference", part: str = "0.22"):
@@ -24,6 +33,14 @@ CASES = (
         on_share("inference"),
         on_share("training"),
         "ranks of one program may land on one GPU and wait for each other",
+    ),
+    Case(
+        "gke-mps-pod-without-host-ipc",
+        deployment({**GKE_MPS, "spec.template.spec.hostIPC": True}),
+        deployment(GKE_MPS),
+        "selects nodes that share GPUs by MPS, and has no hostIPC",
+        Level.MANDATORY,
+        alongside=(),
     ),
     Case(
         "sharing-memory-oversubscribed",

@@ -9,6 +9,8 @@ import yaml
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.partition.placement import MigPlacement, place
+from gpufleet.partition.presets import resolve_presets
+from gpufleet.spec.sharing import Mig, Sharing
 
 FILE = Path(__file__).parents[4] / "shared/reference/charts/mig-parted-v0.15.0.config-default.yaml"
 GPUS = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
@@ -46,6 +48,15 @@ def test_every_default_layout_can_be_placed_on_the_gpus_it_is_for() -> None:
             assert gpu.mig is not None
             if name == "all-balanced":
                 assert dict(gpu.mig.balanced) == entry["mig-devices"], gpu.key
+            if "device-filter" in entry:
+                sharing, unknown = resolve_presets(gpu, Sharing(mig=Mig(layout=name)), "sharing")
+                assert not unknown, (name, gpu.key)
+                assert sharing.mig is not None
+                ((_, devices),) = [(one.gpus, one.devices) for one in sharing.mig.layouts]
+                named = {
+                    gpu.mig.alternate_names.get(k, k): v for k, v in entry["mig-devices"].items()
+                }
+                assert devices == named, (name, gpu.key)
             resolved = {
                 gpu.mig.alternate_names.get(profile, profile): count
                 for profile, count in entry["mig-devices"].items()

@@ -262,6 +262,18 @@ class TestErrors:
         assert found.fix == "write `replicas: 48`"
         assert only_error("V100-16GB", 1, {"mps": {"replicas": 17}}).evidence["limit"] == 16
 
+    @pytest.mark.parametrize(
+        ("field", "limit"), [("activeThreadPercentage", 25), ("pinnedMemoryMib", 5722)]
+    )
+    def test_an_mps_client_cannot_get_more_than_its_share(self, field: str, limit: int) -> None:
+        accepted = {"replicas": 4, field: limit}
+        most = partition("L4", 1, {"mps": accepted})
+        assert most.replicas == 4
+        found = only_error("L4", 1, {"mps": {"replicas": 4, field: limit + 1}})
+        assert found.code == "mps-client-limit-too-high"
+        assert found.path == f"pools[0].sharing.mps.{field}"
+        assert (found.evidence["value"], found.evidence["limit"]) == (limit + 1, limit)
+
     def test_mps_without_support_or_on_a_fraction(self) -> None:
         assert only_error("K520", 1, {"mps": {"replicas": 2}}).code == "mps-unsupported"
         found = only_error("L4", 1, {"mps": {"replicas": 2}}, fraction=Fraction(1, 4))

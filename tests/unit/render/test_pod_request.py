@@ -56,6 +56,18 @@ def test_mps_on_gke_needs_the_hosts_ipc_namespace() -> None:
     assert spec("clients")["securityContext"] == {"runAsUser": MPS_USER}
 
 
+def test_limits_of_an_mps_client_are_variables_of_its_container() -> None:
+    declared = {"replicas": 4, "activeThreadPercentage": 20, "pinnedMemoryMib": 4096}
+    pool = one(gpu="L4", sharing={"mps": declared})
+    (container,) = pod_spec(pool, pool.partition.shares[0])["containers"]
+    assert container["env"] == [
+        {"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "20"},
+        {"name": "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "value": "0=4096M"},
+    ]
+    (share,) = pool.partition.shares
+    assert (share.threads_percent, share.memory_bytes) == (20, 4096 << 20)
+
+
 def test_mps_of_the_device_plugin_needs_one_user_and_no_host_namespace() -> None:
     pool = one(gpu="L4", sharing={"mps": {"replicas": 4}})
     spec = pod_spec(pool, pool.partition.shares[0])
