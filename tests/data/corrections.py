@@ -42,6 +42,14 @@ CORRECTED: dict[tuple[str, str], str] = {
         for profile in ("1g.6gb", "1g.6gb+me", "2g.12gb", "2g.12gb+me", "4g.24gb")
     },
     ("B200-180GB", "2g.45gb engines"): "mig-guide",
+    **{
+        (gpu, "min_driver"): "mig-guide-r620"
+        for gpu in (
+            "A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H100-96GB",
+            "H20-96GB", "H200-141GB", "B200-180GB", "GB200-186GB", "B300-269GB",
+            "RTX-PRO-6000-BLACKWELL-96GB",
+        )
+    },
     ("H100-96GB", "boards"): "mig-parted-default",
     **{(name, "active"): "gpt-oss-card" for name in ("gpt-oss-20b", "gpt-oss-120b")},
 }  # fmt: skip

@@ -17,6 +17,7 @@ KEYS = {
     "gpus": ("key",),
     "mig": ("gpu", "profile"),
     "vgpu": ("gpu",),
+    "drivers": ("compute_capability", "gpu", "operator"),
     "instances-aws": ("name",),
     "instances-gcp": ("name",),
     "prices-aws": ("instance", "buy", "region"),
@@ -103,6 +104,9 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
             yield from ((f"{gpu.key} {p.name}", p.source) for p in gpu.mig.profiles.values())
         if gpu.vgpu:
             yield f"{gpu.key} vgpu", gpu.vgpu.source
+        for part in (gpu.generation, gpu.support):
+            if part is not None:
+                yield f"{gpu.key} drivers", part.source
     for row in catalogue.instances.values():
         yield row.name, row.source
         yield f"{row.name} onDemand", row.on_demand.source
@@ -112,6 +116,7 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     for prices in catalogue.prices.values():
         for key, known in prices.items():
             yield from ((" ".join(key), price.source) for price in known)
+    yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
     for table in (catalogue.models, catalogue.charts, catalogue.images, catalogue.packages):
         yield from ((key, row.source) for key, row in table.items())
 

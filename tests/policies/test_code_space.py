@@ -59,6 +59,7 @@ def test_no_code_of_compile_has_another_meaning_among_the_rules():
 SHARED = {
     "document-unreadable",
     "dra-gates-conflict",
+    "driver-not-for-gpu",
     "gpu-unknown",
     "karpenter-gpu-count-drops-fractions",
     "karpenter-matches-nothing",

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from gpufleet.catalogue import gpu_rows, instance_rows, price_rows, software_rows, source_rows
+from gpufleet.catalogue import (
+    driver_rows,
+    gpu_rows,
+    instance_rows,
+    price_rows,
+    software_rows,
+    source_rows,
+)
+from gpufleet.catalogue.driver_support import DriverTable
 from gpufleet.catalogue.edition import Edition, RawRow, read_edition, read_rows
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.instance import Cloud, InstanceType, Price
@@ -84,8 +92,21 @@ class Catalogue:
     def gpus(self) -> Mapping[str, Gpu]:
         """GPUs and other accelerators by key."""
         return gpu_rows.gpu_table(
-            self._rows("gpus"), self.geometries, self.vgpu_boards, self.sources
+            self._rows("gpus"), self.geometries, self.vgpu_boards, self.drivers, self.sources
         )
+
+    @cached_property
+    def drivers(self) -> DriverTable:
+        """Drivers and CUDA by compute capability and by GPU, and releases of the GPU Operator."""
+        return driver_rows.driver_table(read_rows(self.folder, "drivers"), self.sources)
+
+    def operator_driver(self, version: str) -> str | None:
+        """The driver that a release of the GPU Operator installs by default; None: not known."""
+        chart = self.chart("gpu-operator")
+        if version.removeprefix("v") == chart.version.removeprefix("v"):
+            return chart.components["driver"]
+        release = self.drivers.operators.get(version.removeprefix("v"))
+        return None if release is None else release.driver
 
     @cached_property
     def vgpu_boards(self) -> Mapping[str, VgpuBoard]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gpufleet.catalogue.driver_support import GenerationSupport, GpuSupport
 from gpufleet.catalogue.source import Source
 
 
@@ -185,6 +186,10 @@ class Gpu:
     """PCI device id -> the board that has it."""
     vgpu: VgpuBoard | None = None
     """vGPU types of the GPU; None where none were sourced."""
+    generation: GenerationSupport | None = None
+    """Drivers and CUDA of its compute capability; None where not sourced."""
+    support: GpuSupport | None = None
+    """First driver and first GPU Operator for it; None where not sourced."""
     cores: int | None = None
     """Neuron: cores of one device, which pods may ask for one by one. None for other makers."""
     aliases: tuple[str, ...] = ()
@@ -198,6 +203,13 @@ class Gpu:
     def product_label(self) -> str:
         """Value of `nvidia.com/gpu.product` on a node with whole, unshared GPUs."""
         return (self.product_names[0] if self.product_names else self.name).replace(" ", "-")
+
+    @property
+    def kernel_modules(self) -> str | None:
+        """`open` or `proprietary` where only these drive it, `either`, or None: not known."""
+        if self.support is not None and self.support.kernel_modules is not None:
+            return self.support.kernel_modules
+        return None if self.generation is None else self.generation.kernel_modules
 
     @property
     def has_mig(self) -> bool:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from gpufleet.catalogue.driver_rows import capability_of
+from gpufleet.catalogue.driver_support import DriverTable
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.gpu import (
@@ -24,12 +26,15 @@ def gpu_table(
     gpus: Iterable[RawRow],
     geometries: Mapping[str, MigGeometry],
     vgpu_boards: Mapping[str, VgpuBoard],
+    drivers: DriverTable,
     sources: SourceTable,
 ) -> FrozenDict[str, Gpu]:
     """All GPUs by key, in the order of the file: oldest NVIDIA part first, other vendors last."""
     return frozen(
         {
-            raw["key"]: _gpu(raw, geometries.get(raw["key"]), vgpu_boards.get(raw["key"]), sources)
+            raw["key"]: _gpu(
+                raw, geometries.get(raw["key"]), vgpu_boards.get(raw["key"]), drivers, sources
+            )
             for raw in gpus
         }
     )
@@ -103,17 +108,24 @@ def _profile(raw: RawRow, sources: SourceTable) -> MigProfile:
     )
 
 
-def _gpu(raw: RawRow, mig: MigGeometry | None, vgpu: VgpuBoard | None, sources: SourceTable) -> Gpu:
+def _gpu(
+    raw: RawRow,
+    mig: MigGeometry | None,
+    vgpu: VgpuBoard | None,
+    drivers: DriverTable,
+    sources: SourceTable,
+) -> Gpu:
     rates = frozen({board: _rates(line) for board, line in raw.get("boards", {}).items()})
     first = next(iter(rates.values()), None)
     mib = raw.get("memory_mib")
     boards = raw.get("pci", {})
+    capability = capability_of(raw.get("compute_capability"))
     return Gpu(
         key=raw["key"],
         name=raw["name"],
         vendor=raw["vendor"],
         architecture=raw["architecture"],
-        compute_capability=_capability(raw.get("compute_capability")),
+        compute_capability=capability,
         nominal_gb=raw.get("nominal_gb"),
         memory_bytes=None if mib is None else mib * MIB,
         product_names=tuple(raw.get("product_names", ())),
@@ -128,18 +140,13 @@ def _gpu(raw: RawRow, mig: MigGeometry | None, vgpu: VgpuBoard | None, sources: 
         mig_published=frozen(raw.get("mig_published", {})),
         pci_boards=frozen(boards),
         vgpu=vgpu,
+        generation=None if capability is None else drivers.generations.get(capability),
+        support=drivers.gpus.get(raw["key"]),
         cores=raw.get("cores"),
         aliases=tuple(raw.get("aliases", ())),
         karpenter_name=raw.get("karpenter_name"),
         notes=raw.get("notes", ""),
     )
-
-
-def _capability(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    major, _, minor = text.partition(".")
-    return int(major), int(minor)
 
 
 def _rates(line: RawRow) -> Rates:

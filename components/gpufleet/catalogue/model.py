@@ -5,6 +5,7 @@ integer bytes per second unless the name says otherwise. Marketing figures keep 
 name (`nominal_gb`). None means that no source gave the figure; it never means zero.
 """
 
+from gpufleet.catalogue.driver_support import GenerationSupport, GpuSupport, OperatorRelease
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.gpu import (
     EVIDENCE_ORDER,
@@ -36,13 +37,16 @@ __all__ = [
     "Cloud",
     "Evidence",
     "FrozenDict",
+    "GenerationSupport",
     "Gpu",
+    "GpuSupport",
     "HostLimit",
     "InstanceType",
     "MigGeometry",
     "MigProfile",
     "Model",
     "NodeImage",
+    "OperatorRelease",
     "Package",
     "Price",
     "PriceStatus",

@@ -71,6 +71,11 @@ class NodeImage:
     source: Source
     driver_branch: str | None = None
     """Major version of the driver in the image; None: no driver, or not sourced."""
+    branches: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]], hash=False
+    )
+    """GPU that gets another branch -> the branch, and the day of the first release that has it,
+    `20260917`."""
     operator_may_install_driver: bool = True
     """Whether the GPU Operator can install the driver on this image when it has none."""
     vendors: tuple[str, ...] = ("nvidia",)
@@ -81,3 +86,7 @@ class NodeImage:
     """Last Kubernetes minor the image is published for; None: no end is known."""
     evidence: str = ""
     """What was not verified about this row; empty: all of it was read in the source."""
+
+    def branch_for(self, gpu: str) -> str | None:
+        """Branch of the driver that a GPU gets in the newest release; None: not known."""
+        return self.branches[gpu][0] if gpu in self.branches else self.driver_branch

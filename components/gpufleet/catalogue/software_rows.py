@@ -75,6 +75,12 @@ def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
         notes=raw.get("notes", ""),
         source=source_of(raw, sources),
         driver_branch=raw.get("driver_branch"),
+        branches=frozen(
+            {
+                gpu: (one["branch"], one["from_release"])
+                for gpu, one in raw.get("branches", {}).items()
+            }
+        ),
         operator_may_install_driver=raw["operator_may_install_driver"],
         vendors=tuple(raw.get("vendors", ("nvidia",))),
         operator_supported=raw["operator_supported"],

@@ -93,6 +93,18 @@ def _mig(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[
                 }
 
 
+def _drivers(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
+    for fact in catalogue.gpus.values():
+        if gpu not in (None, fact.key) or fact.generation is None:
+            continue
+        row = {"gpu": fact.key, **as_row(fact.generation)}
+        row |= {"first_driver": None, "first_operator": None, "first_device_plugin": None}
+        if fact.support is not None:
+            row |= as_row(fact.support, "kernel_modules")
+            row["also"] = [*row["also"], fact.generation.source.key]
+        yield {**row, "kernel_modules": fact.kernel_modules}
+
+
 def _selected(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterator[InstanceType]:
     if gpu is not None:
         yield from catalogue.instances_with_gpu(
@@ -157,6 +169,11 @@ TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
         _mig,
         ("gpu", "name", "compute_slices", "memory_slots", "starts", "max_instances", "usable_gib",
          "multiprocessors", "evidence", "source", "date"),
+    ),
+    "drivers": (
+        _drivers,
+        ("gpu", "first_driver", "last_driver", "kernel_modules", "first_cuda", "last_cuda",
+         "first_operator", "first_device_plugin", "source", "date"),
     ),
     "instances": (
         _instances,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.model import Chart, InstanceType, NodeImage
 from gpufleet.partition.partition import Partition
@@ -92,6 +93,7 @@ class ClusterFacts:
     pools: tuple[ContractPool, ...]
     operator_chart: Chart
     network_chart: Chart
+    catalogue: Catalogue
 
     @property
     def operated(self) -> tuple[ContractPool, ...]:

@@ -1,6 +1,7 @@
 """The contract check: every rule that needs more than one layer, over one cluster."""
 
 from gpufleet.contract.advertisers import validate_advertisers
+from gpufleet.contract.drivers import validate_drivers
 from gpufleet.contract.facts import ClusterFacts
 from gpufleet.contract.mig_mode import validate_mig_mode
 from gpufleet.contract.provisioner_model import validate_provisioner
@@ -15,6 +16,7 @@ RULES = (
     validate_advertisers,
     validate_provisioner,
     validate_versions,
+    validate_drivers,
     validate_mig_mode,
 )
 

@@ -1,10 +1,9 @@
-"""Whether chart, Kubernetes, driver and GPU were made for each other."""
+"""Whether chart and Kubernetes were made for each other."""
 
-import re
 from collections.abc import Iterable
 
 from gpufleet.catalogue.model import Chart
-from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
+from gpufleet.contract.facts import ClusterFacts, ContractFact, chain
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.findings import Finding, error, warning
 
@@ -16,15 +15,7 @@ def validate_versions(cluster: ClusterFacts) -> list[Finding]:
         findings += _kubernetes(cluster, cluster.operator_chart)
     if network_operator_present(cluster.spec):
         findings += _kubernetes(cluster, cluster.network_chart)
-    for pool in cluster.pools:
-        findings += _driver(pool, cluster)
     return findings
-
-
-def _branch(version: str | None) -> int | None:
-    """The branch of a driver version, `R580` or `580.95.05`; None where there is no number."""
-    digits = re.search(r"[0-9]{3,}", version or "")
-    return int(digits.group()) if digits else None
 
 
 def _minor(version: str) -> tuple[int, ...]:
@@ -62,31 +53,3 @@ def _kubernetes(cluster: ClusterFacts, chart: Chart) -> Iterable[Finding]:
                     runs, ContractFact("platform support", f"catalogue chart {chart.name}")
                 ),
             )
-
-
-def _driver(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
-    """A driver that is older than the GPU's MIG."""
-    oldest = pool.gpu.mig.min_driver if pool.gpu.mig is not None else None
-    if oldest is None or not pool.partition.mig_enabled:
-        return
-    declared = cluster.spec.addons.gpu_operator.driver.version
-    branch, where = (
-        (pool.image.driver_branch, f"catalogue image {pool.image.key}")
-        if pool.image is not None and pool.image.driver
-        else (declared, "addons.gpuOperator.driver.version")
-    )
-    found, limit = _branch(branch), _branch(oldest)
-    if found is None or limit is None or found >= limit:
-        return
-    yield error(
-        "driver-too-old-for-mig",
-        f"{pool.path}.sharing.mig",
-        f"MIG on {pool.gpu.key} needs driver {oldest}, and nodes of {pool.name} have {branch}",
-        "choose a newer driver or image, or share the GPUs without MIG",
-        found=branch,
-        limit=oldest,
-        facts=chain(
-            ContractFact(f"{pool.name} has driver {branch}", where),
-            ContractFact(f"MIG from driver {oldest} on", f"catalogue GPU {pool.gpu.key}"),
-        ),
-    )

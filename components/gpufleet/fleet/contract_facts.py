@@ -34,4 +34,5 @@ def cluster_facts(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) 
         pools=tuple(pool_facts(pool) for pool in pools),
         operator_chart=catalogue.chart("gpu-operator"),
         network_chart=catalogue.chart("network-operator"),
+        catalogue=catalogue,
     )

@@ -72,6 +72,12 @@ class OperatorChoices(Subject):
     """Config that nodes without a label get, its default applied."""
     dcgm_exporter: Fact[bool] = NOTHING
     driver_enabled: Fact[bool] = NOTHING
+    driver_version: Fact[str] = NOTHING
+    """Version or branch of the driver, as written."""
+    kernel_modules: Fact[str] = NOTHING
+    """`auto`, `open` or `proprietary`, as written."""
+    version: Fact[str] = NOTHING
+    """Release of the chart."""
     toolkit_enabled: Fact[bool] = NOTHING
     plugin_enabled: Fact[bool] = NOTHING
     """Whether it runs the device plugin."""

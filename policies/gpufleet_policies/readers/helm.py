@@ -135,7 +135,7 @@ def of_values(
     if not complete:
         return
     if known.name == "gpu-operator":
-        yield from choices(values, locator, labels, place, is_text=is_text)
+        yield from choices(values, locator, labels, place, version=written_version, is_text=is_text)
     elif known.name == "nvidia-device-plugin":
         yield from _device_plugin(values, locator, labels, place, written_version, is_text)
     elif known.name == "dcgm-exporter":

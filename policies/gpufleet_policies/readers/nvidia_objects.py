@@ -8,7 +8,7 @@ from gpufleet.contract.wrappers.release import joined, steps_of
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, known, unknown
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
 from gpufleet_policies.readers.reading import boolean, fact, mapping, text
@@ -42,6 +42,7 @@ def choices(
     annotations: Mapping[str, str],
     place: str,
     *,
+    version: Fact[str] | None = None,
     is_text: bool = False,
 ) -> Iterator[Any]:
     """What the GPU Operator's values, or a ClusterPolicy's spec, choose.
@@ -65,6 +66,9 @@ def choices(
         driver_enabled=fact(inside(values, "driver.enabled"), boolean, "driver.enabled").or_default(
             True
         ),
+        driver_version=fact(inside(values, "driver.version"), text, "driver.version"),
+        kernel_modules=word(values, "driver.kernelModuleType"),
+        version=absent("version") if version is None else version,
         toolkit_enabled=_switch(values, "toolkit"),
         plugin_enabled=_switch(values, "devicePlugin"),
         licence=licence,

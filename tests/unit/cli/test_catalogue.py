@@ -11,7 +11,7 @@ from gpufleet.cli.catalogue import command
 
 TABLES = {
     "gpus": 50, "mig": 117, "instances": 162, "prices": 324, "models": 46, "charts": 17,
-    "images": 11, "sources": 87,
+    "images": 11, "sources": 94, "drivers": 36,
 }  # fmt: skip
 
 

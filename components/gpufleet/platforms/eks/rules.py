@@ -8,6 +8,7 @@ from gpufleet.findings import Finding, Severity, error, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
+from gpufleet.platforms.eks.image_drivers import validate_release_driver
 from gpufleet.platforms.eks.purchase_rules import validate_purchase
 from gpufleet.platforms.eks.raw_rules import validate_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape, reservation_group_region
@@ -195,6 +196,8 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
             found=known[1],
             limit=wanted,
         )
+    elif known[1] is not None:
+        yield from validate_release_driver(pool, known[0])
 
 
 def _minor(version: str) -> tuple[int, ...]:

@@ -243,7 +243,9 @@ def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row:
         return
     listed = row.purchase_options
     if row.on_demand.offer.value == "not-sold" or (listed and "onDemand" not in listed):
-        assert refused == {"capacity-not-sold"}
+        # NVIDIA's matrix: R470 is the last branch of Kepler, and the image has 580.
+        old = {"driver-not-for-gpu"} if gpu.architecture == "kepler" else set[str]()
+        assert refused == {"capacity-not-sold"} | old
         return
     assert refused == set()
     assert result.fleet is not None

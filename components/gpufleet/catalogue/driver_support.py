@@ -1,0 +1,56 @@
+"""Types of the driver table: which drivers and which CUDA support a GPU."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpufleet.catalogue.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSupport:
+    """What supports all GPUs of one compute capability."""
+
+    first_cuda: str
+    """First CUDA toolkit that compiles for it: `12.9`."""
+    last_cuda: str | None
+    """Last major version of the toolkit, `12`; None: no end is announced."""
+    last_driver: str | None
+    """Last driver branch, `580`; None: no end is announced."""
+    kernel_modules: str
+    """`open` or `proprietary` where only these work, else `either`."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSupport:
+    """What supports one GPU. None: not sourced."""
+
+    first_driver: str | None
+    """Oldest driver that NVIDIA documents for it: `580.82.07`."""
+    first_operator: str | None
+    """First release of the GPU Operator that supports it: `25.10.0`."""
+    first_device_plugin: str | None
+    """Device plugin of that release."""
+    kernel_modules: str | None
+    """Where it differs from its compute capability."""
+    source: Source
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRelease:
+    """A release of the GPU Operator."""
+
+    driver: str
+    """The driver it installs by default."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class DriverTable:
+    """All rows of drivers.jsonl."""
+
+    generations: Mapping[tuple[int, int], GenerationSupport]
+    gpus: Mapping[str, GpuSupport]
+    operators: Mapping[str, OperatorRelease]
+    """By version, without the chart's `v`."""
