@@ -1,10 +1,9 @@
 """The release of a chart whose values are validated, and what is known of it."""
 
-import re
 from dataclasses import replace
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.schemas import SchemaCodes, values_release
+from gpufleet.contract.schemas import SchemaCodes, release_numbers, values_release
 
 
 def chart_version(context: CheckContext, chart: str) -> tuple[int, ...] | None:
@@ -14,16 +13,11 @@ def chart_version(context: CheckContext, chart: str) -> tuple[int, ...] | None:
     installed = context.chart
     if installed is None or installed.version is None or installed.name not in (None, chart):
         return None
-    return _numbers(installed.version)
+    return release_numbers(installed.version)
 
 
 def chart_codes(codes: SchemaCodes, chart: str, version: tuple[int, ...] | None) -> SchemaCodes:
     """The codes of a family for values of its chart, at a release."""
     release = values_release(chart)
-    older = version is not None and version[:2] < (_numbers(release) or (0,))[:2]
+    older = version is not None and version[:2] < (release_numbers(release) or (0,))[:2]
     return replace(codes, reader=f"the {chart} chart", of_release=release if older else None)
-
-
-def _numbers(text: str) -> tuple[int, ...] | None:
-    found = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text)
-    return None if found is None else tuple(int(part or 0) for part in found.groups())

@@ -97,7 +97,8 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
     codes = chart_codes(CODES, "gpu-operator", version)
-    report_problems(values_problems("gpu-operator", values), codes, report, special=special_code)
+    problems = values_problems("gpu-operator", values, version)
+    report_problems(problems, codes, report, special=special_code)
     return report.validation()
 
 

@@ -13,7 +13,12 @@ from gpufleet.contract.foreign.network_operator_rules import RULES
 from gpufleet.contract.foreign.nic_policy import CODES, validate_spec
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import known_fields, report_problems, values_problems
+from gpufleet.contract.schemas import (
+    known_fields,
+    own_values,
+    report_problems,
+    values_problems,
+)
 from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "validate"]
@@ -73,7 +78,8 @@ def _validate_keys(
 ) -> None:
     """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
     known = known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
-    sections = [key for key in values if key in known]
+    own = own_values("network-operator")
+    sections = [key for key in values if key in known and key not in own]
     moved = [key for key in (*sections, "deployCR") if key in values and not _is_read(key, version)]
     if sections and len(sections) == len(values):
         report.add(
@@ -96,7 +102,7 @@ def _validate_keys(
     named = {*sections, "deployCR"}
     problems = [
         problem
-        for problem in values_problems("network-operator", values)
+        for problem in values_problems("network-operator", values, version)
         if problem.steps[0] not in named and problem.path not in _SWITCHES
     ]
     report_problems(problems, chart_codes(CODES, "network-operator", version), report)

@@ -4,7 +4,13 @@ from gpufleet.contract.schemas import schema_problems
 schema_problems({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec": {...}})
 """
 
-from gpufleet.contract.schemas.chart_values import is_switch, values_problems, values_release
+from gpufleet.contract.schemas.chart_values import (
+    is_switch,
+    own_values,
+    release_numbers,
+    values_problems,
+    values_release,
+)
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.report import (
     SchemaCodes,
@@ -23,6 +29,8 @@ __all__ = [
     "is_switch",
     "known_fields",
     "object_problems",
+    "own_values",
+    "release_numbers",
     "report_problems",
     "schema_codes",
     "schema_problems",

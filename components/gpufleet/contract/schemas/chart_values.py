@@ -5,6 +5,7 @@ Templates write scalars as text into YAML, so that a quoted boolean or an unquot
 as what it reads like; lists and mappings are handed on as they are. What is empty is left out.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
@@ -23,14 +24,35 @@ def is_switch(value: object) -> bool:
     return isinstance(value, str) and value.lower() in _SWITCHES
 
 
-def values_problems(chart: str, values: Mapping[str, Any]) -> tuple[SchemaProblem, ...]:
-    """What a chart does not read in values, or hands on to be refused. Raises FileNotFoundError for
-    a chart without data."""
+def values_problems(
+    chart: str, values: Mapping[str, Any], version: tuple[int, ...] | None = None
+) -> tuple[SchemaProblem, ...]:
+    """What a chart does not read in values, or hands on to be refused. `version`: the release that
+    reads them, the newest where it is not known. Raises FileNotFoundError for a chart without
+    data."""
+    former = cast("dict[str, str]", schema_file(f"chart-{chart}")["former"])
+    read = {
+        path
+        for path, last in former.items()
+        if version is not None and version <= (release_numbers(last) or ())
+    }
     return tuple(
         problem
         for problem in part_problems(f"chart-{chart}", values_schema(chart), values)
-        if problem.kind is SchemaProblemKind.UNKNOWN or not _left_out(problem, values)
+        if problem.path not in read
+        and (problem.kind is SchemaProblemKind.UNKNOWN or not _left_out(problem, values))
     )
+
+
+def release_numbers(text: str) -> tuple[int, ...] | None:
+    """The numbers of a release, `v26.7.0`; None for other text."""
+    found = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text)
+    return None if found is None else tuple(int(part or 0) for part in found.groups())
+
+
+def own_values(chart: str) -> tuple[str, ...]:
+    """Top-level values that the chart itself reads, those it hands on left out."""
+    return tuple(schema_file(f"chart-{chart}")["values"]["properties"])
 
 
 def values_release(chart: str) -> str:

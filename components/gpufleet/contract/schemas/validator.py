@@ -1,7 +1,8 @@
 """The validator: a JSON Schema of each kind, compiled once, and its errors as problems."""
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any, cast
 
 from gpufleet.catalogue.schemas import schema_kinds
@@ -139,6 +140,8 @@ def _problems(
     if name == "AdditionalProperties":
         known = _known(schema, error.schema_path[:-1])
         yield from _unknown(steps, cast("Any", kind).unexpected, known)
+    elif name == "FalseSchema":  # fields of an object that has none
+        yield from _unknown(steps, as_mapping(reduce(getitem, steps, document)) or {}, ())
     elif name == "Required":
         yield _required(steps, cast("Any", kind).property)
     elif name == "Type":

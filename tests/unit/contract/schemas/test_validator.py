@@ -68,6 +68,21 @@ def test_metadata_and_the_top_are_validated_too() -> None:
     assert spec.fix == "write `spec`"
 
 
+def test_fields_of_an_object_that_has_none_are_named() -> None:
+    runtime = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "spec": {
+            "mlPolicy": {"torch": {"numProcPerNode": "auto", "a": 1}},
+            "template": {"spec": {}},
+        },
+    }
+    assert said(runtime) == [
+        ("unknown", "spec.mlPolicy.torch.a"),
+        ("unknown", "spec.mlPolicy.torch.numProcPerNode"),
+    ]
+
+
 def test_a_condition_of_lists_of_custom_resources_is_validated() -> None:
     policy = {
         "apiVersion": "sriovnetwork.openshift.io/v1",

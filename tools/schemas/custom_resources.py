@@ -1,0 +1,60 @@
+"""One file of the catalogue from the CustomResourceDefinitions of one release."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pruning import OPEN, Schema, pruned
+from sharing import shared
+from sources import Source
+
+
+def definitions(source: Source, crds: Path, modules: Path) -> list[Schema]:
+    """The definitions of a source, by name of file."""
+    folder = modules / source.module if source.module else crds
+    files = sorted({file for pattern in source.files for file in folder.glob(pattern)})
+    if not files:
+        raise SystemExit(f"{folder}: no file {', '.join(source.files)} of {source.repository}")
+    documents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    return [one for one in documents if one and one["kind"] == "CustomResourceDefinition"]
+
+
+def group_file(source: Source, found: list[Schema]) -> Schema:
+    """One file of the catalogue: every kind of a group."""
+    schemas: dict[str, Schema] = {}
+    kinds: dict[str, Any] = {}
+    for definition in found:
+        spec = definition["spec"]
+        names = spec["names"]
+        kind = kinds[names["kind"]] = {
+            "group": spec["group"],
+            "names": {key: value for key, value in names.items() if key != "kind"},
+            "scope": spec["scope"],
+            "versions": {},
+        }
+        for version in spec["versions"]:
+            schema = pruned(version["schema"]["openAPIV3Schema"])
+            if "status" in schema.get("properties", {}):
+                schema["properties"]["status"] = OPEN
+            for key in ("apiVersion", "kind", "metadata"):
+                schema.get("properties", {}).pop(key, None)  # those of every object
+            schemas[f"{names['kind']}/{version['name']}"] = schema
+            kind["versions"][version["name"]] = {
+                key: version[key] for key in ("served", "storage") if key in version
+            } | {"subresources": version.get("subresources", {})}
+    whole, defs = shared(schemas)
+    for name, schema in whole.items():
+        kind, _, version = name.partition("/")
+        kinds[kind]["versions"][version]["schema"] = schema
+    return {"source": origin(source), "kinds": kinds, "$defs": defs}
+
+
+def origin(source: Source) -> dict[str, str]:
+    """What is said about a source in its file."""
+    return {
+        "repository": source.repository,
+        "release": source.release,
+        "commit": source.commit,
+        "path": source.path,
+        "date": source.date,
+    }

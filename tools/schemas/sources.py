@@ -1,0 +1,151 @@
+"""The releases that the schemas of custom resources are taken from."""
+
+from dataclasses import dataclass
+
+READ = "2026-11-21"
+"""Day on which the files of the folder were taken from the repositories."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the definitions of one file of the catalogue come from."""
+
+    repository: str
+    release: str
+    path: str
+    files: tuple[str, ...]
+    """Patterns below the folder of definitions, or below `module` of the module cache."""
+    module: str = ""
+    commit: str = ""
+    date: str = READ
+
+
+SOURCES: dict[str, Source] = {
+    "nvidia.com": Source(
+        "NVIDIA/gpu-operator",
+        "v26.7.0",
+        "deployments/gpu-operator/crds",
+        ("nvidia.com_*.yaml",),
+        commit="10ee5b3638b89e11e949412aafa5ba99279c3721",
+    ),
+    "resource.nvidia.com": Source(
+        "kubernetes-sigs/dra-driver-nvidia-gpu",
+        "v0.4.1",
+        "deployments/helm/dra-driver-nvidia-gpu/crds",
+        (
+            "resource.nvidia.com_computedomains.yaml",
+            "resource.nvidia.com_computedomaincliques.yaml",
+        ),
+        commit="764900e7833798a1528bd52a2af3e1b2d5f7a616",
+    ),
+    "mellanox.com": Source(
+        "Mellanox/network-operator",
+        "v26.4.1",
+        "deployment/network-operator/crds",
+        ("mellanox.com_*.yaml",),
+        commit="85afd6d9c6978eb871a3292b9897f49746cc43cd",
+    ),
+    "k8s.cni.cncf.io": Source(
+        "Mellanox/network-operator",
+        "v26.4.1",
+        "deployment/network-operator/crds",
+        ("k8s.cni.cncf.io_*.yaml",),
+        commit="85afd6d9c6978eb871a3292b9897f49746cc43cd",
+    ),
+    "maintenance.nvidia.com": Source(
+        "Mellanox/network-operator",
+        "v26.4.1",
+        "deployment/network-operator/charts/maintenance-operator-chart/crds",
+        ("maintenance.nvidia.com_*.yaml",),
+        commit="85afd6d9c6978eb871a3292b9897f49746cc43cd",
+    ),
+    "sriovnetwork.openshift.io": Source(
+        "Mellanox/network-operator",
+        "v26.4.1",
+        "deployment/network-operator/charts/sriov-network-operator/crds",
+        ("sriovnetwork.openshift.io_*.yaml",),
+        commit="85afd6d9c6978eb871a3292b9897f49746cc43cd",
+    ),
+    "karpenter.sh": Source(
+        "aws/karpenter-provider-aws",
+        "v1.14.1",
+        "pkg/apis/crds",
+        ("karpenter.sh_*.yaml",),
+        commit="bde00654cd316fddb3dccfba3f5ac07039865429",
+        date="2026-08-20",
+    ),
+    "karpenter.k8s.aws": Source(
+        "aws/karpenter-provider-aws",
+        "v1.14.1",
+        "pkg/apis/crds",
+        ("karpenter.k8s.aws_*.yaml",),
+        commit="bde00654cd316fddb3dccfba3f5ac07039865429",
+        date="2026-08-20",
+    ),
+    "kueue.x-k8s.io": Source(
+        "kubernetes-sigs/kueue",
+        "v0.19.2",
+        "config/components/crd/bases",
+        ("config/components/crd/bases/*.yaml",),
+        module="sigs.k8s.io/kueue@v0.19.2",
+    ),
+    "keda.sh": Source("kedacore/keda", "v2.20.2", "config/crd/bases", ("keda.sh_*.yaml",)),
+    "monitoring.coreos.com": Source(
+        "prometheus-operator/prometheus-operator",
+        "v0.93.0",
+        "example/prometheus-operator-crd",
+        ("monitoring.coreos.com_*.yaml",),
+    ),
+    "operator.victoriametrics.com": Source(
+        "VictoriaMetrics/operator",
+        "v0.74.1",
+        "config/crd/overlay/crd.descriptionless.yaml",
+        ("operator.victoriametrics.com_*.yaml",),
+    ),
+    "jobset.x-k8s.io": Source(
+        "kubernetes-sigs/jobset",
+        "v0.12.0",
+        "config/components/crd/bases",
+        ("config/components/crd/bases/*.yaml",),
+        module="sigs.k8s.io/jobset@v0.12.0",
+    ),
+    "ray.io": Source(
+        "ray-project/kuberay",
+        "v1.6.2",
+        "ray-operator/config/crd/bases",
+        (
+            "config/crd/bases/ray.io_rayclusters.yaml",
+            "config/crd/bases/ray.io_rayjobs.yaml",
+            "config/crd/bases/ray.io_rayservices.yaml",
+        ),
+        module="github.com/ray-project/kuberay/ray-operator@v1.6.2",
+    ),
+    "trainer.kubeflow.org": Source(
+        "kubeflow/trainer",
+        "v2.2.1",
+        "manifests/base/crds",
+        ("manifests/base/crds/*.yaml",),
+        module="github.com/kubeflow/trainer/v2@v2.2.1",
+    ),
+    "kubeflow.org": Source(
+        "kubeflow/training-operator",
+        "v1.9.3",
+        "manifests/base/crds",
+        ("manifests/base/crds/kubeflow.org_*jobs.yaml",),
+        module="github.com/kubeflow/training-operator@v1.9.3",
+    ),
+    "kubeflow.org-mpi-operator": Source(
+        "kubeflow/mpi-operator",
+        "v0.8.2",
+        "manifests/base",
+        ("manifests/base/kubeflow.org_mpijobs.yaml",),
+        module="github.com/kubeflow/mpi-operator@v0.8.2",
+    ),
+    "leaderworkerset.x-k8s.io": Source(
+        "kubernetes-sigs/lws",
+        "v0.9.0",
+        "config/crd/bases",
+        ("config/crd/bases/leaderworkerset.x-k8s.io_*.yaml",),
+        module="sigs.k8s.io/lws@v0.9.0",
+    ),
+}
