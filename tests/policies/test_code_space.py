@@ -57,7 +57,6 @@ def test_no_code_of_compile_has_another_meaning_among_the_rules():
 
 
 SHARED = {
-    "document-unreadable",
     "dra-gates-conflict",
     "driver-not-for-gpu",
     "gpu-unknown",

@@ -91,8 +91,9 @@ def report(
         return "".join(f"{line}\n" for line in as_annotations(result))
     from gpufleet_policies.fronts.audit.text import as_text
 
-    return "".join(f"{line}\n" for line in as_text(result, _styled, width, verbose=verbose))
+    return "".join(f"{line}\n" for line in as_text(result, styled, width, verbose=verbose))
 
 
-def _styled(words: str, kind: str) -> str:
+def styled(words: str, kind: str) -> str:
+    """Words as the terminal shows a kind of `_COLOURS`."""
     return click.style(words, **_COLOURS[kind])

@@ -23,6 +23,8 @@ class KnownChart:
     """Sets of keys that only its values have together; `a.b` is the key b below a."""
     kind: str | None = None
     """Kind of `gpufleet check` that validates its values."""
+    read: str = ""
+    """The values that rules read of a chart that no kind validates; empty: none."""
     holds: tuple[tuple[str, str], ...] = ()
     """Path of a mapping in its values, and the kind of configuration each entry of it is."""
 
@@ -80,8 +82,16 @@ CHARTS = (
         kind="dra-driver-values",
     ),
     KnownChart("dcgm-exporter"),
-    KnownChart("karpenter", signs=(_signs("settings.clusterName", "settings.interruptionQueue"),)),
-    KnownChart("kueue", signs=(_signs("managerConfig.controllerManagerConfigYaml"),)),
+    KnownChart(
+        "karpenter",
+        signs=(_signs("settings.clusterName", "settings.interruptionQueue"),),
+        read="settings.featureGates",
+    ),
+    KnownChart(
+        "kueue",
+        signs=(_signs("managerConfig.controllerManagerConfigYaml"),),
+        read="managerConfig.controllerManagerConfigYaml",
+    ),
     KnownChart("keda"),
     KnownChart(
         # NVIDIA/nim-deploy helm/nim-llm at 23a592c.

@@ -29,6 +29,13 @@ class Document:
     """Whether a template tool fills in any of it."""
     above: int = 0
     """Lines of the whole text above the piece that it was read from."""
+    piece: str = field(default="", repr=False, compare=False)
+    """The text that it was read from, with what follows it there; empty: not known."""
+
+    def written(self) -> str:
+        """Its text, with the documents that follow it; empty where that is not known."""
+        lines = self.piece.split("\n")
+        return "\n".join(lines[max(self.line - self.above, 1) - 1 :])
 
     def member(self, steps: Sequence[str | int], data: Any) -> "Document":
         """A part of it as a document of its own."""

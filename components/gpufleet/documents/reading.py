@@ -134,7 +134,7 @@ def read_manifests(
             node = reader.get_node()
             data = DataBuilder(MANIFESTS, scalar, null_keys=True).data(node)
             if data is not None:
-                yield Document(data, line_of(node) + above, node, above=above)
+                yield Document(data, line_of(node) + above, node, above=above, piece=decoded)
 
 
 def _itself(value: Any) -> Any:

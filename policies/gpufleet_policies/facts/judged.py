@@ -11,7 +11,7 @@ class NotJudged(Subject):
     """An object, or a part of one, that no rule has judged."""
 
     what: str
-    """Kind of reason: `kind`, `chart`, `template`, `values`, `terraform`, `patch`, `file`."""
+    """Kind of reason: a key of `fronts.audit.unjudged.KINDS`."""
     reason: str
     place: str = ""
     """Field that it concerns; empty: the whole object."""

@@ -54,6 +54,8 @@ class NvidiaConfig(Subject):
     """Of that chart, for a configuration inside its values."""
     parts: ReleaseValues | None = None
     """Where each value is written; None: below `place`."""
+    is_named: bool = False
+    """Whether the caller names its kind: the text is all of it, whatever it holds."""
 
     def written_at(self, path: str) -> str:
         """The field of the object that has what a path of the configuration leads to."""

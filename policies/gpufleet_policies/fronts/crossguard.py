@@ -32,7 +32,7 @@ from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.registry import by_id, validating
+from gpufleet_policies.rules.registry import by_id, type_of, validating
 from gpufleet_policies.rules.rule import Level, Needs, Rule
 from gpufleet_policies.rules.validate import validate as run_rules
 
@@ -82,11 +82,6 @@ def across(subject: type) -> tuple[Rule, ...]:
     if subject not in (FleetFacts, WorkloadFacts):
         return validating(subject)
     return tuple(rule for rule in validating(subject) if rule.sees_pools or compares & rule.needs)
-
-
-def kind_of(facts: object) -> type:
-    """Type of facts, by which rules are chosen."""
-    return type(facts)
 
 
 def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:
@@ -174,7 +169,7 @@ class Front:
         for facts in facts_from_pulumi(resource_type, inputs, name, urn, load):
             fleet = None if isinstance(facts, FleetFacts) else configured.referenced
             rules = [
-                rule for rule in validating(kind_of(facts)) if rule.id in configured.remediated
+                rule for rule in validating(type_of(facts)) if rule.id in configured.remediated
             ]
             context = self._context(fleet, configured)
             for finding in run_rules(facts, context, configured.settings, rules):
@@ -201,7 +196,7 @@ class Front:
         findings = [
             finding
             for facts in everything
-            if (rules := _left(kind_of(facts), fleet))
+            if (rules := _left(type_of(facts), fleet))
             for finding in run_rules(facts, context, configured.settings, rules)
             if (finding.rule, finding.locator.urn, finding.level) not in reported
         ]

@@ -19,7 +19,7 @@ from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
-from gpufleet_policies.readers.nvidia_configs import as_text, of_text
+from gpufleet_policies.readers.nvidia_configs import as_text, of_text, parsed
 from gpufleet_policies.readers.pulumi_state import (
     facts_of_preview,
     facts_of_state,
@@ -42,6 +42,7 @@ def facts_of_document(
     path: str = "",
     *,
     line: int = 0,
+    written: Callable[[], str] = str,
     catalogue: Callable[[], Catalogue] = load,
 ) -> Facts:
     """The facts of one parsed document; empty for what no rule knows.
@@ -51,17 +52,22 @@ def facts_of_document(
             be read.
         path: The file, for locators, and to recognise values files by their name.
         line: First line of the document in the file, 0 where it is not known.
+        written: Gives its text, with the documents that follow it; empty where that is not known.
         catalogue: Prices and hardware, asked only where a document needs them.
 
     Never raises for wrong types: what cannot be read is unknown or left out.
     """
     if not isinstance(document, Mapping):
         return ()
-    return tuple(_facts(dict(document), path, line, catalogue))
+    return tuple(_facts(dict(document), path, line, written, catalogue))
 
 
 def _facts(
-    document: dict[str, Any], path: str, line: int, catalogue: Callable[[], Catalogue]
+    document: dict[str, Any],
+    path: str,
+    line: int,
+    written: Callable[[], str],
+    catalogue: Callable[[], Catalogue],
 ) -> Iterator[Any]:
     if "kind" in document and "apiVersion" in document:
         if str(document["kind"]).endswith("List") and isinstance(document.get("items"), list):
@@ -81,7 +87,7 @@ def _facts(
         if fleet is not None:
             yield fleet
     elif (kind := kind_of(document)) is not None:
-        yield from _configuration(kind, document, path, line)
+        yield from _configuration(kind, document, path, line, written())
     elif wrapper_of(document, path) is not None:
         yield from releases(document, Locator("Release", "", "", "", path, line), catalogue)
     else:
@@ -122,10 +128,15 @@ def _fleet(document: dict[str, Any], path: str) -> FleetFacts | None:
     return replace(found, in_program=True, locator=replace(found.locator, file=path))
 
 
-def _configuration(kind: str, document: dict[str, Any], path: str, line: int) -> Iterator[Any]:
-    """A bare configuration of NVIDIA's, named after its file."""
-    written, complete = as_text(document)
-    if not complete:
-        return
+def _configuration(
+    kind: str, document: dict[str, Any], path: str, line: int, written: str
+) -> Iterator[Any]:
+    """A bare configuration of NVIDIA's, named after its file, as its program reads it."""
     locator = Locator("Config", PurePath(path).name or kind, "", "", path, line)
-    yield from of_text(kind, written, locator, {}, "", path=())
+    plain, complete = as_text(document)
+    if not complete:
+        reason = f"values of the {kind} configuration are not known yet"
+        yield NotJudged(locator=locator, what="template", reason=reason)
+        return
+    text = written if written and parsed(written) == document else plain
+    yield from of_text(kind, text, locator, {}, "", path=())

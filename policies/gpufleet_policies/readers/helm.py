@@ -7,6 +7,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.contract.charts import chart_name, known_chart
 from gpufleet.contract.wrappers.release import ReleaseValues, joined, merged, set_steps, with_value
+from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
@@ -118,6 +119,11 @@ def of_values(
     pods = workload_of_values(known.name, values, locator, catalogue, inside_wrapper)
     if pods is not None:
         yield pods
+    elif known.kind is None:
+        reason = f"of the values of the chart {known.name} rules read {known.read or 'none'}"
+        yield NotJudged(
+            locator=locator, annotations=annotations or {}, what="chart", reason=reason, place=place
+        )
     if known.kind is not None and (complete or parts is not None):
         text_of_values, whole_text = as_text(_without_own_configs(known.name, values))
         yield NvidiaConfig(

@@ -10,11 +10,11 @@ from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import autoscaler, claims
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
-from gpufleet_policies.readers.nvidia_objects import config_object
+from gpufleet_policies.readers.nvidia_objects import config_object, is_placeholder
 from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.readers.reading import at, items, mapping
+from gpufleet_policies.readers.reading import at, items, mapping, place_of
 from gpufleet_policies.readers.workload import workload_from
 
 
@@ -108,6 +108,9 @@ def facts_of_object(
         yield from refused_shape(document, group, locator)
     for kind in _kinds_of_workload(document) if own is None else (own,):
         yield config_object(document, locator, kind)
+    if own is not None and (place := place_of(document, is_placeholder)) is not None:
+        reason = "a tool fills in values, which are not known"
+        yield NotJudged(locator=locator, what="variable", reason=reason, place=place)
     if (
         own is None
         and not is_validated_kind(group, locator.kind)

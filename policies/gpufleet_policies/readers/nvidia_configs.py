@@ -6,6 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.foreign.recognition import kind_of_text
+from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.nvidia import (
     MigEntry,
@@ -51,12 +52,14 @@ def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
     del load
     annotations = known_texts(inside(document, "metadata.annotations"))
     for key, value in mapping(inside(document, "data")).items():
-        if not isinstance(value, str) or "${" in value or "{{" in value:
-            continue
-        kind = _kind_of(key, value)
+        kind = _kind_of(key, value) if isinstance(value, str) else None
         if kind is None:
             continue
         place = f"data[{key}]"
+        if "${" in value or "{{" in value:
+            reason = f"a tool fills in values of the {kind} configuration"
+            yield NotJudged(locator=locator, what="variable", reason=reason, place=place)
+            continue
         yield from of_text(kind, value, locator, annotations, place, key, ("data", key))
 
 

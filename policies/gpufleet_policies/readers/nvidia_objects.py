@@ -120,7 +120,12 @@ def _without_placeholders(value: Any) -> Any:
         return {key: _without_placeholders(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_without_placeholders(item) for item in value]
-    return UNKNOWN if isinstance(value, str) and ("${" in value or "<<" in value) else value
+    return UNKNOWN if is_placeholder(value) else value
+
+
+def is_placeholder(value: Any) -> bool:
+    """Whether a value is a text in which a tool fills in something."""
+    return isinstance(value, str) and ("${" in value or "<<" in value)
 
 
 def config_object(document: dict[str, Any], locator: Locator, kind: str) -> NvidiaConfig:

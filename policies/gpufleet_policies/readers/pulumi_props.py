@@ -76,7 +76,7 @@ def facts_of_properties(
     reader = READERS.get(resource_type)
     if reader is not None:
         locator = Locator(KINDS[resource_type], name, urn=urn, file=path, annotated=False)
-        found = tuple(reader(document, locator, catalogue))
+        found = tuple(one for one in reader(document, locator, catalogue) if _is_fact(one))
     else:
         kind = group_and_kind(resource_type)
         if kind is None:
@@ -97,9 +97,14 @@ def _opened(fact: Any, catalogue: Callable[[], Catalogue]) -> Iterator[Any]:
     """A release without the objects it refers to, which are resources of their own."""
     if type(fact) is UnopenedRelease:
         found = opened(fact.release, fact.locator, fact.annotations, catalogue)
-        yield from (one for one in found if type(one) is not NotJudged)
-    elif type(fact) is not NotJudged:
+        yield from (one for one in found if _is_fact(one))
+    elif _is_fact(fact):
         yield fact
+
+
+def _is_fact(found: Any) -> bool:
+    """An engine has no list for what was not judged."""
+    return type(found) is not NotJudged
 
 
 _INSIDE_FLEET = f"{FLEET_TYPE}$"

@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from gpufleet.documents.paths import child
 from gpufleet_policies.facts.tristate import (
     UNKNOWN,
     Fact,
@@ -39,6 +40,18 @@ def at(document: Any, path: str) -> Any:
 @lru_cache(maxsize=1000)
 def _keys(path: str) -> list[str]:
     return path.split(".")
+
+
+def place_of(document: Any, is_wanted: Callable[[Any], bool], path: str = "") -> str | None:
+    """The path of the first value in a document that is wanted; None where none is."""
+    if isinstance(document, dict):
+        entries = [(child(path, str(key)), item) for key, item in document.items()]
+    elif isinstance(document, list):
+        entries = [(child(path, index), item) for index, item in enumerate(document)]
+    else:
+        return path if is_wanted(document) else None
+    found = (place_of(item, is_wanted, place) for place, item in entries)
+    return next((place for place in found if place is not None), None)
 
 
 def mapping(value: Any) -> dict[str, Any]:

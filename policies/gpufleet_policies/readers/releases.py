@@ -7,6 +7,8 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.charts import known_chart
+from gpufleet.contract.wrappers.files import is_kustomization
+from gpufleet.contract.wrappers.links import inline_patches
 from gpufleet.contract.wrappers.registry import releases_of
 from gpufleet.contract.wrappers.release import WrappedRelease, values_of
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
@@ -15,6 +17,7 @@ from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unkno
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
+from gpufleet_policies.readers.reading import place_of
 
 Load = Callable[[], Catalogue]
 
@@ -26,6 +29,9 @@ _SUBSTITUTED = re.compile(r"\$\{[A-Za-z_]")
 def releases(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """Every release a document holds; those that need other files are left unopened."""
     annotations = known_texts(inside(document, "metadata.annotations"))
+    for place in inline_patches(document) if is_kustomization(document, locator.file) else ():
+        reason = "a patch is judged only with the object that it changes"
+        yield NotJudged(locator=locator, what="patch", reason=reason, place=place)
     for release in releases_of(document, locator.file):
         named = replace(locator, name=locator.name or release.name, cluster=release.cluster)
         if release.needs:
@@ -66,6 +72,10 @@ def opened(
         reason = f"values of the chart {chart.name} are not known: {missing}"
         yield left_out("values", reason, missing.partition(" ")[0].rstrip(":"))
     values = _without_variables(parts.values)
+    variable = place_of(parts.values, _is_variable)
+    if variable is not None:
+        reason = f"a tool fills in values of the chart {chart.name}, which are not known"
+        yield left_out("variable", reason, parts.place_of(variable))
     held_as_text = any(
         s.place == parts.place and isinstance(s.written, str) for s in release.sources
     )
@@ -96,4 +106,8 @@ def _without_variables(value: Any) -> Any:
         return {key: _without_variables(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_without_variables(item) for item in value]
-    return UNKNOWN if isinstance(value, str) and _SUBSTITUTED.search(value) else value
+    return UNKNOWN if _is_variable(value) else value
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, str) and _SUBSTITUTED.search(value) is not None

@@ -35,7 +35,7 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     """
     if config.document is not None:
         return _together(context, config)
-    if config.kind != "mig-parted":
+    if config.is_named or config.kind != "mig-parted":
         return _validated(context, config, config.text, _gpu(context), config.select)
     if context.select is not None:
         return _validated(context, config, config.text, _gpu(context), None)
@@ -49,6 +49,8 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
         _validated(context, config, text, gpu, name)
         for text, (name, gpu) in zip(texts, chosen, strict=True)
     ]
+    if len(found) == 1:
+        return found[0]
     return Judgement(ordered(finding for one in found for finding in one.findings))
 
 

@@ -119,6 +119,11 @@ def validating(subject: type) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if subject in rule.subjects)
 
 
+def type_of(facts: object) -> type:
+    """Type of facts, by which rules are chosen."""
+    return type(facts)
+
+
 _OWN: list[Rule] = []
 
 

@@ -30,7 +30,7 @@ def test_warn_is_0_and_reject_is_1() -> None:
     )
     answer = json.loads(result.stdout)
     assert (result.exit_code, answer["verdict"], answer["advertises"]) == (1, "reject", None)
-    assert set(answer) == {"verdict", "findings", "advertises"}
+    assert set(answer) == {"verdict", "findings", "advertises", "notJudged", "waived"}
     finding = answer["findings"][0]
     assert set(finding) == {"code", "severity", "path", "message", "evidence", "fix"}
 

@@ -69,6 +69,8 @@ def unwrapped(
     """The same for what was read already. The path of a single document is empty.
     Raises UnreadableDocumentError."""
     document = as_mapping(read.data)
+    if kind == "kubernetes-object":  # a ConfigMap is one itself
+        return [("", read)], ()
     if document is None or document.get("kind") != "ConfigMap" or "apiVersion" not in document:
         return [("", read)], ()
     entries = as_mapping(document.get("data")) or {}

@@ -54,7 +54,7 @@ Judge = Callable[[GoDocument, CheckContext], Judgement]
 _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
 """Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
 
-_READ_TOGETHER = ("karpenter", "autoscaler", "kueue")
+READ_TOGETHER = ("karpenter", "autoscaler", "kueue")
 """Kinds that read every object of a text themselves."""
 
 
@@ -205,7 +205,7 @@ def validate_objects(
     where, report = read_context(context, gpu)
     classes = _device_classes([("", one) for one in found])
     where = replace(where, targets=targets or {}, device_classes=classes)
-    if kind not in (*TOGETHER, *_READ_TOGETHER):
+    if kind not in (*TOGETHER, *READ_TOGETHER):
         alone = [_module(kind).validate(GoDocument(one), where).findings for one in found]
         return tuple(ordered([*report.findings, *findings]) for findings in alone)
     whole = GoDocument({"apiVersion": "v1", "kind": "List", "items": list(found)})

@@ -56,6 +56,17 @@ def links_of(document: Mapping[str, Any], path: str = "") -> Iterator[GitOpsLink
                 yield GitOpsLink(folder, True, recursive, other_cluster(document))
 
 
+def inline_patches(document: Mapping[str, Any]) -> Iterator[str]:
+    """Places of the patches that a kustomization has in itself."""
+    for field in PATCHES:
+        for place, one in items_at(document, field):
+            if isinstance(one, str) and "\n" in one:
+                yield place
+    for place, entry in (entry for field in PATCHES for entry in entries_at(document, field)):
+        if entry.get("patch") is not None:
+            yield f"{place}.patch"
+
+
 def _kustomization(document: Mapping[str, Any]) -> Iterator[GitOpsLink]:
     for field in _LISTS:
         for _, one in items_at(document, field):

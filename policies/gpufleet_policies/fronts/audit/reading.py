@@ -78,7 +78,7 @@ def read_input(one: Input) -> Reading:
         reading.not_judged.append(Unjudged(one.name, 0, "", "terraform", reason))
         return reading
     try:
-        text, is_json = _text(one)
+        text, is_json = text_of(one)
         reading.digest = digest(text)
         if MARK in text and not is_json:
             reading.comments = waiver_comments(text.decode("utf-8-sig", errors="replace"))
@@ -134,7 +134,7 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
         if not any(known.what == "patch" for known in reading.not_judged):
             found = Unjudged(one.name, max(document.line, 1), "", "patch", reason)
             reading.not_judged.append(found)
-    elif not given and one.named and "kind" not in data:
+    elif not given and one.named and not ("kind" in data and "apiVersion" in data):
         reason = "no object, values, plan, state or declaration that rules know"
         found = Unjudged(one.name, max(document.line, 1), "", "document", reason)
         reading.not_judged.append(found)
@@ -165,7 +165,7 @@ _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 def documents_of(one: Input) -> Iterator[Document]:
     """Every document of an input. Raises UnreadableDocumentError and OSError."""
-    yield from _documents_of(*_text(one))
+    yield from _documents_of(*text_of(one))
 
 
 def _documents_of(text: bytes, is_json: bool) -> Iterator[Document]:
@@ -174,8 +174,9 @@ def _documents_of(text: bytes, is_json: bool) -> Iterator[Document]:
         yield from _members(document)
 
 
-def _text(one: Input) -> tuple[bytes, bool]:
-    """The text, and whether its name says that it is JSON."""
+def text_of(one: Input) -> tuple[bytes, bool]:
+    """The text, and whether its name says that it is JSON. Raises OSError, and
+    UnreadableDocumentError for one that is too large."""
     name = one.name
     if one.content is not None:
         return one.content, name.lower().endswith(".json")
@@ -236,4 +237,4 @@ def _members(document: Document) -> Iterator[Document]:
 
 
 def _facts(document: Document, name: str) -> Facts:
-    return facts_of_document(document.data, name, line=document.line)
+    return facts_of_document(document.data, name, line=document.line, written=document.written)

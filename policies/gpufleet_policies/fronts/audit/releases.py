@@ -62,12 +62,13 @@ def with_open_releases(readings: Sequence[Reading]) -> Sequence[Reading]:
             facts=list(reading.facts),
             sources=list(reading.sources),
             not_judged=list(reading.not_judged),
+            unopened=[],
         )
         for reading in readings
     ]
     search = _Search(opened_readings)
-    for reading in opened_readings:
-        for unopened, document in reading.unopened:
+    for reading, given in zip(opened_readings, readings, strict=True):
+        for unopened, document in given.unopened:
             _open(search, unopened, reading, document)
     for name in {file for file, key in search.used if not key}:
         _forget(search.by_name[name])

@@ -4,7 +4,7 @@ Several processes read many files. The rules need all facts and run in one proce
 not depend on the number of processes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -33,6 +33,19 @@ class EndedEarlyError(RuntimeError):
 
 FILES_PER_PROCESS = 200
 """Fewer files are read in less time than a process takes to start and to hand over its facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the caller knows of the place where configurations will be read."""
+
+    known: Mapping[str, Any] | None = None
+    """The context of `gpufleet check`; None: nothing is known, and no default counts."""
+    select: str | None = None
+    """The config, or key of a ConfigMap, that a node will be given."""
+
+
+NOWHERE = Place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +123,11 @@ def judged(
     settings: RuleSettings,
     today: date,
     referenced: FleetFacts | None = None,
+    place: Place = NOWHERE,
 ) -> Audit:
     """Validate everything that was read, all of it together."""
-    readings = without_patches(with_open_releases(readings))
-    everything = tuple(fact for reading in readings for fact in reading.facts)
-    whole = _context(settings, today, referenced, Surroundings(everything))
+    readings = completed(readings)
+    whole = context_of(readings, settings, today, referenced, place)
     views = contexts_of(readings, settings.clusters, whole)
     files = tuple(
         _validated(reading, views[index], settings, today) for index, reading in enumerate(readings)
@@ -139,12 +152,20 @@ def _spend(context: RuleContext) -> StackSpend | None:
     return found if found.pools else None
 
 
-def _context(
+def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
+    """The readings, each with what it needs of the others. Those that are completed stay so."""
+    return without_patches(with_open_releases(readings))
+
+
+def context_of(
+    readings: Sequence[Reading],
     settings: RuleSettings,
     today: date,
-    referenced: FleetFacts | None,
-    surroundings: Surroundings,
+    referenced: FleetFacts | None = None,
+    place: Place = NOWHERE,
 ) -> RuleContext:
+    """The context of everything that was read."""
+    surroundings = Surroundings(tuple(fact for reading in readings for fact in reading.facts))
     fleets = surroundings.of(FleetFacts)
     fleet = referenced or (fleets[0] if len(fleets) == 1 else None)
     named = settings.environment
@@ -155,6 +176,8 @@ def _context(
         surroundings=surroundings,
         environment=absent("environment") if named is None else known(named),
         thresholds=settings.thresholds,
+        place=place.known,
+        select=place.select,
     )
 
 

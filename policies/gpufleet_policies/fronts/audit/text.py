@@ -1,6 +1,6 @@
 """The audit for people: findings by file, what they cost, and how to keep one for a while."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit import unjudged
@@ -38,7 +38,7 @@ def as_text(
             "`gpufleet policies explain RULE` says more."
         )
         yield ""
-    yield from _waived(result, style)
+    yield from waived_lines(result.waived, style)
     for file in result.unread:
         yield f"{style('not read', 'warning')} {one_line(file.name)}: {file.problem}"
     if templates := [file for file in result.files if file.templates and not file.problem]:
@@ -51,12 +51,13 @@ def as_text(
     yield _summary(result, style)
 
 
-def _waived(result: Audit, style: Style) -> Iterator[str]:
-    for one in result.waived[:MOST_WAIVED]:
+def waived_lines(waived: Sequence[PlacedFinding], style: Style) -> Iterator[str]:
+    """A line for each finding that does not count, up to MOST_WAIVED."""
+    for one in waived[:MOST_WAIVED]:
         place = f"{one_line(one.file)}:{one.line} {one.finding.rule} {one.finding.locator}"
         yield f"{style('waived', 'faint')} {place}: {one.finding.waiver}"
-    if len(result.waived) > MOST_WAIVED:
-        yield f"waived: {len(result.waived) - MOST_WAIVED:,} more; --format json lists all"
+    if len(waived) > MOST_WAIVED:
+        yield f"waived: {len(waived) - MOST_WAIVED:,} more; --format json lists all"
 
 
 def _file(file: FileResult, style: Style, width: int | None) -> Iterator[str]:

@@ -19,6 +19,10 @@ KINDS = {
         "releases with values that are not among the files",
     ),
     "template": ("template", "templates"),
+    "variable": (
+        "object with values that a tool fills in",
+        "objects with values that a tool fills in",
+    ),
     "patch": ("patch without its object", "patches without their objects"),
     "terraform": ("Terraform resource or file", "Terraform resources or files"),
     "document": ("document of no known kind", "documents of no known kind"),

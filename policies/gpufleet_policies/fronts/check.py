@@ -1,0 +1,203 @@
+"""`gpufleet check`: the audit of one document with a context, as a verdict."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import StrEnum
+from typing import Any, cast
+
+from gpufleet.contract.foreign.codes import code_space
+from gpufleet.contract.foreign.context import read_context
+from gpufleet.contract.foreign.kinds import READ_TOGETHER
+from gpufleet.contract.foreign.validation import AdvertisedByConfig, Verdict
+from gpufleet.documents.document import Document
+from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
+from gpufleet.findings import Finding, Severity, error, has_errors, ordered
+from gpufleet_policies.facts import Locator, WorkloadFacts
+from gpufleet_policies.facts.nvidia import NvidiaConfig
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
+from gpufleet_policies.fronts.audit.run import Place, completed, context_of, judged
+from gpufleet_policies.fronts.audit.unjudged import Unjudged
+from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.document_text import each_document
+from gpufleet_policies.rules.checked import verdict
+from gpufleet_policies.rules.registry import type_of, validating
+from gpufleet_policies.rules.rule import Level
+from gpufleet_policies.rules.settings import RuleSettings
+
+UNREADABLE = "document-unreadable"
+"""Code of the finding about a text that no one can read."""
+
+
+class CheckVerdict(StrEnum):
+    """What becomes of a file."""
+
+    ACCEPT = "accept"
+    """It will work as it reads, and all of it was read."""
+    UNJUDGED = "unjudged"
+    """Nothing is wrong in what was read, and something was not judged."""
+    WARN = "warn"
+    """It will work, but not as it reads, or it wastes money."""
+    REJECT = "reject"
+    """It fails, or silently does something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """The answer about one file."""
+
+    findings: tuple[Finding, ...]
+    advertises: AdvertisedByConfig | None
+    """None where the file advertises nothing, or what it does is not known."""
+    not_judged: tuple[Unjudged, ...]
+    """What was seen, and no rule has judged or not wholly."""
+    waived: tuple[PlacedFinding, ...]
+    is_judged: bool
+    """Whether rules have read anything of it."""
+
+    @property
+    def verdict(self) -> CheckVerdict:
+        """The worst that any finding makes of it."""
+        severities = {finding.severity for finding in self.findings}
+        if Severity.ERROR in severities:
+            return CheckVerdict.REJECT
+        if Severity.WARNING in severities:
+            return CheckVerdict.WARN
+        whole = self.is_judged and not self.not_judged
+        return CheckVerdict.ACCEPT if whole else CheckVerdict.UNJUDGED
+
+
+def check_file(
+    file: Input,
+    today: date,
+    settings: RuleSettings,
+    *,
+    kind: str | None = None,
+    gpu: str | None = None,
+    select: str | None = None,
+    context: object = None,
+) -> CheckedFile:
+    """Apply every rule to one file, with the readers, levels and waivers of the audit.
+
+    Args:
+        file: What to read.
+        today: UTC; waivers end by it.
+        settings: Levels, exceptions, thresholds of the project.
+        kind: Kind of configuration that the whole text is read as. None: every object and
+            configuration that is recognised in it.
+        gpu: Key of the GPU of the nodes.
+        select: The config, or key of a ConfigMap, that a node will be given.
+        context: The context file as data; None: there is none. Without it, a GPU and a kind only
+            the file itself counts; with one of them, a default counts for what is not said.
+
+    Raises:
+        OSError: the file cannot be read.
+        UnreadableDocumentError: no one can read its text, or it is too large.
+    """
+    file = replace(file, content=text_of(file)[0])
+    (reading,) = completed([read_input(file)])
+    left_out: tuple[Unjudged, ...] = ()
+    if kind is not None:
+        left_out = tuple(_left_out(kind, reading))
+        reading = _read_as(kind, file, reading)
+    said = kind is not None or gpu is not None or context is not None
+    known, wrong = _known(context, gpu, select)
+    place = Place(known if said else None, select)
+    if isinstance(known.get("environment"), str):
+        settings = replace(settings, environment=known["environment"])
+    noted = replace(settings, levels={**_NOTES, **settings.levels})
+    audit = judged([reading], noted, today, place=place)
+    several = len({str(fact.locator) for fact in reading.facts}) > 1
+    found = [_finding(one, settings, several=several) for one in audit.findings]
+    found = [*wrong, *(one for one in found if one.code not in _OF_THE_CALLER)]
+    if reading.problem:
+        found.append(error(UNREADABLE, "", reading.problem))
+    elif any(one.code == UNREADABLE and not one.path for one in found):
+        raise UnreadableDocumentError(next(one.message for one in found if one.code == UNREADABLE))
+    advertised = None
+    configs = [fact for fact in reading.facts if isinstance(fact, NvidiaConfig)]
+    if len(configs) == 1 and not has_errors(found):
+        there = context_of([reading], settings, today, place=place)
+        advertised = verdict(there, configs[0]).advertises
+    return CheckedFile(
+        ordered(found),
+        advertised,
+        (*audit.not_judged, *left_out),
+        audit.waived,
+        any(validating(type_of(fact)) for fact in reading.facts),
+    )
+
+
+_NOTES = {
+    code: Level.ADVISORY
+    for code, found in code_space().items()
+    if found.rule.verdict is Verdict.ACCEPT
+}
+"""Rules whose findings are remarks: shown here, and off elsewhere."""
+
+_OF_THE_CALLER = frozenset({"context-key-unknown", "context-value-invalid", "gpu-unknown"})
+"""Findings about what the caller says: reported once, not with each configuration."""
+
+
+def _known(
+    context: object, gpu: str | None, select: str | None
+) -> tuple[dict[str, Any], tuple[Finding, ...]]:
+    """What the caller says, as far as it can be read, and what is wrong with it."""
+    _, report = read_context(context, gpu, select)
+    wrong = {one.path.removeprefix("context.") for one in report.findings}
+    written: Mapping[str, Any] = {}
+    if isinstance(context, Mapping):
+        written = cast("Mapping[str, Any]", context)
+    said = {**written} if gpu is None else {**written, "gpu": gpu}
+    return {key: value for key, value in said.items() if key not in wrong}, tuple(report.findings)
+
+
+def _read_as(kind: str, file: Input, read: Reading) -> Reading:
+    """The whole text as one configuration of a kind. Raises UnreadableDocumentError."""
+    text = CONFIGURATION.decoded(file.content or b"")
+    try:
+        first = next(iter(each_document(text)), Document(None))
+    except UnreadableDocumentError:
+        first = Document(None)  # the kind's own reader says what is wrong
+    config = NvidiaConfig(
+        locator=Locator("Config", file.name, file=file.name, line=first.line),
+        annotations=known_texts(inside(first.data, "metadata.annotations")),
+        kind=kind,
+        text=text,
+        is_named=True,
+    )
+    return Reading(file.name, [config], [first], 1, comments=read.comments)
+
+
+def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:
+    """Objects of a text of several that a kind is not about."""
+    if read.documents < 2:
+        return
+    yield from (one for one in read.not_judged if one.what == "kind")
+    of_the_kind = {
+        fact.locator
+        for fact in read.facts
+        if kind == "kubernetes-object"
+        or (isinstance(fact, NvidiaConfig) and fact.kind == kind)
+        or (isinstance(fact, WorkloadFacts) and kind in READ_TOGETHER)
+    }
+    reason = f"{kind} is not about it: leave out --as to have it judged"
+    for where in dict.fromkeys(fact.locator for fact in read.facts):
+        if where not in of_the_kind:
+            yield Unjudged(read.name, where.line, str(where), "kind", reason)
+
+
+def _finding(one: PlacedFinding, settings: RuleSettings, *, several: bool) -> Finding:
+    """A finding with its path in the document, and its object where there are several."""
+    found = one.finding.as_finding()
+    is_note = found.code in _NOTES and found.code not in settings.levels
+    return Finding(
+        found.code,
+        Severity.INFO if is_note else found.severity,
+        found.path if several else one.finding.violation.where,
+        found.message,
+        one.finding.violation.evidence,
+        found.fix,
+    )
