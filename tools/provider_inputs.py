@@ -147,6 +147,71 @@ AWS_CODE: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
 )
 """Type, path, constraint: what the AWS provider's own code refuses."""
 
+AWS_REPLACES: Mapping[str, tuple[str, ...]] = {
+    "aws:eks/cluster:Cluster": ("name", "roleArn"),
+    "aws:eks/nodeGroup:NodeGroup": (
+        "amiType",
+        "capacityType",
+        "clusterName",
+        "diskSize",
+        "instanceTypes",
+        "launchTemplate.id",
+        "launchTemplate.name",
+        "nodeGroupName",
+        "nodeGroupNamePrefix",
+        "nodeRoleArn",
+        "remoteAccess",
+        "subnetIds",
+    ),
+    "aws:eks/addon:Addon": ("addonName", "clusterName"),
+    "aws:eks/accessEntry:AccessEntry": ("clusterName", "principalArn", "type"),
+    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": (
+        "accessScope",
+        "clusterName",
+        "policyArn",
+        "principalArn",
+    ),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
+        "clusterName",
+        "namespace",
+        "serviceAccount",
+    ),
+    "aws:ec2/launchTemplate:LaunchTemplate": ("name", "namePrefix"),
+    "aws:ec2/placementGroup:PlacementGroup": (
+        "name",
+        "partitionCount",
+        "spreadLevel",
+        "strategy",
+    ),
+    "aws:ec2/securityGroup:SecurityGroup": ("description", "name", "namePrefix", "vpcId"),
+    "aws:ec2/securityGroupRule:SecurityGroupRule": (
+        "cidrBlocks",
+        "fromPort",
+        "ipv6CidrBlocks",
+        "prefixListIds",
+        "protocol",
+        "securityGroupId",
+        "self",
+        "sourceSecurityGroupId",
+        "toPort",
+        "type",
+    ),
+    "aws:ec2/tag:Tag": ("key", "resourceId"),
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("securityGroupId",),
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("securityGroupId",),
+    "aws:iam/role:Role": ("name", "namePrefix", "path"),
+    "aws:iam/policy:Policy": ("description", "name", "namePrefix", "path"),
+    "aws:iam/rolePolicy:RolePolicy": ("name", "namePrefix", "role"),
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
+    "aws:iam/instanceProfile:InstanceProfile": ("name", "namePrefix", "path"),
+    "aws:sqs/queue:Queue": ("fifoQueue", "name", "namePrefix"),
+    "aws:sqs/queuePolicy:QueuePolicy": ("queueUrl",),
+    "aws:cloudwatch/eventRule:EventRule": ("eventBusName", "name", "namePrefix"),
+    "aws:cloudwatch/eventTarget:EventTarget": ("eventBusName", "rule", "targetId"),
+    "aws:autoscaling/tag:Tag": ("autoscalingGroupName", "tag.key"),
+}
+"""Inputs with `ForceNew` or `RequiresReplace` in the schema of the AWS provider's resource."""
+
 AWS_SOURCES = (
     {
         "key": "aws-node-group",
@@ -159,6 +224,12 @@ AWS_SOURCES = (
         "location": "github.com/hashicorp/terraform-provider-aws @ 025e4f8, "
         "internal/service/ec2/ec2_launch_template.go",
         "date": "2026-11-23",
+    },
+    {
+        "key": "aws-schemas",
+        "location": "github.com/hashicorp/terraform-provider-aws @ 012e0a3 and b11fc0f, "
+        "internal/service/{eks,ec2,iam,sqs,events,autoscaling}, schema of each resource",
+        "date": "2026-11-21",
     },
     {
         "key": "eks-access-entries",
@@ -247,7 +318,12 @@ def aws_rows() -> Iterator[dict[str, Any]]:
                 values.append(PLAIN_INTERFACE)
             row = {"path": path, "source": "botocore", "at": f"{service} {shape}"}
             yield {"type": token, **row, "one_of": values}
-    for token, path, row in AWS_CODE:
+    fixed = [
+        (token, path, {"source": "aws-schemas", "replaces": "value"})
+        for token, paths in AWS_REPLACES.items()
+        for path in paths
+    ]
+    for token, path, row in (*AWS_CODE, *fixed):
         at = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", path).lower()
         yield {"type": token, "path": path, "at": at, **row}
 

@@ -44,6 +44,10 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
         "resources": [_capacity(one) for one in pool.resources],
         "gpuHours": str(pool.gpu_hours),
         "gpuHoursAtMost": str(pool.gpu_hours_at_most),
+        "inputs": [_difference(one) for one in pool.inputs],
+        "engine": [
+            {"resource": one.resource, "operation": one.operation.value} for one in pool.engine
+        ],
     }
 
 

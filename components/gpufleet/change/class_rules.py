@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpufleet.change.plan import FieldDifference, PoolChange
+from gpufleet.change.plan import FieldDifference, PoolChange, ResourceOperation
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.registry import platform_rules
+from gpufleet.spec.base import Ownership
 
 _SHOWN = 8
 
@@ -84,6 +86,49 @@ def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
             yield warning(code, path, f"{shown}: {text}", fix, fields=[one.field for one in fields])
 
 
+def validate_refused(pool: Pool, found: Sequence[FieldDifference]) -> Iterable[Finding]:
+    """Inputs that the provider does not change, whatever is declared."""
+    fields = [one for one in found if one.leaf_class is LeafClass.REFUSED]
+    if fields:
+        shown = ", ".join(f"{one.field} ({one.old} -> {one.new})" for one in fields[:_SHOWN])
+        yield error(
+            "change-refused",
+            pool.path,
+            f"the provider refuses these differences of {pool.name}: {shown}",
+            "take them back, or declare a new pool and move the work",
+            fields=[one.field for one in fields],
+        )
+
+
+def validate_ownership(old: Pool, new: Pool) -> Iterable[Finding]:
+    """Nodes that `pulumi up` deletes because it is to make them no longer, or elsewhere."""
+    if old.platform is not new.platform:
+        yield error(
+            "change-moves-platform",
+            "platform",
+            f"{new.name} moves from {old.platform.value} to {new.platform.value}: another cluster "
+            "with other nodes, and nothing of the old one is moved there",
+            "make a stack of its own for the new cluster, move the work, then remove the old one",
+        )
+    elif old.ownership is Ownership.MANAGED:
+        yield error(
+            "change-gives-up-nodes",
+            f"{new.path}.ownership",
+            f"{new.name} becomes `{new.ownership.value}`: `pulumi up` deletes what it made for the "
+            "pool, nodes included",
+            "run `pulumi state delete` for its resources before, or write `ownership: managed`",
+            found=new.ownership.value,
+        )
+    elif new.spec.import_id is None:
+        yield warning(
+            "change-doubles-nodes",
+            f"{new.path}.ownership",
+            f"{new.name} becomes `managed` without importId: `pulumi up` makes new nodes next to "
+            "those that exist",
+            "write importId, the id of the node group that exists",
+        )
+
+
 def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
     """Machines that are powered off or go, and taints that evict pods."""
     if new.nodes.maximum < change.nodes:
@@ -95,7 +140,25 @@ def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding
             found=new.nodes.maximum,
             nodes=change.nodes,
         )
-    off = [one.field for one in change.differences if one.leaf_class is LeafClass.RESTART]
+    gone = [one.resource for one in change.engine if one.operation is ResourceOperation.DELETE]
+    nodes = [
+        one for one in gone if one.partition("/")[0] in platform_rules(new.platform).node_kinds
+    ]
+    if nodes:
+        yield warning(
+            "change-removes-nodes",
+            new.path,
+            f"{', '.join(nodes)} of {new.name} go",
+            "drain them first",
+            nodes=nodes,
+        )
+    off = list(
+        dict.fromkeys(
+            one.field.rpartition("/")[2].partition(".")[2] if "/" in one.field else one.field
+            for one in (*change.differences, *change.inputs)
+            if one.leaf_class is LeafClass.RESTART
+        )
+    )
     if off:
         yield warning(
             "change-restarts-machines",

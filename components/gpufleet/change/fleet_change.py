@@ -2,15 +2,19 @@
 rendered of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from gpufleet.change.capacity import walk, waves_of
 from gpufleet.change.class_rules import (
     unknown,
     validate_addons,
     validate_nodes,
+    validate_ownership,
+    validate_refused,
     validate_versions,
 )
 from gpufleet.change.classified import cluster_differences, pool_differences, raised
+from gpufleet.change.inputs import input_differences, resource_changes
 from gpufleet.change.plan import (
     ChangeCapacity,
     ChangePlan,
@@ -64,15 +68,23 @@ def change_plan(
     for name in dict.fromkeys((*before, *after)):
         one, two = before.get(name), after.get(name)
         if one is None or two is None:
-            changes.append(_alone(one or two, one is None, counts.get(name, 0)))
+            alone = _alone(one or two, one is None, counts.get(name, 0))
+            changes.append(replace(alone, engine=resource_changes(old, new, name)))
             continue
+        if one.platform is not two.platform or _managed(one) != _managed(two):
+            changes.append(_taken_over(one, two, (old, new), counts[name]))
+            findings += validate_ownership(one, two)
+            continue
+        inputs = input_differences(old, new, name)
         kind = _kind(one, two)
-        found = pool_differences(old, new, name, kind, cluster)
-        change = _change(one, two, counts[name], new, raised(kind, found), found)
+        found = pool_differences(old, new, name, kind, cluster, inputs)
+        change = _change(one, two, counts[name], new, raised(kind, [*found, *inputs]), found)
+        change = replace(change, inputs=tuple(inputs), engine=resource_changes(old, new, name))
         changes.append(change)
         findings += validate_pool(one, two, change, new)
         findings += validate_nodes(one, two, change)
-        findings += unknown(found, two.path, two.name, accept_unknown)
+        findings += validate_refused(two, inputs)
+        findings += unknown([*found, *inputs], two.path, two.name, accept_unknown)
     touched = any(c.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN} for c in changes)
     return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings), cluster)
 
@@ -112,6 +124,37 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
     )
 
 
+def _managed(pool: Pool) -> bool:
+    return pool.ownership is Ownership.MANAGED
+
+
+def _taken_over(old: Pool, new: Pool, fleets: tuple[Fleet, Fleet], nodes: int) -> PoolChange:
+    """A pool on another platform, or one that `pulumi up` begins or ceases to make: its nodes are
+    others, or go, unless a node group that exists is adopted."""
+    adopted = not _managed(old) and new.spec.import_id is not None
+    moved = old.platform is not new.platform
+    kind = NodeChangeKind.LIVE if adopted and not moved else NodeChangeKind.NEW_POOL
+    if _managed(old) and not moved:
+        kind = NodeChangeKind.REMOVED
+    field = "platform" if moved else "ownership"
+    was, is_now = (one.platform if moved else one.ownership for one in (old, new))
+    leaf_class = LeafClass.LIVE if adopted else LeafClass.REPLACEMENT
+    shown = FieldDifference(field, was.value, is_now.value, leaf_class)
+    alone = _alone(old, added=False, nodes=nodes)
+    had = alone.gpus.before
+    after = 0 if kind is NodeChangeKind.REMOVED else nodes * new.gpus_per_node
+    count = (had, had, had) if kind is NodeChangeKind.LIVE else (had, 0, after)
+    engine = () if moved else resource_changes(*fleets, new.name)
+    return replace(
+        alone,
+        path=new.path,
+        kind=kind,
+        differences=(shown,),
+        gpus=ChangeCapacity("GPUs", *count),
+        engine=engine,
+    )
+
+
 def _change(
     old: Pool,
     new: Pool,
@@ -142,7 +185,11 @@ def _change(
         kind=kind,
         differences=(
             *_differences(old, new),
-            *(one for one in found if one.leaf_class is not LeafClass.COMPILED),
+            *(
+                one
+                for one in found
+                if one.leaf_class is not LeafClass.COMPILED or not one.field.startswith(_COMPUTED)
+            ),
         ),
         nodes=nodes,
         waves=waves,
@@ -160,6 +207,8 @@ def _relabelled(old: Pool, new: Pool) -> dict[str, str]:
     return {key: value for key, value in new.labels.items() if old.labels.get(key) != value}
 
 
+_COMPUTED = ("gpu", "instanceTypes", "sharing", "nodes")
+"""Fields that are shown as they are compiled."""
 _TIMEOUT = int(LayoutChange.model_fields["timeout_seconds"].default)
 
 

@@ -1,39 +1,74 @@
 """Classes of fields that are the same on every platform. What is not here, and not in the table of
-the platform (`PlatformRules.leaf_classes`), is unknown."""
+the platform (`PlatformRules.leaf_classes`), is unknown.
 
-from collections.abc import Mapping
+Charts: an upgrade applies the objects that differ (helm/helm v3 `pkg/kube/client.go`, `Update`),
+and the controllers of Deployments and DaemonSets replace pods whose template differs.
+"""
+
+from collections.abc import Iterable, Mapping
 
 from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.spec.pool import GpuPool
 
-_CHARTS = (
+_OPERATOR = "addons.gpuOperator.driver"
+_OFED = "addons.networkOperator.ofedDriver"
+_PACING = ("upgradePolicy.autoUpgrade", "upgradePolicy.maxParallelUpgrades")
+
+_COMPILED = (
+    *("catalogue", "catalogueOverlay", "platform", "environment", "cluster.name"),
+    *("cluster.region", "cluster.project", "provisioner", "namePrefix", "tags"),
+)
+"""What pools and files are made of: their inputs show what it does."""
+
+ADDONS = (
     *("gpuOperator", "networkOperator", "devicePlugin", "draDriver", "karpenter"),
     *("clusterAutoscaler", "efaDevicePlugin", "nodeMonitoringAgent", "neuronDevicePlugin"),
     *("kueue", "keda"),
 )
+"""Sections of `addons` that install something."""
 
 CLUSTER: Mapping[str, LeafClass] = {
+    **dict.fromkeys(_COMPILED, LeafClass.COMPILED),
     "budget": LeafClass.NONE,
     "prices": LeafClass.NONE,
     "cluster.kubernetesVersion": LeafClass.CONTROL_PLANE,
     "queues": LeafClass.LIVE,
     "monitoring": LeafClass.LIVE,
-    "addons.gpuOperator": LeafClass.OPERAND,
-    "addons.gpuOperator.driver": LeafClass.DRIVER,
-    "addons.gpuOperator.enabled": LeafClass.UNKNOWN,
-    "addons.gpuOperator.ownership": LeafClass.UNKNOWN,
-    **{f"addons.{name}.version": LeafClass.OPERAND for name in _CHARTS},
-    **{f"addons.{name}.values": LeafClass.OPERAND for name in _CHARTS},
+    **{f"addons.{name}": LeafClass.OPERAND for name in ADDONS},
+    _OPERATOR: LeafClass.DRIVER,
+    f"{_OPERATOR}.upgradePolicy": LeafClass.LIVE,
+    "addons.gpuOperator.gds": LeafClass.DRIVER,
+    "addons.gpuOperator.gdrcopy": LeafClass.DRIVER,
+    "addons.networkOperator.ofed": LeafClass.DRIVER,
+    _OFED: LeafClass.DRIVER,
+    **{f"{_OFED}.{key}": LeafClass.LIVE for key in _PACING},
+    f"{_OFED}.upgradePolicy.drain": LeafClass.LIVE,
+    "addons.networkOperator.wait": LeafClass.LIVE,
+    "addons.karpenter.accessEntry": LeafClass.LIVE,
+    "addons.olm": LeafClass.OPERAND,
+    "addons.olm.approval": LeafClass.LIVE,
+    "addons.olm.waitMinutes": LeafClass.LIVE,
+    "addons.charts": LeafClass.OPERAND,
+    "addons.images": LeafClass.OPERAND,
+    "addons.images.registry": LeafClass.DRIVER,
+    "addons.images.proxy": LeafClass.DRIVER,
 }
-"""Path from the root of the declaration -> class, for fields outside pools. Charts: a Helm upgrade
-replaces the pods of each workload whose template differs (helm/helm v3 `pkg/action/upgrade.go`)."""
+"""Path from the root of the declaration -> class, for fields outside pools. GDS and GDRCopy are
+containers of the driver's pods (NVIDIA/gpu-operator v26.7.0
+`assets/state-driver/0500_daemonset.yaml`), which a registry and a proxy reach too."""
+
+_SHOWN_BY_INPUTS: Iterable[str] = (
+    field.alias or name
+    for name, field in GpuPool.model_fields.items()
+    if name not in {"name", "change", "team", "ownership"}
+)
 
 POOL: Mapping[str, LeafClass] = {
+    **dict.fromkeys(_SHOWN_BY_INPUTS, LeafClass.COMPILED),
+    "team": LeafClass.COMPILED,
+    "ownership": LeafClass.COMPILED,
     "change": LeafClass.LIVE,
-    "gpu": LeafClass.COMPILED,
-    "gpusPerNode": LeafClass.COMPILED,
-    "instanceTypes": LeafClass.COMPILED,
-    "sharing": LeafClass.COMPILED,
-    "nodes": LeafClass.LIVE,
+    "nodes": LeafClass.COMPILED,
     "nodes.expected": LeafClass.NONE,
 }
 """Path inside a pool -> class."""

@@ -66,6 +66,24 @@ class FieldDifference:
     """What it does; None for a difference that `kind` explains."""
 
 
+class ResourceOperation(StrEnum):
+    """What the engine does to one resource."""
+
+    CREATE = "create"
+    DELETE = "delete"
+    REPLACE = "replace"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceChange:
+    """One resource that a pool's nodes are made by, and that differs."""
+
+    resource: str
+    """Its kind, and what is apart: `nodeGroup`, `machine/0`."""
+    operation: ResourceOperation
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeCapacity:
     """How much of one thing all nodes of a pool offer together, over the change."""
@@ -101,6 +119,10 @@ class PoolChange:
     """GPU-hours out of service if each node takes as long as expected."""
     gpu_hours_at_most: Decimal
     """The same if each node takes as long as it may before the change stops."""
+    inputs: tuple[FieldDifference, ...] = ()
+    """What differs in the inputs of the resources that its nodes are made by."""
+    engine: tuple[ResourceChange, ...] = ()
+    """What `pulumi up` does to those resources."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
 def _pool(pool: PoolChange, new: Fleet) -> str:
     lines = [click.style(pool.name, bold=True) + f"  {_KINDS[pool.kind]}"]
     lines += _lines(pool.differences)
+    lines += _inputs(pool)
     if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}:
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
@@ -76,6 +77,19 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
         lines.append("  in service      before  lowest   after")
         lines += [_capacity(one) for one in (pool.gpus, *pool.resources)]
     return "\n".join(lines)
+
+
+_INPUTS = 6
+"""Inputs of resources that are listed; the others are counted."""
+
+
+def _inputs(pool: PoolChange) -> list[str]:
+    """What the engine does, and the inputs that make it."""
+    lines = [f"  pulumi up {one.operation.value}s {one.resource}" for one in pool.engine]
+    changed = [one for one in pool.inputs if "." in one.field]
+    lines += [f"    {line.strip()}" for line in _lines(changed[:_INPUTS])]
+    more = len(changed) - _INPUTS
+    return [*lines, f"    and {more} more inputs"] if more > 0 else lines
 
 
 def _lines(differences: Sequence[FieldDifference]) -> list[str]:

@@ -12,9 +12,12 @@ class LeafClass(StrEnum):
     LIVE = "live"
     """It changes on what runs; no node is replaced or emptied."""
     COMPILED = "compiled"
-    """It depends on the compiled pools: the same machines may be written in another way."""
+    """It depends on the value: the inputs of the nodes' resources, and the rendered files, show
+    what it does."""
+    NEW_NODES = "newNodes"
+    """Only nodes that are made later have it."""
     RESTART = "restart"
-    """Each machine is powered off for it."""
+    """Each machine is powered off or rebooted for it."""
     ROLLING = "rolling"
     """Nodes are replaced step by step, by the one who provisions them."""
     REPLACEMENT = "replacement"
@@ -25,7 +28,10 @@ class LeafClass(StrEnum):
     """The driver is loaded anew on each node, after its GPU pods have left."""
     CONTROL_PLANE = "controlPlane"
     """The API server gets another version."""
+    REFUSED = "refused"
+    """The provider refuses it: nothing changes."""
     UNKNOWN = "unknown"
+    """No record says what it does."""
 
 
 def class_of(path: str, *tables: Mapping[str, LeafClass]) -> LeafClass:

@@ -12,6 +12,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.findings import Finding
+from gpufleet.fleet.input_differences import InputDifference, differing, plain
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
     AddonPlan,
@@ -65,6 +66,9 @@ class FabricRequest:
 
 class PlatformRules:
     """One platform. Subclasses hold no state."""
+
+    node_kinds: frozenset[str] = frozenset()
+    """Kinds of `registered` that are nodes themselves: one that comes or goes leaves the others."""
 
     # What a pool is made of
 
@@ -200,6 +204,25 @@ class PlatformRules:
         """What a difference in a field does to nodes of the pool: path inside the pool, or from the
         root for fields outside pools -> class. A field that is not here is unknown."""
         return {}
+
+    def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
+        """Inputs of every resource that the nodes of the pool are made by, as far as they follow
+        from the declaration: name of the resource -> inputs. What the engine is told to ignore is
+        left out, and sets are in one order. A name is a kind (`nodeGroup`), or a kind, `/` and
+        what is apart (`machine/0`)."""
+        return {}
+
+    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
+        """What a difference in one input of a resource does to nodes. `path` has no list indexes
+        and is empty for the resource itself; a side without the input is None."""
+        return LeafClass.UNKNOWN
+
+    def input_differences(
+        self, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]
+    ) -> Iterable[InputDifference]:
+        """Every difference between two sets of inputs of one resource, with its class."""
+        for path, one, two in differing(old, new):
+            yield InputDifference(path, one, two, self.input_class(kind, plain(path), one, two))
 
     def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
         """Settings whose change makes a new node group, with their value before and after."""

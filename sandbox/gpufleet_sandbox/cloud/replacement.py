@@ -3,89 +3,21 @@
 A path holds for everything below it. A path with a leading `=` holds for the block itself, when it
 appears or goes away, and not for what is inside. Lists are written without an index.
 
-Sources: rows of `gpufleet.catalogue.provider_inputs` for Google's provider; hashicorp/
-terraform-provider-aws 012e0a3 and b11fc0f, `internal/service/{eks,ec2,iam,sqs,events,autoscaling}`,
-the schema of each resource (`ForceNew` and `RequiresReplace`). Read 2026-11-21.
+Sources: rows of `gpufleet.catalogue.provider_inputs`.
 """
 
 from collections.abc import Mapping, Sequence
 
 from gpufleet.catalogue.provider_inputs import constraints
 
-_OF_AWS: Mapping[str, Sequence[str]] = {
-    "aws:eks/cluster:Cluster": ("name", "roleArn"),
-    "aws:eks/nodeGroup:NodeGroup": (
-        "amiType",
-        "capacityType",
-        "clusterName",
-        "diskSize",
-        "instanceTypes",
-        "launchTemplate.id",
-        "launchTemplate.name",
-        "nodeGroupName",
-        "nodeGroupNamePrefix",
-        "nodeRoleArn",
-        "remoteAccess",
-        "subnetIds",
-    ),
-    "aws:eks/addon:Addon": ("addonName", "clusterName"),
-    "aws:eks/accessEntry:AccessEntry": ("clusterName", "principalArn", "type"),
-    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": (
-        "accessScope",
-        "clusterName",
-        "policyArn",
-        "principalArn",
-    ),
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": (
-        "clusterName",
-        "namespace",
-        "serviceAccount",
-    ),
-    "aws:ec2/launchTemplate:LaunchTemplate": ("name", "namePrefix"),
-    "aws:ec2/placementGroup:PlacementGroup": (
-        "name",
-        "partitionCount",
-        "spreadLevel",
-        "strategy",
-    ),
-    "aws:ec2/securityGroup:SecurityGroup": ("description", "name", "namePrefix", "vpcId"),
-    "aws:ec2/securityGroupRule:SecurityGroupRule": (
-        "cidrBlocks",
-        "fromPort",
-        "ipv6CidrBlocks",
-        "prefixListIds",
-        "protocol",
-        "securityGroupId",
-        "self",
-        "sourceSecurityGroupId",
-        "toPort",
-        "type",
-    ),
-    "aws:ec2/tag:Tag": ("key", "resourceId"),
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("securityGroupId",),
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("securityGroupId",),
-    "aws:iam/role:Role": ("name", "namePrefix", "path"),
-    "aws:iam/policy:Policy": ("description", "name", "namePrefix", "path"),
-    "aws:iam/rolePolicy:RolePolicy": ("name", "namePrefix", "role"),
-    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
-    "aws:iam/instanceProfile:InstanceProfile": ("name", "namePrefix", "path"),
-    "aws:sqs/queue:Queue": ("fifoQueue", "name", "namePrefix"),
-    "aws:sqs/queuePolicy:QueuePolicy": ("queueUrl",),
-    "aws:cloudwatch/eventRule:EventRule": ("eventBusName", "name", "namePrefix"),
-    "aws:cloudwatch/eventTarget:EventTarget": ("eventBusName", "rule", "targetId"),
-    "aws:autoscaling/tag:Tag": ("autoscalingGroupName", "tag.key"),
-}
-
 REPLACING: Mapping[str, Sequence[str]] = {
-    **_OF_AWS,
-    **{
-        token: [
-            f"={row.path}" if row.replaces == "block" else row.path
-            for row in rows
-            if row.replaces is not None
-        ]
-        for token, rows in constraints("gcp").items()
-    },
+    token: [
+        f"={row.path}" if row.replaces == "block" else row.path
+        for row in rows
+        if row.replaces is not None
+    ]
+    for cloud in ("aws", "gcp")
+    for token, rows in constraints(cloud).items()
 }
 """Type -> paths of inputs whose change makes a new resource."""
 

@@ -13,6 +13,7 @@ from gpufleet.fleet.leaf_class import LeafClass
 from tests.unit.change.fleets import WHOLE, compiled, fleet_data
 
 G6 = {"gpu": None, "gpusPerNode": None, "instanceTypes": ["g6.xlarge"]}
+RESTARTS = {"updatePolicy": "restart"}
 MACHINE = {"cpus": 16, "memoryGib": 64, "template": "ubuntu-24"}
 
 Data = dict[str, Any]
@@ -65,8 +66,9 @@ def test_what_was_silent_on_eks(new: Data, kind: NodeChangeKind, code: str) -> N
     ("new", "kind", "code"),
     [
         ({**MACHINE, "template": "ubuntu-26"}, NodeChangeKind.NEW_NODES, "change-by-replacement"),
-        ({**MACHINE, "cpus": 32}, NodeChangeKind.RESTART, "change-restarts-machines"),
-        ({**MACHINE, "datastore": "other"}, NodeChangeKind.UNKNOWN, "change-unknown"),
+        ({**MACHINE, "cpus": 32}, NodeChangeKind.UNKNOWN, "change-refused"),
+        ({**MACHINE, "cpus": 32, **RESTARTS}, NodeChangeKind.RESTART, "change-restarts-machines"),
+        ({**MACHINE, "datastore": "other"}, NodeChangeKind.UNKNOWN, "change-refused"),
     ],
 )
 def test_what_was_silent_on_vsphere(new: Data, kind: NodeChangeKind, code: str) -> None:
@@ -95,16 +97,41 @@ def test_another_operator_restarts_its_pods_everywhere() -> None:
 
 
 def test_what_is_not_known_is_an_error_until_accepted() -> None:
-    old, new = compiled(eks()), compiled(eks() | {"namePrefix": "other"})
+    old = compiled(eks())
+    new = compiled(eks(eks={"nodeGroup": {"warmPoolConfig": {"minSize": 1}}}))
     plan = change_plan(old, new)
     assert not plan.safe
     assert plan.pool("cut").kind is NodeChangeKind.UNKNOWN
-    unknown = [f for f in plan.findings if f.code == "change-unknown"]
-    assert {f.path for f in unknown} == {"", "pools[0]"}
-    assert any("nodeGroupNamePrefix" in f.message for f in unknown)
+    (unknown,) = [f for f in plan.findings if f.code == "change-unknown"]
+    assert unknown.path == "pools[0]"
+    assert "nodeGroup.warmPoolConfig" in unknown.message
     accepted = change_plan(old, new, accept_unknown="a new stack")
     assert accepted.safe
     assert all("a new stack" in f.message for f in accepted.findings)
+
+
+def test_another_name_is_another_node_group() -> None:
+    plan = change_plan(compiled(eks()), compiled(eks() | {"namePrefix": "other"}))
+    pool = plan.pool("cut")
+    assert pool.kind is NodeChangeKind.NEW_NODES
+    assert {one.resource: one.operation.value for one in pool.engine} == {
+        "nodeGroup": "replace",
+        "launchTemplate": "replace",
+    }
+    assert "change-unknown" not in {f.code for f in plan.findings}
+
+
+def test_an_empty_section_differs_from_none_in_nothing() -> None:
+    plan = change_plan(compiled(eks()), compiled(eks(eks={})))
+    assert plan.pool("cut").kind is NodeChangeKind.UNTOUCHED
+    assert plan.findings == ()
+
+
+def test_nodes_that_are_no_longer_made_here_are_deleted() -> None:
+    plan = change_plan(compiled(eks()), compiled(eks(ownership="existing")))
+    assert plan.pool("cut").kind is NodeChangeKind.REMOVED
+    assert "change-gives-up-nodes" in {f.code for f in plan.findings}
+    assert {one.operation.value for one in plan.pool("cut").engine} == {"delete"}
 
 
 def test_money_changes_nothing_that_runs() -> None:

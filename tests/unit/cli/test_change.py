@@ -88,17 +88,18 @@ def test_bad_input_is_one_sentence(
 
 
 def test_an_unknown_difference_ends_with_1_until_it_is_accepted(call: Any) -> None:
-    old, new = fleet_data(EIGHTHS), fleet_data(EIGHTHS) | {"namePrefix": "other"}
+    raw = {"nodeGroup": {"warmPoolConfig": {"minSize": 1}}}
+    old, new = (fleet_data(WHOLE, platform="eks", **more) for more in ({}, {"eks": raw}))
     result = call(old, new)
     assert result.exit_code == 1
     assert "change-unknown" in result.stderr
-    assert "namePrefix: none -> other  [unknown]" in result.stdout
+    assert "nodeGroup.warmPoolConfig: none -> declared  [unknown]" in result.stdout
     result = call(old, new, "--accept-unknown", "a lab", "--format", "json")
     assert result.exit_code == 0
-    document = json.loads(result.stdout)
-    assert document["cluster"] == [
-        {"field": "namePrefix", "old": "none", "new": "other", "class": "unknown"}
-    ]
+    (pool,) = json.loads(result.stdout)["pools"]
+    assert {"resource": "nodeGroup", "operation": "update"} in pool["engine"]
+    (found,) = [one for one in pool["inputs"] if one["class"] == "unknown"]
+    assert found["field"] == "nodeGroup.warmPoolConfig"
     assert isinstance(call(old, new, "--accept-unknown", " ").exception, UnreadableInputError)
 
 

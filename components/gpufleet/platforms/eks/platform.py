@@ -1,11 +1,12 @@
 """What Amazon EKS computes from pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.fleet.model import Machine, Pool
+from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.platforms.eks.autoscaler_tags import EFA
 from gpufleet.platforms.eks.bottlerocket import (
@@ -16,6 +17,7 @@ from gpufleet.platforms.eks.bottlerocket import (
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.leaf_classes import leaf_classes
+from gpufleet.platforms.eks.registered import input_class, registered
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
@@ -100,6 +102,12 @@ class EksRules(PlatformRules):
             limits={EFA: str(interfaces), HUGE_PAGES: EFA_HUGE_PAGES},
             requests={"memory": LEAST_MEMORY},
         )
+
+    def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
+        return registered(fleet, pool)
+
+    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
+        return input_class(kind, path, old, new)
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         return leaf_classes(pool)

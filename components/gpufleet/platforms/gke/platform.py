@@ -1,12 +1,13 @@
 """What Google Kubernetes Engine computes from pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.fleet.model import Machine, NodeTaint, Pool
+from gpufleet.fleet.model import Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS
@@ -14,6 +15,7 @@ from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.gke.node_rules import fabric_of
+from gpufleet.platforms.gke.registered import input_class, registered
 from gpufleet.platforms.gke.rules import validate_gke
 from gpufleet.platforms.gke.shape import ARM_TAINT, COMPUTE_CLASS, gke_shape
 from gpufleet.platforms.gke.sharing import (
@@ -168,6 +170,12 @@ class GkeRules(PlatformRules):
         """GKE's plugin does not mount pipe and memory of the control daemon into the pod: Google
         asks for the host's IPC namespace (GKE documentation, sharing GPUs with MPS)."""
         return {"hostIPC": True} if served_by_gke(pool.spec) else {}
+
+    def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
+        return registered(fleet, pool)
+
+    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
+        return input_class(kind, path, old, new)
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         return LEAF_CLASSES

@@ -1,6 +1,7 @@
 """What OpenShift computes from pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error
@@ -9,6 +10,7 @@ from gpufleet.fleet.model import (
     GPU_OPERATOR,
     NETWORK_OPERATOR,
     AddonPlan,
+    Fleet,
     NetworkPlan,
     OperatorPlan,
     OperatorSubscription,
@@ -17,6 +19,7 @@ from gpufleet.fleet.model import (
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
 from gpufleet.platforms.openshift.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
+from gpufleet.platforms.openshift.registered import input_class, registered
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -69,6 +72,12 @@ class OpenShiftRules(PlatformRules):
             yield discovery_subscription(spec.addons, catalogue, ownership)
         for name, _ in ours:
             yield operator_subscription(name, spec.addons, catalogue)
+
+    def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
+        return registered(fleet, pool)
+
+    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
+        return input_class(kind, path, old, new)
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         return LEAF_CLASSES

@@ -1,0 +1,38 @@
+"""Which add-ons a fleet installs: settings of the others reach nothing."""
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.dra_driver_values import needs_dra_driver
+from gpufleet.spec.addons import Addon
+from gpufleet.spec.pool import Provisioner
+
+
+def installed(fleet: Fleet, section: str) -> bool:
+    """Whether the add-on of a section of `addons` may be installed. Where only the platform decides
+    it, an add-on counts as installed unless it is switched off."""
+    plans, spec = fleet.addons, fleet.spec.addons
+    addon: Addon = {
+        "gpuOperator": spec.gpu_operator,
+        "networkOperator": spec.network_operator,
+        "devicePlugin": spec.device_plugin,
+        "draDriver": spec.dra_driver,
+        "karpenter": spec.karpenter,
+        "clusterAutoscaler": spec.cluster_autoscaler,
+        "efaDevicePlugin": spec.efa_device_plugin,
+        "nodeMonitoringAgent": spec.node_monitoring_agent,
+        "neuronDevicePlugin": spec.neuron_device_plugin,
+        "kueue": spec.kueue,
+        "keda": spec.keda,
+    }[section]
+    provisioners = {pool.provisioner for pool in fleet.pools}
+    decided = {
+        "gpuOperator": plans.gpu_operator.enabled,
+        "networkOperator": plans.network_operator.enabled,
+        "devicePlugin": plans.device_plugin.enabled,
+        "neuronDevicePlugin": plans.neuron.enabled,
+        "draDriver": needs_dra_driver(fleet),
+        "karpenter": Provisioner.KARPENTER in provisioners,
+        "clusterAutoscaler": Provisioner.CLUSTER_AUTOSCALER in provisioners,
+        "kueue": fleet.spec.queues is not None,
+        "keda": addon.enabled is True,
+    }
+    return (decided.get(section, True) and addon.enabled is not False) or addon.enabled is True

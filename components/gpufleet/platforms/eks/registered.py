@@ -1,0 +1,177 @@
+"""Inputs of the resources that nodes on EKS are made by, and what a difference in one does.
+
+Node groups: hashicorp/terraform-provider-aws 012e0a3 `internal/service/eks/node_group.go`: another
+`launch_template`, `release_version` or `version` is UpdateNodegroupVersion, which replaces nodes by
+the update settings; labels, taints, sizes, update and repair settings are UpdateNodegroupConfig.
+Launch templates: `ec2_launch_template.go`, `resourceLaunchTemplateUpdate`: a difference in one of
+`updateKeys` makes another version, anything else does not.
+Karpenter: kubernetes-sigs/karpenter 013941a `pkg/apis/v1/nodepool.go`: the hash is of
+`spec.template`, lists as sets, `requirements` left out, with which the labels of each node are
+compared instead. aws/karpenter-provider-aws 01209b3 `pkg/apis/v1/ec2nodeclass.go`: the whole spec
+counts, selector terms by what they select.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from gpufleet.fleet.input_differences import replaces, within
+from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
+from gpufleet.platforms.eks.karpenter_node_class import node_class
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.launch_template import launch_template
+from gpufleet.platforms.eks.node_group_arguments import (
+    CREATION_ONLY,
+    MANAGED,
+    group_labels,
+    node_group,
+)
+from gpufleet.platforms.eks.shape import EksShape, eks_shape
+from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data
+from gpufleet.spec.pool import Provisioner
+
+_SOMEWHERE = ClusterEndpoint("cluster", "https://cluster", "Y2E=", "172.20.0.0/16")
+"""Stands for the cluster in user data: no declaration changes it."""
+
+_TOKENS = {
+    "nodeGroup": "aws:eks/nodeGroup:NodeGroup",
+    "launchTemplate": "aws:ec2/launchTemplate:LaunchTemplate",
+    "placementGroup": "aws:ec2/placementGroup:PlacementGroup",
+}
+_OTHER_VERSION = ("launchTemplate", "releaseVersion", "version")
+_CONFIGURED = (
+    *("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig"),
+    *("tags", "forceUpdateVersion"),
+)
+_TEMPLATE_KEYS = (
+    *("blockDeviceMappings", "capacityReservationSpecification", "cpuOptions"),
+    *("creditSpecification", "description", "disableApiStop", "disableApiTermination"),
+    *("ebsOptimized", "enclaveOptions", "hibernationOptions", "iamInstanceProfile", "imageId"),
+    *("instanceInitiatedShutdownBehavior", "instanceMarketOptions", "instanceRequirements"),
+    *("instanceType", "kernelId", "keyName", "licenseSpecifications", "metadataOptions"),
+    *("monitoring", "networkInterfaces", "placement", "privateDnsNameOptions", "ramDiskId"),
+    *("securityGroupNames", "tagSpecifications", "userData", "vpcSecurityGroupIds"),
+)
+_TEMPLATE_ITSELF = ("tags", "tagsAll", "updateDefaultVersion", "defaultVersion")
+_CLASSES = {
+    "nodeGroup": ((_OTHER_VERSION, LeafClass.ROLLING), (_CONFIGURED, LeafClass.LIVE)),
+    "launchTemplate": ((_TEMPLATE_KEYS, LeafClass.ROLLING), (_TEMPLATE_ITSELF, LeafClass.LIVE)),
+}
+_REQUIREMENT = "requirements."
+
+
+def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
+    """Name of each resource -> its inputs. Zones stand for the subnets in them."""
+    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    karpenter = pool.provisioner is Provisioner.KARPENTER
+    found = (_karpenter if karpenter else _managed)(fleet, pool, prefix)
+    return {name: {**inputs, "region": fleet.spec.cluster.region} for name, inputs in found.items()}
+
+
+def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
+    """What a difference in one input does to nodes."""
+    if path == "region":
+        return LeafClass.REPLACEMENT
+    if kind == "tag":
+        return LeafClass.LIVE  # of the Auto Scaling group, not propagated to machines
+    if kind not in _TOKENS:
+        return _of_karpenter(kind, path, old, new)
+    if path == "" and kind == "placementGroup":
+        return LeafClass.LIVE  # the template that names it differs too
+    if path == "" or replaces(_TOKENS[kind], path, old, new):
+        return LeafClass.REPLACEMENT
+    return next(
+        (one for heads, one in _CLASSES.get(kind, ()) if within(path, heads)), LeafClass.UNKNOWN
+    )
+
+
+def _of_karpenter(kind: str, path: str, old: object, new: object) -> LeafClass:
+    if path in {"", "metadata.name", "clusterName"}:
+        return LeafClass.NEW_NODES if kind == "nodeOverlay" else LeafClass.REPLACEMENT
+    if kind == "nodeOverlay":
+        return LeafClass.NEW_NODES  # what Karpenter expects of nodes that it is yet to make
+    if within(path, ("metadata",)):
+        return LeafClass.LIVE
+    if path.startswith(_REQUIREMENT):
+        return _allowed(old, new)
+    if kind == "nodePool" and within(path, ("spec.disruption", "spec.limits", "spec.weight")):
+        return LeafClass.LIVE
+    return LeafClass.ROLLING if within(path, ("spec",)) else LeafClass.UNKNOWN
+
+
+def _allowed(old: object, new: object) -> LeafClass:
+    """A node drifts when its labels are no longer allowed: not when more is."""
+    if isinstance(old, list) and (new is None or set(cast("list[str]", old)) <= set(_list(new))):
+        return LeafClass.NEW_NODES
+    return LeafClass.ROLLING
+
+
+def _list(value: object) -> list[str]:
+    return cast("list[str]", value) if isinstance(value, list) else []
+
+
+def _managed(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, Any]]:
+    shape, tags = eks_shape(pool), fleet.spec.tags
+    group = node_group(pool, shape, prefix, tags, fleet.spec.cluster.kubernetes_version)
+    group["clusterName"] = fleet.spec.cluster.name
+    group["subnetIds"] = sorted(shape.zones)
+    group["taints"] = sorted(group["taints"], key=str)
+    group["scalingConfig"] = {
+        key: value for key, value in group["scalingConfig"].items() if key != "desiredSize"
+    }
+    scaling = {
+        f"tag/{key}": {"tag": {"key": key, "value": value}}
+        for key, value in (autoscaler_tags(pool) or {}).items()
+    }
+    imported = pool.spec.import_id
+    if imported is not None:
+        kept = {*CREATION_ONLY, *(() if shape.options.imported == "manage" else MANAGED)}
+        named = {key: value for key, value in group.items() if key not in kept}
+        named["nodeGroupName"] = imported.rsplit(":", 1)[-1]
+        return {"nodeGroup": named, **(scaling if shape.options.imported == "manage" else {})}
+    template = launch_template(pool, shape, prefix, tags)
+    text = user_data(pool, shape, group_labels(pool), _SOMEWHERE if shape.custom else None)
+    if text is not None:
+        template["userData"] = text
+    return {
+        "nodeGroup": group,
+        "launchTemplate": template,
+        **_placement(template, shape, prefix, pool),
+        **scaling,
+    }
+
+
+def _placement(
+    template: dict[str, Any], shape: EksShape, prefix: str, pool: Pool
+) -> dict[str, Mapping[str, Any]]:
+    if not shape.placement_group or "placement" in template:
+        return {}
+    name = f"{prefix}-{pool.name}"
+    template["placement"] = {"groupName": name}
+    return {"placementGroup": {"name": name, "strategy": "cluster"}}
+
+
+def _karpenter(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, Any]]:
+    shape = eks_shape(pool)
+    made = node_pool(pool, shape)
+    template = made["spec"]["template"]["spec"]
+    wanted = {
+        f"{one['key']} {one['operator']}": sorted(one.get("values", ()))
+        for one in template.pop("requirements")
+    }
+    for key in ("taints", "startupTaints"):
+        if key in template:
+            template[key] = sorted(template[key], key=str)
+    made_class = node_class(pool, shape, prefix, fleet.spec.tags, karpenter_name(pool))
+    found: dict[str, Mapping[str, Any]] = {
+        "nodePool": {**made, "requirements": wanted},
+        "nodeClass": {**made_class, "clusterName": fleet.spec.cluster.name},
+    }
+    if shape.placement_group:
+        name = f"{prefix}-{pool.name}"
+        made_class["spec"]["placementGroupSelector"] = {"name": name}
+        found["placementGroup"] = {"name": name, "strategy": "cluster"}
+    overlay = node_overlay(pool)
+    return found if overlay is None else {**found, "nodeOverlay": overlay}

@@ -1,0 +1,88 @@
+"""Inputs of the resources that nodes on GKE are made by, and what a difference in one does.
+
+What makes a new node pool is in the catalogue's rows of Google's provider. The provider updates the
+rest in place (hashicorp/terraform-provider-google e03b762
+`google/services/container/resource_container_node_pool.go`). Labels and taints change on the nodes
+that exist, and so do network tags (Google's GKE documentation, Update Kubernetes node labels and
+taints for node pools). Of every other setting of nodes it is assumed that GKE makes the nodes anew,
+by the upgrade settings (same documentation, Manage cluster lifecycle changes).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from gpufleet.fleet.input_differences import replaces, within
+from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.gke.compute_class import compute_class
+from gpufleet.platforms.gke.imported import kept_as_made
+from gpufleet.platforms.gke.node_pool_arguments import (
+    SIZES_IGNORED,
+    node_pools,
+    workload_policies,
+)
+from gpufleet.platforms.gke.shape import gke_shape
+
+NODE_POOL = "gcp:container/nodePool:NodePool"
+_TOKENS = {"nodePool": NODE_POOL, "placement": "gcp:compute/resourcePolicy:ResourcePolicy"}
+_LIVE = (
+    *("autoscaling", "management", "upgradeSettings", "nodeDrainConfigs", "deletionPolicy"),
+    *("nodeConfig.labels", "nodeConfig.taints", "nodeConfig.tags", "nodeCount"),
+    *("maintenancePolicies", "nodeConfig.resourceManagerTags"),
+)
+
+
+def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
+    """Name of each resource -> its inputs. The kinds of networks stand for the networks."""
+    prefix, cluster = fleet.spec.name_prefix or fleet.spec.cluster.name, fleet.spec.cluster
+    place = {"cluster": cluster.name, "location": cluster.region, "project": cluster.project}
+    networks = [one.name for one in gke_shape(pool).networks]
+    found: dict[str, Mapping[str, Any]] = {}
+    for step, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
+        inputs: dict[str, Any] = {**arguments, **place}
+        if networks:
+            inputs["networkConfig"] = {
+                **inputs.get("networkConfig", {}),
+                "additionalNodeNetworkConfigs": [{"network": one} for one in networks],
+            }
+        config: dict[str, Any] = dict(inputs["nodeConfig"])
+        if "taints" in config:
+            config["taints"] = sorted(config["taints"], key=str)
+        inputs["nodeConfig"] = config
+        ignored: Sequence[str] = SIZES_IGNORED
+        if pool.spec.import_id is not None:
+            ignored = kept_as_made(pool, config)
+        found[_named("nodePool", step)] = _without(inputs, ignored)
+    for step, policy in workload_policies(pool, prefix, cluster.region or "").items():
+        found[_named("placement", step)] = policy
+    manifest = compute_class(pool, prefix)
+    return found if manifest is None else {**found, "computeClass": manifest}
+
+
+def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
+    """What a difference in one input does to nodes."""
+    if kind == "computeClass":
+        return LeafClass.NEW_NODES  # which node pool grows next
+    if path == "" or replaces(_TOKENS[kind], path, old, new):
+        return LeafClass.REPLACEMENT
+    if path == "nodeLocations":
+        more = isinstance(old, list) and isinstance(new, list)
+        grown = more and set(cast("list[str]", old)) <= set(cast("list[str]", new))
+        return LeafClass.NEW_NODES if grown else LeafClass.ROLLING
+    if within(path, _LIVE):
+        return LeafClass.LIVE
+    heads = ("nodeConfig", "version", "networkConfig")
+    return LeafClass.ROLLING if within(path, heads) else LeafClass.UNKNOWN
+
+
+def _named(kind: str, step: str) -> str:
+    return f"{kind}/{step}" if step else kind
+
+
+def _without(inputs: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:
+    kept = {key: value for key, value in inputs.items() if key not in paths}
+    config = kept.get("nodeConfig")
+    if isinstance(config, Mapping):
+        items = cast("Mapping[str, Any]", config).items()
+        kept["nodeConfig"] = {k: v for k, v in items if f"nodeConfig.{k}" not in paths}
+    return kept

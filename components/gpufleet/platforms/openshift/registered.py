@@ -1,0 +1,57 @@
+"""Objects that nodes on OpenShift are made by, and what a difference in one does.
+
+The machine API changes nothing on machines that exist (openshift/machine-api-operator
+`docs/user/machine-api-operator-overview.md`), so a MachineSet's name has a digest of what machines
+are born with: another name is another MachineSet, and the old one's machines go. The machine config
+operator reboots the nodes of a pool one after another for other kernel arguments
+(openshift/machine-config-operator `docs/MachineConfigDaemon.md`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.fleet.input_differences import within
+from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.openshift.artefacts import OPEN_PLACE
+from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
+from gpufleet.platforms.openshift.machine_set_manifest import (
+    health_check,
+    machine_autoscaler,
+    machine_set,
+)
+from gpufleet.platforms.openshift.shape import openshift_shape
+
+
+def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
+    """Name of each object -> the object."""
+    if pool.spec.openshift is None:
+        return {}
+    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    machines = machine_set(pool, prefix, OPEN_PLACE)
+    if openshift_shape(pool).scaled:
+        del machines["spec"]["replicas"]
+    objects = {
+        "machineSet": machines,
+        "machineConfigPool": machine_config_pool(pool),
+        "machineConfig": machine_config(pool),
+        "healthCheck": health_check(pool, prefix),
+        "machineAutoscaler": machine_autoscaler(pool, prefix),
+    }
+    return {name: one for name, one in objects.items() if one is not None}
+
+
+def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
+    """What a difference in one field does to nodes."""
+    del old, new
+    if kind in {"healthCheck", "machineAutoscaler"}:
+        return LeafClass.LIVE
+    if kind == "machineConfigPool":
+        return LeafClass.RESTART if path == "" or within(path, ("metadata",)) else LeafClass.LIVE
+    if kind == "machineConfig":
+        return LeafClass.RESTART
+    if path in {"", "metadata.name"}:
+        return LeafClass.REPLACEMENT
+    if within(path, ("spec.replicas", "metadata")):
+        return LeafClass.LIVE
+    return LeafClass.NEW_NODES if within(path, ("spec",)) else LeafClass.UNKNOWN
