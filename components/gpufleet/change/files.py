@@ -27,8 +27,8 @@ _LIVE = (
 """Folders of objects that programs read while they run: ConfigMaps, queues, rules, quotas."""
 _OF_DRIVER = ("driver", "gds", "gdrcopy", "daemonsets", "ofedDriver")
 """Parts of the operators' settings that the pods of a driver are made of: the operators replace
-such pods node by node when their DaemonSet differs (NVIDIA/k8s-operator-libs
-`pkg/upgrade/common_manager.go`, pods whose revision is not the DaemonSet's)."""
+such pods node by node when their DaemonSet differs (NVIDIA/k8s-operator-libs 355bbfc
+`pkg/upgrade/common_manager.go`, `podInSyncWithDS` compares the revisions)."""
 
 
 def file_differences(old: Fleet, new: Fleet) -> Iterator[FieldDifference]:

@@ -1,8 +1,8 @@
 """Classes of fields that are the same on every platform. What is not here, and not in the table of
 the platform (`PlatformRules.leaf_classes`), is unknown.
 
-Charts: an upgrade applies the objects that differ (helm/helm v3 `pkg/kube/client.go`, `Update`),
-and the controllers of Deployments and DaemonSets replace pods whose template differs.
+Charts: an upgrade patches the objects that differ (helm/helm `pkg/kube/client.go`,
+`updateResource`), and the controllers of Deployments and DaemonSets replace pods whose template differs.
 """
 
 from collections.abc import Iterable, Mapping

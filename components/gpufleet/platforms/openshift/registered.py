@@ -1,10 +1,10 @@
 """Objects that nodes on OpenShift are made by, and what a difference in one does.
 
-The machine API changes nothing on machines that exist (openshift/machine-api-operator
-`docs/user/machine-api-operator-overview.md`), so a MachineSet's name has a digest of what machines
-are born with: another name is another MachineSet, and the old one's machines go. The machine config
-operator reboots the nodes of a pool one after another for other kernel arguments
-(openshift/machine-config-operator `docs/MachineConfigDaemon.md`).
+Changes of a MachineSet reach only machines that are made later (OpenShift documentation, Modifying
+a compute machine set), so its name has a digest of what machines are born with: another name is
+another MachineSet, and the old one's machines go. The machine config operator drains and reboots
+nodes for every change but keys, pull secrets and registries (openshift/machine-config-operator
+19917fc, MachineConfigDaemon.md, Machine reboot and Rebootless updates).
 """
 
 from collections.abc import Mapping
