@@ -2,7 +2,8 @@
 the platform (`PlatformRules.leaf_classes`), is unknown.
 
 Charts: an upgrade patches the objects that differ (helm/helm `pkg/kube/client.go`,
-`updateResource`), and the controllers of Deployments and DaemonSets replace pods whose template differs.
+`updateResource`), and the controllers of Deployments and DaemonSets replace pods whose
+template differs.
 """
 
 from collections.abc import Iterable, Mapping

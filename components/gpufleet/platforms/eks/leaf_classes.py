@@ -11,7 +11,8 @@ from gpufleet.spec.pool import Provisioner
 
 def leaf_classes(pool: Pool) -> Mapping[str, LeafClass]:
     """Karpenter resolves an image's alias by the version of the cluster: with another one its nodes
-    drift (Karpenter v1.15 documentation, NodeClasses, amiSelectorTerms). An image of one's own follows no Kubernetes version."""
+    drift (Karpenter v1.15 documentation, NodeClasses, amiSelectorTerms). An image of one's own
+    follows no Kubernetes version."""
     if pool.provisioner is Provisioner.KARPENTER and not eks_shape(pool).custom:
         return {"cluster.kubernetesVersion": LeafClass.ROLLING}
     return {}
