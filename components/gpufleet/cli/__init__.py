@@ -25,6 +25,7 @@ COMMANDS = {
     "plan": "workloads -> a FleetSpec that compiles and passes the policies",
     "pack": "shares onto GPUs and nodes at least cost, with a lower bound and the gap",
     "cost": "cost of each pod, team and slice from a metrics dump, to the micro-dollar",
+    "rightsize": "what pods used of their GPUs by measurement, and what would have been enough",
     "catalogue": "the facts everything rests on, each with source and date",
     "schema": "JSON Schema of the FleetSpec, for editors",
     "audit": "the policy rules over manifests, Helm values, plans, states, previews",

@@ -1,0 +1,167 @@
+"""`gpufleet rightsize`: files, a server, and what is written."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from gpufleet.cli.rightsize import command
+from gpufleet.fleet import compile_data
+from gpufleet.rightsize.usage import QUERY
+from tests.unit.rightsize.samples import Truth, answer
+
+TRUTHS = (
+    Truth("chat", "NVIDIA A100-SXM4-80GB", 8, 0.1, 0.05, pods=3),
+    Truth("nb", "NVIDIA A100-SXM4-80GB", 0.4, 0.0, 0.0),
+    Truth("etl", "NVIDIA A100-SXM4-80GB", 8, 0.1, 0.05, kind="none"),
+)
+SPEC = """\
+catalogue: "2026.11"
+platform: eks
+environment: dev
+cluster: {name: c, region: us-east-1, kubernetesVersion: "1.34"}
+pools:
+- {name: big, instanceTypes: [p4de.24xlarge], nodes: {min: 0, max: 2}}
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> str:
+    file = tmp_path / "use.json"
+    file.write_text(answer(TRUTHS), encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    file = tmp_path / "spec.yaml"
+    file.write_text(SPEC, encoding="utf-8")
+    return str(file)
+
+
+def test_json_adds_up(dump: str) -> None:
+    result = run(dump, "--platform", "eks", "--region", "us-east-1", "--format", "json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    rows = {row["name"]: row for row in document["workloads"]}
+    assert rows["chat"]["verdict"] == "smaller"
+    assert rows["nb"]["verdict"] == "idle"
+    assert document["savingMicroUsdPerHour"] == pytest.approx(
+        sum(row["savingMicroUsdPerHour"] for row in rows.values()), abs=3
+    )
+
+
+def test_the_text_names_each_workload_and_the_condition_of_the_saving(dump: str) -> None:
+    result = run(dump, "--platform", "eks", "--region", "us-east-1")
+    assert result.exit_code == 0, result.output
+    assert "once others use what becomes free" in result.stdout
+    assert "work between two samples is not seen" in result.stdout
+
+
+def test_what_is_written_compiles_and_moves_the_workloads(
+    dump: str, spec: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    hours = ("--working-hours", "0 8 * * 1-5", "0 19 * * 1-5", "Europe/Berlin")
+    result = run(dump, "--spec", spec, "--write", str(out), *hours)
+    assert result.exit_code == 0, result.output
+    assert "rightsize-no-patch" in result.output  # the bare pod
+    written = yaml.safe_load((out / "fleet.yaml").read_text(encoding="utf-8"))
+    assert written["pools"][0]["name"] == "big"
+    compiled = compile_data(written)
+    assert compiled.deployable
+    patch = yaml.safe_load((out / "ml-chat-patch.yaml").read_text(encoding="utf-8"))
+    pod = patch["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"gpufleet.dev/pool": written["pools"][1]["name"]}
+    (container,) = pod["containers"]
+    assert container["name"] == "server"
+    limits = container["resources"]["limits"]
+    assert list(limits.values()) == [None, "1"]
+    assert compiled.fleet is not None
+    pool = next(p for p in compiled.fleet.pools if p.name == written["pools"][1]["name"])
+    held = sum(pool.partition.advertised.values()) * pool.nodes.maximum
+    assert held >= 3
+    idle = yaml.safe_load((out / "ml-nb-patch.yaml").read_text(encoding="utf-8"))
+    assert idle["spec"] == {"replicas": 0}
+    scaled = yaml.safe_load((out / "ml-nb-scaledobject.yaml").read_text(encoding="utf-8"))
+    assert scaled["spec"]["triggers"][0]["metadata"]["timezone"] == "Europe/Berlin"
+    again = run(dump, "--spec", spec, "--write", str(out), *hours)
+    assert again.exit_code == 0, again.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name FILE or --prometheus"),
+        (("FILE",), "name --spec, or --platform"),
+        (("FILE", "--platform", "eks", "--write", "x"), "name it with --spec"),
+        (("FILE", "--spec", "s", "--region", "r"), "leave --platform and --region out"),
+    ],
+)
+def test_contradicting_options_are_named(arguments: tuple[str, ...], words: str, dump: str) -> None:
+    result = run(*(dump if one == "FILE" else one for one in arguments))
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_the_query_names_every_series_that_is_read() -> None:
+    result = run("--query")
+    assert result.stdout == QUERY + "\n"
+    for name in ("DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_SM_ACTIVE", "kube_pod_owner"):
+        assert name in QUERY
+
+
+class _Server(BaseHTTPRequestHandler):
+    asked: dict[str, list[str]]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        type(self).asked = {**parse_qs(body), "token": [self.headers.get("Authorization", "")]}
+        self.send_response(200 if self.path == "/api/v1/query_range" else 404)
+        self.end_headers()
+        self.wfile.write(answer(TRUTHS).encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        del format, args
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    made = HTTPServer(("127.0.0.1", 0), _Server)
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{made.server_port}"
+    made.shutdown()
+    made.server_close()
+    thread.join()
+
+
+def test_a_server_is_asked_for_the_days(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUFLEET_PROMETHEUS_TOKEN", "abc")
+    result = run("--prometheus", server, "--days", "7", "--platform", "eks", "--format", "json")
+    assert result.exit_code == 0, result.output
+    asked = _Server.asked
+    assert asked["query"] == [QUERY]
+    assert int(asked["end"][0]) - int(asked["start"][0]) == 7 * 86_400
+    assert asked["token"] == ["Bearer abc"]
+
+
+def test_an_error_of_the_server_ends_with_its_code(server: str) -> None:
+    result = run("--prometheus", f"{server}/wrong", "--platform", "eks")
+    assert "HTTP 404" in str(result.exception)
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
+    result = run("--prometheus", "http://bob:hunter22@host:9090", "--platform", "eks")
+    assert "GPUFLEET_PROMETHEUS_TOKEN" in str(result.exception)
+    assert "hunter22" not in str(result.exception)
