@@ -17,6 +17,13 @@ from gpufleet_sandbox.cloud.scenario import Disturbance, LookupAnswer, Scenario
 from gpufleet_sandbox.cloud.server import serving
 from gpufleet_sandbox.cloud.store import FOLDER_VARIABLE, Call, CloudFolder, Stored
 
+NODE_POLICIES = (
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonEKS_CNI_Policy",
+)
+"""Of the role of nodes (EKS user guide, create-node-role)."""
+
 
 class Clouds:
     """An AWS account and a Google project, empty at first.
@@ -79,6 +86,9 @@ class Clouds:
             `clusterName`, `nodeRoleArn`, `subnetIdsByZone`, `vpcId`, `clusterSecurityGroupId`.
         """
         network = self.aws_call("ec2", "CreateVpc", CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+        internet = self.aws_call("ec2", "CreateInternetGateway")["InternetGateway"]
+        gateway = {"InternetGatewayId": internet["InternetGatewayId"]}
+        self.aws_call("ec2", "AttachInternetGateway", VpcId=network, **gateway)
         subnets = {
             zone: self.aws_call(
                 "ec2",
@@ -89,6 +99,16 @@ class Clouds:
             )["Subnet"]["SubnetId"]
             for index, zone in enumerate(zones)
         }
+        address = self.aws_call("ec2", "AllocateAddress", Domain="vpc")["AllocationId"]
+        nat = self.aws_call(
+            "ec2", "CreateNatGateway", AllocationId=address, SubnetId=next(iter(subnets.values()))
+        )["NatGateway"]["NatGatewayId"]
+        table = self.aws_call("ec2", "CreateRouteTable", VpcId=network)["RouteTable"]
+        routes = {"RouteTableId": table["RouteTableId"]}
+        everywhere = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": nat}
+        self.aws_call("ec2", "CreateRoute", **routes, **everywhere)
+        for subnet in subnets.values():
+            self.aws_call("ec2", "AssociateRouteTable", **routes, SubnetId=subnet)
         roles = {
             kind: self.aws_call(
                 "iam",
@@ -101,6 +121,9 @@ class Clouds:
             )["Role"]["Arn"]
             for kind, service in (("cluster", "eks"), ("nodes", "ec2"))
         }
+        for policy in NODE_POLICIES:
+            arn = f"arn:aws:iam::aws:policy/{policy}"
+            self.aws_call("iam", "AttachRolePolicy", RoleName=f"{name}-nodes", PolicyArn=arn)
         group = self.aws_call(
             "ec2",
             "CreateSecurityGroup",

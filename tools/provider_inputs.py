@@ -49,8 +49,12 @@ BOTOCORE: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "aws:eks/cluster:Cluster": {
         "accessConfig.authenticationMode": ("eks", "AuthenticationMode"),
         "enabledClusterLogTypes": ("eks", "LogType"),
+        "kubernetesNetworkConfig.ipFamily": ("eks", "IpFamily"),
         "upgradePolicy.supportType": ("eks", "SupportType"),
     },
+    "aws:ec2/eip:Eip": {"domain": ("ec2", "DomainType")},
+    "aws:ec2/natGateway:NatGateway": {"connectivityType": ("ec2", "ConnectivityType")},
+    "aws:ec2/vpcEndpoint:VpcEndpoint": {"vpcEndpointType": ("ec2", "VpcEndpointType")},
     LAUNCH_TEMPLATE: {
         "blockDeviceMappings.ebs.volumeType": ("ec2", "VolumeType"),
         "capacityReservationSpecification.capacityReservationPreference": (
@@ -80,9 +84,17 @@ PLAIN_INTERFACE = "interface"
 _GROUP = {"source": "aws-node-group"}
 _TEMPLATE = {"source": "aws-launch-template"}
 _RESERVATION = "capacityReservationSpecification.capacityReservationTarget"
+CLUSTER = "aws:eks/cluster:Cluster"
+_CLUSTER = {"source": "aws-cluster"}
 _AT_ONCE = ("updateConfig.maxUnavailable", "updateConfig.maxUnavailablePercentage")
 
 AWS_CODE: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    (CLUSTER, "computeConfig.nodePools", {**_CLUSTER, "one_of": ["general-purpose", "system"]}),
+    (CLUSTER, "encryptionConfig.resources", {**_CLUSTER, "one_of": ["secrets"]}),
+    (CLUSTER, "name", {**_CLUSTER, "longest": 100}),
+    (CLUSTER, "name", {**_CLUSTER, "pattern": "^[0-9A-Za-z][0-9A-Za-z_-]*$"}),
+    (CLUSTER, "vpcConfig.publicAccessCidrs", {**_CLUSTER, "format": "cidr"}),
+    (CLUSTER, "vpcConfig.subnetIds", {**_CLUSTER, "least_items": 1}),
     (NODE_GROUP, "launchTemplate.id", {**_GROUP, "conflicts_with": ["launchTemplate.name"]}),
     (NODE_GROUP, "launchTemplate.version", {**_GROUP, "longest": 255}),
     (NODE_GROUP, "nodeGroupName", {**_GROUP, "conflicts_with": ["nodeGroupNamePrefix"]}),
@@ -148,7 +160,23 @@ AWS_CODE: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
 """Type, path, constraint: what the AWS provider's own code refuses."""
 
 AWS_REPLACES: Mapping[str, tuple[str, ...]] = {
-    "aws:eks/cluster:Cluster": ("name", "roleArn"),
+    "aws:eks/cluster:Cluster": (
+        "accessConfig.bootstrapClusterCreatorAdminPermissions",
+        "bootstrapSelfManagedAddons",
+        "kubernetesNetworkConfig.ipFamily",
+        "kubernetesNetworkConfig.serviceIpv4Cidr",
+        "name",
+        "roleArn",
+    ),
+    "aws:ec2/vpc:Vpc": ("cidrBlock",),
+    "aws:ec2/subnet:Subnet": ("availabilityZone", "cidrBlock", "vpcId"),
+    "aws:ec2/eip:Eip": ("domain",),
+    "aws:ec2/natGateway:NatGateway": ("allocationId", "connectivityType", "subnetId"),
+    "aws:ec2/routeTable:RouteTable": ("vpcId",),
+    "aws:ec2/route:Route": ("destinationCidrBlock", "routeTableId"),
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": ("gatewayId", "subnetId"),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": ("serviceName", "vpcEndpointType", "vpcId"),
+    "aws:iam/serviceLinkedRole:ServiceLinkedRole": ("awsServiceName", "customSuffix"),
     "aws:eks/nodeGroup:NodeGroup": (
         "amiType",
         "capacityType",
@@ -213,6 +241,12 @@ AWS_REPLACES: Mapping[str, tuple[str, ...]] = {
 """Inputs with `ForceNew` or `RequiresReplace` in the schema of the AWS provider's resource."""
 
 AWS_SOURCES = (
+    {
+        "key": "aws-cluster",
+        "location": "github.com/hashicorp/terraform-provider-aws @ 00555dc, "
+        "internal/service/eks/cluster.go, validate.go",
+        "date": "2026-11-23",
+    },
     {
         "key": "aws-node-group",
         "location": "github.com/hashicorp/terraform-provider-aws @ 012e0a3, "

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpufleet.addons.scaled_object import GpuScaledObject
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
     from gpufleet.gpu_fleet import GpuFleet
+    from gpufleet.platforms.eks.cluster import EksCluster
     from gpufleet.platforms.eks.cluster_autoscaler import ClusterAutoscaler
     from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin
     from gpufleet.platforms.eks.karpenter import Karpenter
@@ -46,6 +47,7 @@ __all__ = [
     "DevicePlugin",
     "DraDriver",
     "EfaDevicePlugin",
+    "EksCluster",
     "EksGpuNodeGroup",
     "GkeGpuNodePool",
     "GpuAddons",
@@ -79,6 +81,7 @@ _HOMES = {
     "DevicePlugin": "gpufleet.addons.device_plugin",
     "DraDriver": "gpufleet.addons.dra_driver",
     "EfaDevicePlugin": "gpufleet.platforms.eks.efa_device_plugin",
+    "EksCluster": "gpufleet.platforms.eks.cluster",
     "EksGpuNodeGroup": "gpufleet.platforms.eks.node_group",
     "GkeGpuNodePool": "gpufleet.platforms.gke.node_pool",
     "GpuAddons": "gpufleet.addons.gpu_addons",

@@ -25,6 +25,7 @@ from gpufleet_sandbox import (
     status,
 )
 from gpufleet_sandbox.api_server import ApiServer
+from gpufleet_sandbox.cloud import credentials
 from gpufleet_sandbox.control_plane import (
     COMPONENTS,
     Component,
@@ -259,6 +260,7 @@ class Sandbox:
         )
         server = chosen["kube-apiserver"]
         write_atomically(self.layout.kubeconfig, kubeconfig.render(keys, "admin", server))
+        credentials.install_credentials(self.layout)
         for identity in ("controller-manager", "scheduler"):
             write_atomically(
                 component_kubeconfig(self.layout, identity),

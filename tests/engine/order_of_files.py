@@ -49,6 +49,7 @@ NIGHTLY = {
     "test_control_plane.py": 90,
     "test_language_host.py": 55,
     "vsphere/test_lab.py": 40,
+    "test_from_nothing.py": 90,
     "test_kill.py": 35,
     "test_cloud_stand_in.py": 30,
     "test_prometheus.py": 20,

@@ -68,6 +68,7 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         "DevicePlugin": ["catalogue", "config"],
         "DraDriver": ["catalogue", "platform", "pools"],
         "EfaDevicePlugin": ["catalogue", "instanceTypes"],
+        "EksCluster": ["clusterName", "region", "zones"],
         # What another stack makes has no default: cluster, role, subnets.
         "EksGpuNodeGroup": [
             "catalogue",

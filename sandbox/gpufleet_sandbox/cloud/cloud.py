@@ -30,6 +30,8 @@ class Made:
     """Computed properties; inputs need not be repeated."""
     seen: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Inputs that the cloud holds otherwise than they were given, because they were not sent."""
+    filled: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Blocks of inputs to which the cloud adds something: outputs only."""
 
 
 class ResourceKind(ABC):

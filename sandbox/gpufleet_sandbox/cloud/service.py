@@ -229,7 +229,7 @@ class StandInProvider(provider_pb2_grpc.ResourceProviderServicer):
         self, resource: ResourceType, name: str, inputs: Mapping[str, Any], made: Made
     ) -> Stored:
         given = {key: value for key, value in inputs.items() if key != DEFAULTED}
-        outputs = _outputs(resource, {**made.outputs, **given, **made.seen})
+        outputs = _outputs(resource, {**made.outputs, **given, **made.filled, **made.seen})
         stored = Stored(resource.token, made.id, name, {**inputs, **made.seen}, outputs)
         self.cloud.folder.save(stored)
         return stored

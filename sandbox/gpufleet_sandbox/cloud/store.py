@@ -14,6 +14,7 @@ from filelock import FileLock
 
 from gpufleet_sandbox.cloud.scenario import Disturbance, Scenario, read_scenario, write_scenario
 from gpufleet_sandbox.cloud.values import from_json, to_json
+from gpufleet_sandbox.layout import SandboxLayout
 
 FOLDER_VARIABLE = "GPUFLEET_CLOUD"
 """Environment variable that names the folder of the stand-in's cloud."""
@@ -63,6 +64,23 @@ class CloudFolder:
         """Guards what several processes change together."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         return FileLock(self.root / ".lock")
+
+    def sandbox(self) -> SandboxLayout | None:
+        """The sandbox whose cluster the cloud's clusters are: the one it lies in, else the one that
+        `behind` names; None for a cloud of its own."""
+        layout = SandboxLayout(self.root.parent)
+        if self._behind.is_file():
+            layout = SandboxLayout(Path(self._behind.read_text(encoding="utf-8")))
+        return layout if layout.kubeconfig.is_file() else None
+
+    def behind(self, sandbox: SandboxLayout) -> None:
+        """Let clusters of this cloud be that of a sandbox."""
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._behind.write_text(str(sandbox.root), encoding="utf-8")
+
+    @property
+    def _behind(self) -> Path:
+        return self.root / "sandbox"
 
     def scenario(self) -> Scenario:
         """What is written now."""

@@ -28,6 +28,11 @@ COMPUTED: dict[str, dict[str, Any]] = {
         "url": "https://sqs.us-east-1.amazonaws.com/123456789012/made-queue",
     },
     "aws:cloudwatch/eventRule:EventRule": {"name": "made-rule"},
+    "aws:eks/cluster:Cluster": {
+        "endpoint": "https://made.example",
+        "certificateAuthority": {"data": "Q0E="},
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16"},
+    },
 }
 """What only the cloud knows, by type."""
 
@@ -57,7 +62,10 @@ class _Echo(mocks.Mocks):
         self._answers = answers
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        return f"{args.name}-id", {**COMPUTED.get(args.typ, {}), **args.inputs}
+        known = {**COMPUTED.get(args.typ, {}), **args.inputs}
+        if args.typ == "aws:eks/cluster:Cluster":
+            known["vpcConfig"] = {**known["vpcConfig"], "clusterSecurityGroupId": "made-group"}
+        return f"{args.name}-id", known
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
         answer = self._answers.get(args.token)

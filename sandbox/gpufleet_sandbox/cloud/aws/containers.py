@@ -6,182 +6,127 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gpufleet_sandbox.cloud.aws.admission import admit_node_group
+from gpufleet_sandbox.cloud.aws.identity import attached_policies
 from gpufleet_sandbox.cloud.aws.kinds import AwsPlainKind, computed_of, picked
-from gpufleet_sandbox.cloud.aws.model import request
+from gpufleet_sandbox.cloud.aws.model import request, validate
 from gpufleet_sandbox.cloud.cloud import CloudError, Made, digest
+from gpufleet_sandbox.cloud.joined_nodes import JoinedCluster
 from gpufleet_sandbox.cloud.store import Stored
 
-_NODE_GROUP_RENAMES = {
-    "nodeGroupName": "nodegroupName",
-    "nodeRoleArn": "nodeRole",
-    "subnetIds": "subnets",
-    "sourceSecurityGroupIds": "sourceSecurityGroups",
-    "forceUpdateVersion": "force",
-}
-_VERSION_KEYS = ("launchTemplate", "releaseVersion", "version")
-_CONFIG_KEYS = ("nodeRepairConfig", "scalingConfig", "updateConfig")
+_CLUSTER_KEYS = (
+    "accessConfig",
+    "bootstrapSelfManagedAddons",
+    "computeConfig",
+    "deletionProtection",
+    "kubernetesNetworkConfig",
+    "name",
+    "roleArn",
+    "storageConfig",
+    "upgradePolicy",
+    "version",
+    "zonalShiftConfig",
+)
+_NETWORK_KEYS = (
+    "endpointPrivateAccess",
+    "endpointPublicAccess",
+    "publicAccessCidrs",
+    "securityGroupIds",
+    "subnetIds",
+)
+_NOT_IN_MOTO = (
+    "accessConfig",
+    "bootstrapSelfManagedAddons",
+    "computeConfig",
+    "deletionProtection",
+    "storageConfig",
+    "upgradePolicy",
+    "zonalShiftConfig",
+)
+"""Members of CreateCluster that moto 5.2.5 does not read."""
+_NODE_BOUND = ("coredns", "aws-ebs-csi-driver")
+"""Add-ons that are Deployments: they wait for a node."""
+_SERVICES = "172.20.0.0/16"
+"""Service range that EKS takes where none is given (user guide, network-reqs)."""
 
 
 class ClusterKind(AwsPlainKind):
-    """eks.Cluster, as far as a node group needs one."""
+    """eks.Cluster, with the security group that EKS makes for it."""
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
-        network = picked(inputs["vpcConfig"], "subnetIds", "securityGroupIds")
+        network = picked(inputs["vpcConfig"], *_NETWORK_KEYS)
         given = {
-            **picked(inputs, "name", "roleArn", "version"),
+            **picked(inputs, *_CLUSTER_KEYS),
             "resourcesVpcConfig": network,
             "tags": self.all_tags(inputs),
         }
+        subnets = self._subnets(inputs)
+        self._role(inputs)
         parameters = request("eks", "CreateCluster", given)
-        cluster = self.call("eks", "CreateCluster", inputs, parameters)["cluster"]
-        computed = {"arn": cluster["arn"], "endpoint": cluster["endpoint"], "status": "ACTIVE"}
-        return Made(inputs["name"], {**computed, **self.tags_of(inputs)})
-
-    def update(self, before: Stored, inputs: Mapping[str, Any]) -> Made:
-        return Made(before.id, {**computed_of(before), **self.tags_of(inputs)})
-
-    def delete(self, before: Stored) -> None:
-        self.call("eks", "DeleteCluster", before.inputs, {"name": before.id})
-
-
-class NodeGroupKind(AwsPlainKind):
-    """eks.NodeGroup, with the Auto Scaling group that EKS makes for it."""
-
-    def create(self, inputs: Mapping[str, Any]) -> Made:
-        given = {
-            key: value
-            for key, value in inputs.items()
-            if key not in ("region", "tags", "nodeGroupNamePrefix", "forceUpdateVersion")
-        }
-        if marks := self.all_tags(inputs):
-            given["tags"] = marks
-        parameters = request("eks", "CreateNodegroup", given, _NODE_GROUP_RENAMES)
-        cluster = self._cluster(inputs)
-        template = self._template(inputs)
-        admit_node_group(parameters, template, str(cluster["version"]))
-        self._same_network(inputs)
-        made = self.call("eks", "CreateNodegroup", inputs, parameters)["nodegroup"]
-        group = made["resources"]["autoScalingGroups"][0]["name"]
-        self._auto_scaling_group(group, inputs)
-        computed: dict[str, Any] = {
-            "amiType": "CUSTOM" if (template or {}).get("ImageId") else "AL2023_x86_64_STANDARD",
-            "arn": made["nodegroupArn"],
-            "capacityType": "ON_DEMAND",
-            "resources": [{"autoscalingGroups": [{"name": group}]}],
-            "status": "ACTIVE",
-            "version": str(cluster["version"]),
-            **self.tags_of(inputs),
-        }
-        if template is None:
-            computed["diskSize"] = 20
-        return Made(f"{inputs['clusterName']}:{inputs['nodeGroupName']}", computed)
-
-    def update(self, before: Stored, inputs: Mapping[str, Any]) -> Made:
+        validate("eks", "CreateCluster", parameters)
+        known = {key: value for key, value in parameters.items() if key not in _NOT_IN_MOTO}
+        cluster = self.call("eks", "CreateCluster", inputs, known)["cluster"]
         named = {
-            "clusterName": inputs["clusterName"],
-            "nodegroupName": before.outputs["nodeGroupName"],
+            "GroupName": f"eks-cluster-sg-{inputs['name']}",
+            "Description": "nodes and control plane",
+            "VpcId": subnets[0]["VpcId"],
         }
-        if any(inputs.get(key) != before.inputs.get(key) for key in _VERSION_KEYS):
-            given = {**named, **picked(inputs, *_VERSION_KEYS, "forceUpdateVersion")}
-            parameters = request("eks", "UpdateNodegroupVersion", given, _NODE_GROUP_RENAMES)
-            self._template(inputs)
-            self.call("eks", "UpdateNodegroupVersion", inputs, parameters)
-        if changed := self._configuration(before.inputs, inputs):
-            parameters = request("eks", "UpdateNodegroupConfig", {**named, **changed})
-            admit_node_group(parameters, None, "0.0")
-            self.call("eks", "UpdateNodegroupConfig", inputs, parameters)
-        sent = "scalingConfig" in changed
-        seen = {} if sent else {"scalingConfig": before.outputs["scalingConfig"]}
-        return Made(before.id, {**computed_of(before), **self.tags_of(inputs)}, seen)
+        group = self.call("ec2", "CreateSecurityGroup", inputs, named)["GroupId"]
+        behind = JoinedCluster.of(self.cloud.folder)
+        computed = {
+            "arn": cluster["arn"],
+            "endpoint": cluster["endpoint"] if behind is None else behind.endpoint,
+            "certificateAuthority": {
+                "data": cluster["certificateAuthority"]["data"]
+                if behind is None
+                else behind.authority
+            },
+            "status": "ACTIVE",
+        }
+        outputs = {**computed, **self.tags_of(inputs)}
+        own = {"clusterSecurityGroupId": group, "vpcId": subnets[0]["VpcId"]}
+        return Made(inputs["name"], outputs, filled=_filled(inputs, own))
+
+    def update(self, before: Stored, inputs: Mapping[str, Any]) -> Made:
+        outputs = {**computed_of(before), **self.tags_of(inputs)}
+        network = before.outputs["vpcConfig"]
+        own = {key: network[key] for key in ("clusterSecurityGroupId", "vpcId")}
+        return Made(before.id, outputs, filled=_filled(inputs, own))
 
     def delete(self, before: Stored) -> None:
-        cluster, _, name = before.id.partition(":")
-        self.call(
-            "eks", "DeleteNodegroup", before.inputs, {"clusterName": cluster, "nodegroupName": name}
-        )
-        for resource in before.outputs["resources"]:
-            for group in resource["autoscalingGroups"]:
-                named = {"AutoScalingGroupName": group["name"], "ForceDelete": True}
-                self.call("autoscaling", "DeleteAutoScalingGroup", before.inputs, named)
-
-    def _configuration(
-        self, before: Mapping[str, Any], inputs: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        changed = {
-            key: inputs[key]
-            for key in _CONFIG_KEYS
-            if key in inputs and inputs[key] != before.get(key)
-        }
-        old, new = before.get("labels") or {}, inputs.get("labels") or {}
-        if old != new:
-            changed["labels"] = {
-                "addOrUpdateLabels": {k: v for k, v in new.items() if old.get(k) != v},
-                "removeLabels": [key for key in old if key not in new],
-            }
-        old_taints, new_taints = before.get("taints") or [], inputs.get("taints") or []
-        if old_taints != new_taints:
-            changed["taints"] = {
-                "addOrUpdateTaints": [one for one in new_taints if one not in old_taints],
-                "removeTaints": [one for one in old_taints if one not in new_taints],
-            }
-        return changed
-
-    def _cluster(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        named = {"name": inputs["clusterName"]}
-        return self.call("eks", "DescribeCluster", inputs, named)["cluster"]
-
-    def _template(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Data of the launch template version that is named; a missing one is refused."""
-        named = inputs.get("launchTemplate")
-        if not named:
-            return None
-        which = (
-            {"LaunchTemplateId": named["id"]}
-            if named.get("id")
-            else {"LaunchTemplateName": named.get("name", "")}
-        )
-        version = {**which, "Versions": [str(named["version"])]}
-        found = self.call("ec2", "DescribeLaunchTemplateVersions", inputs, version)
-        versions = found["LaunchTemplateVersions"]
-        if not versions:
+        if before.inputs.get("deletionProtection"):
             raise CloudError(
-                f"InvalidLaunchTemplateVersion: launch template {next(iter(which.values()))} has "
-                f"no version {named['version']}"
+                f"DeleteCluster: InvalidRequestException: deletion protection of {before.id} is on"
             )
-        return versions[0]["LaunchTemplateData"]
+        self.call("eks", "DeleteCluster", before.inputs, {"name": before.id})
+        group = before.outputs["vpcConfig"]["clusterSecurityGroupId"]
+        self.call("ec2", "DeleteSecurityGroup", before.inputs, {"GroupId": group})
 
-    def _same_network(self, inputs: Mapping[str, Any]) -> None:
-        """Subnets that do not exist, or of several networks, are refused."""
-        subnets = {"SubnetIds": list(inputs["subnetIds"])}
-        found = self.call("ec2", "DescribeSubnets", inputs, subnets)["Subnets"]
-        if len({subnet["VpcId"] for subnet in found}) > 1:
+    def _subnets(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """EKS wants two zones (user guide, network-reqs)."""
+        named = {"SubnetIds": list(inputs["vpcConfig"]["subnetIds"])}
+        found = self.call("ec2", "DescribeSubnets", inputs, named)["Subnets"]
+        if len({one["AvailabilityZone"] for one in found}) < 2:
             raise CloudError(
-                "CreateNodegroup: InvalidParameterException: subnets must be of one VPC"
+                "CreateCluster: InvalidParameterException: Subnets specified must be in at least "
+                "two different AZs"
+            )
+        return found
+
+    def _role(self, inputs: Mapping[str, Any]) -> None:
+        """The text is the one that the provider waits to go away (terraform-provider-aws 00555dc,
+        internal/service/eks/cluster.go, resourceClusterCreate)."""
+        attached = attached_policies(self, str(inputs["roleArn"]))
+        if "AmazonEKSClusterPolicy" not in attached:
+            raise CloudError(
+                "CreateCluster: InvalidParameterException: The provided role doesn't have the "
+                "Amazon EKS Managed Policies associated with it"
             )
 
-    def _auto_scaling_group(self, name: str, inputs: Mapping[str, Any]) -> None:
-        """The group behind the node group, so that its tags can be set. It holds no instances."""
-        template = inputs.get("launchTemplate")
-        if template is None:
-            own = {
-                "LaunchTemplateName": name,
-                "LaunchTemplateData": {
-                    "InstanceType": (inputs.get("instanceTypes") or ["t3.medium"])[0]
-                },
-            }
-            made = self.call("ec2", "CreateLaunchTemplate", inputs, own)["LaunchTemplate"]
-            template = {"id": made["LaunchTemplateId"], "version": "1"}
-        renames = {"id": "LaunchTemplateId", "name": "LaunchTemplateName", "version": "Version"}
-        parameters = {
-            "AutoScalingGroupName": name,
-            "MinSize": 0,
-            "MaxSize": int(inputs["scalingConfig"]["maxSize"]),
-            "DesiredCapacity": 0,
-            "VPCZoneIdentifier": ",".join(inputs["subnetIds"]),
-            "LaunchTemplate": {renames[key]: str(value) for key, value in template.items()},
-        }
-        self.call("autoscaling", "CreateAutoScalingGroup", inputs, parameters)
+
+def _filled(inputs: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
+    services = {"serviceIpv4Cidr": _SERVICES, **(inputs.get("kubernetesNetworkConfig") or {})}
+    network = {**inputs["vpcConfig"], **own}
+    return {"vpcConfig": network, "kubernetesNetworkConfig": services}
 
 
 class _OfClusterKind(AwsPlainKind):
@@ -217,10 +162,24 @@ class AddonKind(_OfClusterKind):
     def create(self, inputs: Mapping[str, Any]) -> Made:
         self.validated("Create", inputs)
         identifier = f"{inputs['clusterName']}:{inputs['addonName']}"
+        if inputs["addonName"] in _NODE_BOUND and not self._nodes(inputs):
+            raise CloudError(
+                f"waiting for EKS Add-On ({identifier}) create: timeout while waiting for state to "
+                "become 'ACTIVE' (last state: 'DEGRADED'): InsufficientNumberOfReplicas: no node "
+                "runs its pods"
+            )
         self.refuse_second(identifier)
         path = f"addon/{inputs['clusterName']}/{inputs['addonName']}/{digest(identifier)[:12]}"
         arn = self.cloud.arn("eks", self.region_of(inputs), path)
         return Made(identifier, {"arn": arn, **self.tags_of(inputs)})
+
+    def _nodes(self, inputs: Mapping[str, Any]) -> int:
+        """Machines of the cluster's managed node groups."""
+        return sum(
+            int(one.inputs["scalingConfig"]["desiredSize"])
+            for one in self.cloud.folder.resources("aws:eks/nodeGroup:NodeGroup")
+            if one.inputs["clusterName"] == inputs["clusterName"]
+        )
 
     def update(self, before: Stored, inputs: Mapping[str, Any]) -> Made:
         self.validated("Update", inputs, "tags")

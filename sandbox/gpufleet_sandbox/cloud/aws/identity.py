@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet_sandbox.cloud.aws.kinds import AwsPlainKind, added, computed_of, picked
 from gpufleet_sandbox.cloud.aws.model import request, tags
-from gpufleet_sandbox.cloud.cloud import Made, digest
+from gpufleet_sandbox.cloud.cloud import CloudError, Made, digest
 from gpufleet_sandbox.cloud.store import Stored
 
 
@@ -155,3 +155,39 @@ class InstanceProfileKind(AwsPlainKind):
         if role := before.inputs.get("role"):
             self.call("iam", "RemoveRoleFromInstanceProfile", {}, {**named, "RoleName": role})
         self.call("iam", "DeleteInstanceProfile", {}, named)
+
+
+class ServiceLinkedRoleKind(AwsPlainKind):
+    """iam.ServiceLinkedRole: an account has one for each service."""
+
+    def create(self, inputs: Mapping[str, Any]) -> Made:
+        service = inputs["awsServiceName"]
+        if self._found(service):
+            raise CloudError(
+                f"CreateServiceLinkedRole: InvalidInput: Service role name for {service} has been "
+                "taken in this account"
+            )
+        made = self.call("iam", "CreateServiceLinkedRole", inputs, {"AWSServiceName": service})
+        role = made["Role"]
+        computed = {
+            "arn": role["Arn"],
+            "name": role["RoleName"],
+            "path": role["Path"],
+            "uniqueId": role["RoleId"],
+        }
+        return Made(role["Arn"], {**computed, **self.tags_of(inputs)})
+
+    def delete(self, before: Stored) -> None:
+        named = {"RoleName": before.outputs["name"]}
+        self.call("iam", "DeleteServiceLinkedRole", {}, named)
+
+    def _found(self, service: str) -> bool:
+        named = {"PathPrefix": f"/aws-service-role/{service}/"}
+        return bool(self.call("iam", "ListRoles", {}, named)["Roles"])
+
+
+def attached_policies(kind: AwsPlainKind, role_arn: str) -> set[str]:
+    """Names of the managed policies of a role."""
+    named = {"RoleName": role_arn.rsplit("/", 1)[-1]}
+    found = kind.call("iam", "ListAttachedRolePolicies", {}, named)["AttachedPolicies"]
+    return {one["PolicyName"] for one in found}

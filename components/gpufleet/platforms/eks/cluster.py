@@ -1,0 +1,333 @@
+"""EksCluster: a cluster for GPU pools in an account that has nothing yet."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+import pulumi
+
+from gpufleet.components_base.component import GpuComponent
+from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.ready_output import ready_output
+from gpufleet.findings import has_errors
+from gpufleet.platforms.eks import aws_objects as aws
+from gpufleet.platforms.eks.aws_objects import AwsObject
+from gpufleet.platforms.eks.cluster_network import ClusterNetwork, cluster_network
+from gpufleet.platforms.eks.cluster_plan import (
+    AFTER_NODES,
+    BEFORE_NODES,
+    CLUSTER_POLICIES,
+    EBS_CSI_ACCOUNT,
+    EBS_CSI_POLICY,
+    NODE_POLICIES,
+    DeclaredCluster,
+    EksClusterPlan,
+    addon,
+    cluster_arguments,
+    cluster_plan,
+    role_prefix,
+    system_group,
+    system_template,
+)
+from gpufleet.platforms.eks.karpenter_access import EC2_SERVICES, POD_IDENTITY_TRUST
+
+if TYPE_CHECKING:
+    from gpufleet.gpu_fleet import GpuFleetConnectionArgs
+
+
+class EksSystemNodesArgs(TypedDict):
+    """The managed node group on which controllers run."""
+
+    instance_types: NotRequired[list[str]]
+    """Machine types, best first. Default m6i.large."""
+    nodes: NotRequired[int]
+    """How many, at least 1. Default 2."""
+    disk_gib: NotRequired[int]
+    """Root volume, encrypted gp3. Default 50."""
+    ami_type: NotRequired[str]
+    """Image as EKS names it; Arm machines need `AL2023_ARM_64_STANDARD`. Default
+    `AL2023_x86_64_STANDARD`."""
+
+
+class EksClusterArgs(TypedDict):
+    """Inputs of `EksCluster`."""
+
+    cluster_name: str
+    """Name of the cluster, unique in account and region."""
+    region: str
+    """Region, `us-east-1`; the one of the AWS provider."""
+    zones: list[str]
+    """Availability zones, two to six, `["us-east-1a", "us-east-1b"]`. Those that sell the GPU
+    machines should be among them."""
+    kubernetes_version: NotRequired[str]
+    """Minor version, `"1.36"`. Default: 1.36."""
+    cidr: NotRequired[str]
+    """IPv4 range of the network, /16 to /20. Default 10.0.0.0/16."""
+    nat: NotRequired[str]
+    """`single`: one NAT gateway for all zones; machines lose the internet with its zone.
+    `perZone`: one each. Default `single`."""
+    public_access_cidrs: NotRequired[list[str]]
+    """Addresses that may reach the API server from the internet. Default: none, it is reached from
+    the network alone, and a program that installs charts must run there."""
+    system_nodes: NotRequired[EksSystemNodesArgs]
+    """The nodes of controllers. Default: two m6i.large."""
+    log_types: NotRequired[list[str]]
+    """Logs of the control plane that go to CloudWatch: `api`, `audit`, `authenticator`,
+    `controllerManager`, `scheduler`. Default: none."""
+    spot_role: NotRequired[bool]
+    """Make the service-linked role of EC2 Spot, which an account has once and Karpenter needs for
+    spot machines. AWS refuses a second one. Default false."""
+    deletion_protection: NotRequired[bool]
+    """EKS refuses to delete the cluster until this is false again. Default false."""
+    tags: NotRequired[dict[str, str]]
+    """Tags of everything that takes them. Default: none."""
+
+
+class EksCluster(GpuComponent[EksClusterPlan]):
+    """An EKS cluster with all that GPU pools need of it: network with NAT, control plane, nodes for
+    controllers, roles, and the add-ons VPC CNI, kube-proxy, CoreDNS, Pod Identity agent and EBS CSI
+    driver. Private by default.
+
+    Entirely optional: pools take any cluster. Its outputs have the names that `connection` of a
+    `GpuFleet` asks for; what uses them is made after network, add-ons and system nodes, and removed
+    before.
+    """
+
+    cluster_name: pulumi.Output[str]
+    """Name of the cluster, once nodes can join it."""
+    cluster_endpoint: pulumi.Output[str]
+    """Address of the API server."""
+    cluster_certificate_authority: pulumi.Output[str]
+    """Its certificate authority, Base64."""
+    cluster_service_cidr: pulumi.Output[str]
+    """Address range of services."""
+    cluster_security_group_id: pulumi.Output[str]
+    """Security group that EKS made for the cluster."""
+    vpc_id: pulumi.Output[str]
+    """Network of the cluster."""
+    subnet_ids_by_zone: pulumi.Output[dict[str, str]]
+    """Zone -> private subnet."""
+    node_role_arn: pulumi.Output[str]
+    """Role for the nodes of GPU pools, with its policies. System nodes have another one: EKS makes
+    the access entry of this one with the first managed node group, or Karpenter's add-on makes
+    it."""
+    kubeconfig: pulumi.Output[str]
+    """JSON that asks `aws eks get-token` for credentials, once add-ons and system nodes work."""
+
+    def __init__(
+        self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Make the cluster.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The settings.
+            opts: Options; `providers` must hold the AWS provider of the account and region.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    @property
+    def connection(self) -> "GpuFleetConnectionArgs":
+        """What `GpuFleet` takes as `connection`."""
+        return {
+            "cluster_name": self.cluster_name,
+            "cluster_endpoint": self.cluster_endpoint,
+            "cluster_certificate_authority": self.cluster_certificate_authority,
+            "cluster_service_cidr": self.cluster_service_cidr,
+            "cluster_security_group_id": self.cluster_security_group_id,
+            "vpc_id": self.vpc_id,
+            "subnet_ids_by_zone": dict(self._subnets),
+            "node_role_arn": self.node_role_arn,
+        }
+
+    def _make(self, name: str, plan: EksClusterPlan) -> Mapping[str, object]:
+        tags, network = plan.declared.tags, cluster_network(self, name, plan)
+        role, policies = self._role(name, plan, "cluster", ["eks.amazonaws.com"], CLUSTER_POLICIES)
+        arguments = cluster_arguments(plan)
+        arguments["roleArn"] = role.output("arn")
+        arguments["vpcConfig"]["subnetIds"] = [one.id for one in network.private.values()]
+        cluster = AwsObject(
+            aws.CLUSTER,
+            f"{name}-cluster",
+            arguments,
+            # Its interfaces go before the network does, and it needs the policies to remove them.
+            pulumi.ResourceOptions(parent=self, depends_on=[*policies, *network.way_out]),
+            outputs=("endpoint", "certificateAuthority", "kubernetesNetworkConfig"),
+        )
+        if plan.declared.spot_role:
+            self._made(aws.SERVICE_LINKED_ROLE, f"{name}-spot", {"awsServiceName": SPOT_SERVICE})
+        before = [
+            self._made(aws.ADDON, f"{name}-{one}", addon(one, cluster.output("name"), tags))
+            for one in BEFORE_NODES
+        ]
+        system = self._system_nodes(name, plan, cluster, network, before)
+        after = [
+            self._made(
+                aws.ADDON,
+                f"{name}-{one}",
+                addon(one, cluster.output("name"), tags, **self._identity(name, plan, one)),
+                system,
+            )
+            for one in AFTER_NODES
+        ]
+        nodes, node_policies = self._role(name, plan, "gpu-nodes", EC2_SERVICES[:1], NODE_POLICIES)
+        ready = ready_output(cluster.output("name"), *before)
+        known = cluster.output("vpcConfig")
+        self._subnets = {
+            zone: ready_output(subnet.id, *network.way_out)
+            for zone, subnet in network.private.items()
+        }
+        endpoint = cluster.output("endpoint")
+        authority = cluster.output("certificateAuthority").apply(lambda found: found["data"])
+        kubeconfig = pulumi.Output.all(ready, endpoint, authority).apply(
+            lambda parts: kubeconfig_text(*parts, region=plan.declared.region)
+        )
+        return {
+            "cluster_name": ready,
+            "cluster_endpoint": endpoint,
+            "cluster_certificate_authority": authority,
+            "cluster_service_cidr": cluster.output("kubernetesNetworkConfig").apply(
+                lambda found: _key(found, "serviceIpv4Cidr", "service_ipv4_cidr")
+            ),
+            "cluster_security_group_id": known.apply(
+                lambda found: _key(found, "clusterSecurityGroupId", "cluster_security_group_id")
+            ),
+            "vpc_id": network.vpc.id,
+            "subnet_ids_by_zone": pulumi.Output.all(**self._subnets),
+            "node_role_arn": ready_output(nodes.output("arn"), *node_policies),
+            "kubeconfig": ready_output(kubeconfig, system, *after),
+        }
+
+    def _made(
+        self, type_: str, name: str, arguments: Mapping[str, Any], *after: pulumi.Resource
+    ) -> AwsObject:
+        return AwsObject(
+            type_, name, arguments, pulumi.ResourceOptions(parent=self, depends_on=list(after))
+        )
+
+    def _role(
+        self,
+        name: str,
+        plan: EksClusterPlan,
+        what: str,
+        services: Sequence[str],
+        policies: Sequence[str],
+    ) -> tuple[AwsObject, list[AwsObject]]:
+        """A role that services of AWS take, and its policies of AWS's own."""
+        return self._trusted_role(name, plan, what, trust(services), policies)
+
+    def _trusted_role(
+        self, name: str, plan: EksClusterPlan, what: str, trusted: str, policies: Sequence[str]
+    ) -> tuple[AwsObject, list[AwsObject]]:
+        made = AwsObject(
+            aws.ROLE,
+            f"{name}-{what}-role",
+            {
+                "namePrefix": role_prefix(plan, what),
+                "description": f"Role {what} of the EKS cluster {plan.name}",
+                "assumeRolePolicy": trusted,
+                "tags": plan.declared.tags,
+            },
+            pulumi.ResourceOptions(parent=self),
+            outputs=("arn", "name"),
+        )
+        partition = made.output("arn").apply(lambda arn: str(arn).split(":")[1])
+        attached = [
+            self._made(
+                aws.ROLE_POLICY_ATTACHMENT,
+                f"{name}-{what}-{policy.rsplit('/', 1)[-1]}",
+                {
+                    "role": made.output("name"),
+                    "policyArn": pulumi.Output.concat(
+                        "arn:", partition, f":iam::aws:policy/{policy}"
+                    ),
+                },
+            )
+            for policy in policies
+        ]
+        return made, attached
+
+    def _system_nodes(
+        self,
+        name: str,
+        plan: EksClusterPlan,
+        cluster: AwsObject,
+        network: ClusterNetwork,
+        before: Sequence[AwsObject],
+    ) -> AwsObject:
+        role, policies = self._role(name, plan, "system-nodes", EC2_SERVICES[:1], NODE_POLICIES)
+        template = AwsObject(
+            aws.LAUNCH_TEMPLATE,
+            f"{name}-system-template",
+            system_template(plan),
+            pulumi.ResourceOptions(parent=self),
+            outputs=("latestVersion",),
+        )
+        version = template.output("latestVersion").apply(lambda number: str(int(number)))
+        wired = {
+            **system_group(plan),
+            "clusterName": cluster.output("name"),
+            "nodeRoleArn": role.output("arn"),
+            "subnetIds": [one.id for one in network.private.values()],
+            "launchTemplate": {"id": template.id, "version": version},
+        }
+        after = (*policies, *before)
+        return self._made(aws.NODE_GROUP, f"{name}-system", wired, *after)
+
+    def _identity(self, name: str, plan: EksClusterPlan, one: str) -> dict[str, Any]:
+        """What the EBS CSI driver needs next to its add-on: a role by Pod Identity."""
+        if one != "aws-ebs-csi-driver":
+            return {}
+        role, policies = self._trusted_role(
+            name, plan, "ebs-csi", POD_IDENTITY_TRUST, [EBS_CSI_POLICY]
+        )
+        arn = ready_output(role.output("arn"), *policies)
+        return {"podIdentityAssociations": [{"roleArn": arn, "serviceAccount": EBS_CSI_ACCOUNT}]}
+
+
+SPOT_SERVICE = "spot.amazonaws.com"
+
+
+def trust(services: Sequence[str]) -> str:
+    """Who may take a role: services of AWS."""
+    actions = ["sts:AssumeRole", *(["sts:TagSession"] if "eks.amazonaws.com" in services else [])]
+    statement = {"Effect": "Allow", "Principal": {"Service": list(services)}, "Action": actions}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def kubeconfig_text(cluster: str, endpoint: str, authority: str, *, region: str) -> str:
+    """A kubeconfig without secrets: the AWS CLI gives a token for whoever runs the program."""
+    command = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "aws",
+        "args": ["eks", "get-token", "--cluster-name", cluster, "--region", region],
+        "interactiveMode": "Never",
+    }
+    server = {"server": endpoint, "certificate-authority-data": authority}
+    context = {"cluster": cluster, "user": cluster}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster, "cluster": server}],
+            "users": [{"name": cluster, "user": {"exec": command}}],
+            "contexts": [{"name": cluster, "context": context}],
+            "current-context": cluster,
+        }
+    )
+
+
+def _key(found: Any, *spellings: str) -> str:
+    """The SDK gives keys in either spelling."""
+    return next(str(found[one]) for one in spellings if one in found)
+
+
+def _planned(component: str, args: EksClusterArgs) -> EksClusterPlan:
+    declared = checked(component, EksClusterArgs, args, DeclaredCluster)
+    plan, findings = cluster_plan(declared)
+    if has_errors(findings):
+        refuse(component, findings)
+    return plan

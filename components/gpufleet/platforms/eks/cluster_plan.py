@@ -1,0 +1,267 @@
+"""What an EKS cluster and its network are: validated, rendered, without Outputs.
+
+Sources: hashicorp/terraform-provider-aws 00555dc `internal/service/eks/cluster.go` (schema of
+`aws_eks_cluster`); Amazon EKS user guide, `network-reqs`, `create-node-role`,
+`pod-identities`, `ebs-csi`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, ip_network
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from gpufleet.components_base.component import ComponentPlan
+from gpufleet.components_base.inputs import to_camel
+from gpufleet.findings import Finding, error
+from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
+from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
+from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
+
+MOST_ZONES = 6
+"""Room of the network's plan; no region of AWS has more."""
+WIDEST, NARROWEST = 16, 20
+"""Prefix lengths of the network: EC2 allows no wider one, and in a narrower one the VPC CNI, which
+gives each pod an address, runs out with a few GPU nodes."""
+
+NODE_POLICIES = (
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonEKS_CNI_Policy",
+)
+CLUSTER_POLICIES = ("AmazonEKSClusterPolicy",)
+EBS_CSI_POLICY = "service-role/AmazonEBSCSIDriverPolicy"
+EBS_CSI_ACCOUNT = "ebs-csi-controller-sa"
+
+BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
+"""Add-ons without which no node becomes Ready, and no pod gets a role."""
+AFTER_NODES = ("coredns", "aws-ebs-csi-driver")
+"""Add-ons that are Deployments: they become active when a node can run them."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class SystemNodes(_Part):
+    """The managed node group that runs controllers: GPU nodes are tainted."""
+
+    instance_types: tuple[str, ...] = Field(default=("m6i.large",), min_length=1)
+    nodes: int = Field(default=2, ge=1)
+    disk_gib: int = Field(default=50, ge=20)
+    ami_type: str = "AL2023_x86_64_STANDARD"
+
+
+class DeclaredCluster(_Part):
+    """The arguments of `EksCluster`."""
+
+    cluster_name: Annotated[
+        str, StringConstraints(pattern=r"^[0-9A-Za-z][A-Za-z0-9_-]*$", max_length=100)
+    ]
+    region: str
+    zones: tuple[str, ...]
+    kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
+    cidr: str = "10.0.0.0/16"
+    nat: Literal["single", "perZone"] = "single"
+    public_access_cidrs: tuple[str, ...] = ()
+    system_nodes: SystemNodes = SystemNodes()
+    log_types: tuple[str, ...] = ()
+    spot_role: bool = False
+    deletion_protection: bool = False
+    tags: dict[str, str] = Field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneNetwork:
+    """The two subnets of one zone."""
+
+    private: str
+    public: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EksClusterPlan(ComponentPlan):
+    """An EKS cluster with its network."""
+
+    declared: DeclaredCluster
+    zones: Mapping[str, ZoneNetwork]
+
+    @property
+    def name(self) -> str:
+        """The cluster's."""
+        return self.declared.cluster_name
+
+    def tags(self, what: str) -> dict[str, str]:
+        """Tags of one resource: its name, and those of all."""
+        return {"Name": f"{self.name}-{what}", **self.declared.tags}
+
+
+def cluster_plan(declared: DeclaredCluster) -> tuple[EksClusterPlan, list[Finding]]:
+    """The plan, and what prevents making it."""
+    findings = [
+        *_validate_zones(declared),
+        *_validate_networks(declared),
+        *validate_tags(declared.tags, "tags"),
+        *validate_role_tags(declared.tags, "tags"),
+    ]
+    networks = {} if findings else zone_networks(declared.cidr, declared.zones)
+    return EksClusterPlan(declared=declared, zones=networks), findings
+
+
+def zone_networks(cidr: str, zones: Sequence[str]) -> dict[str, ZoneNetwork]:
+    """An eighth of the network for the nodes and pods of each zone, and small public subnets, for
+    NAT gateways and load balancers, in the last eighth."""
+    *parts, last = IPv4Network(cidr).subnets(prefixlen_diff=3)
+    small = list(last.subnets(prefixlen_diff=3))
+    return {
+        zone: ZoneNetwork(str(parts[index]), str(small[index])) for index, zone in enumerate(zones)
+    }
+
+
+def _validate_zones(declared: DeclaredCluster) -> Iterator[Finding]:
+    zones = declared.zones
+    distinct = len(set(zones))
+    if not 2 <= distinct <= MOST_ZONES or distinct != len(zones):
+        yield error(
+            "cluster-zones",
+            "zones",
+            f"the control plane of EKS needs subnets in at least 2 zones, and the network has room "
+            f"for {MOST_ZONES}; {len(zones)} are given, {distinct} of them different",
+            f"write two or three zones, such as {declared.region}a and {declared.region}b",
+            found=len(zones),
+            limit=MOST_ZONES,
+        )
+    for index, zone in enumerate(zones):
+        if zone.removeprefix(declared.region) not in set("abcdefgh"):
+            yield error(
+                "cluster-zones",
+                f"zones[{index}]",
+                f"{zone} is no availability zone of {declared.region}; local and wavelength zones "
+                "cannot hold the control plane's interfaces",
+                f"write it as {declared.region}a",
+                found=zone,
+            )
+
+
+def _validate_networks(declared: DeclaredCluster) -> Iterator[Finding]:
+    network = _network(declared.cidr)
+    if network is None or not network.is_private or not WIDEST <= network.prefixlen <= NARROWEST:
+        yield error(
+            "cluster-network",
+            "cidr",
+            f"{declared.cidr} is no private IPv4 range with a prefix of /{WIDEST} to /{NARROWEST}",
+            "write a range that no network you connect to has, such as 10.20.0.0/16",
+            found=declared.cidr,
+        )
+    for index, cidr in enumerate(declared.public_access_cidrs):
+        if _network(cidr) is None:
+            yield error(
+                "cluster-network",
+                f"publicAccessCidrs[{index}]",
+                f"{cidr} is no IPv4 address range",
+                "write the addresses you deploy from, such as 203.0.113.7/32",
+                found=cidr,
+            )
+
+
+def _network(text: str) -> IPv4Network | None:
+    try:
+        found = ip_network(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, IPv4Network) and "/" in text else None
+
+
+def cluster_arguments(plan: EksClusterPlan) -> dict[str, Any]:
+    """Arguments of `aws:eks/cluster`, without role and subnets.
+
+    Without add-ons that EKS installs by itself: those would be the same programs as
+    `BEFORE_NODES`, with no one to upgrade them.
+    """
+    declared = plan.declared
+    public = list(declared.public_access_cidrs)
+    arguments: dict[str, Any] = {
+        "name": plan.name,
+        "version": declared.kubernetes_version,
+        "accessConfig": {
+            "authenticationMode": "API",
+            "bootstrapClusterCreatorAdminPermissions": True,
+        },
+        "bootstrapSelfManagedAddons": False,
+        "deletionProtection": declared.deletion_protection,
+        "tags": declared.tags,
+    }
+    if declared.log_types:
+        arguments["enabledClusterLogTypes"] = list(declared.log_types)
+    network: dict[str, Any] = {"endpointPrivateAccess": True, "endpointPublicAccess": bool(public)}
+    if public:
+        network["publicAccessCidrs"] = public
+    return {**arguments, "vpcConfig": network}
+
+
+def system_template(plan: EksClusterPlan) -> dict[str, Any]:
+    """Arguments of the launch template of system nodes: encrypted volumes, and metadata that pods
+    do not reach."""
+    own = plan.tags("system")
+    return {
+        "namePrefix": name_prefix(plan.name, "system", "launch template"),
+        "description": f"System nodes of {plan.name}",
+        "updateDefaultVersion": True,
+        "metadataOptions": {
+            "httpEndpoint": "enabled",
+            "httpTokens": "required",
+            "httpPutResponseHopLimit": 1,
+        },
+        "blockDeviceMappings": [
+            {
+                "deviceName": "/dev/xvda",
+                "ebs": {
+                    "volumeSize": plan.declared.system_nodes.disk_gib,
+                    "volumeType": "gp3",
+                    "encrypted": "true",
+                    "deleteOnTermination": "true",
+                },
+            }
+        ],
+        "tagSpecifications": [
+            {"resourceType": kind, "tags": own} for kind in ("instance", "volume")
+        ],
+        "tags": own,
+    }
+
+
+def system_group(plan: EksClusterPlan) -> dict[str, Any]:
+    """Arguments of the node group of system nodes, without what is wired."""
+    system = plan.declared.system_nodes
+    return {
+        "nodeGroupNamePrefix": name_prefix(plan.name, "system", "node group"),
+        "amiType": system.ami_type,
+        "capacityType": "ON_DEMAND",
+        "instanceTypes": list(system.instance_types),
+        "scalingConfig": {
+            "minSize": system.nodes,
+            "maxSize": system.nodes + 1,
+            "desiredSize": system.nodes,
+        },
+        "updateConfig": {"maxUnavailable": 1},
+        "tags": plan.tags("system"),
+    }
+
+
+def role_prefix(plan: EksClusterPlan, what: str) -> str:
+    """First part of a role's name."""
+    assert len(what) < LONGEST["role"] - SUFFIX
+    return name_prefix(plan.name, what, "role")
+
+
+def addon(name: str, cluster: Any, tags: Mapping[str, str], **further: Any) -> dict[str, Any]:
+    """Arguments of an add-on, in the version that EKS chooses for the cluster."""
+    return {
+        "clusterName": cluster,
+        "addonName": name,
+        "resolveConflictsOnCreate": "OVERWRITE",
+        "resolveConflictsOnUpdate": "OVERWRITE",
+        "tags": tags,
+        **further,
+    }
