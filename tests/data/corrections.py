@@ -30,6 +30,16 @@ CORRECTED: dict[tuple[str, str], str] = {
         for count in (1, 2, 4)
     },
     **{
+        (name, "network"): "gcp-gpu-types"
+        for name in (
+            "g2-standard-4", "g2-standard-8", "g2-standard-12", "g2-standard-16",
+            "g2-standard-24", "g2-standard-32", "g2-standard-48", "g4-standard-6",
+            "g4-standard-12", "g4-standard-24", "g4-standard-48", "g4-standard-96",
+            "g4-standard-192", "a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g",
+        )
+    },
+    **{(f"vt1.{size}xlarge", "count"): "ec2-accelerated" for size in (3, 6, 24)},
+    **{
         (f"n1-standard-*+nvidia-tesla-{gpu}", "network"): "gcp-gpu-network"
         for gpu in ("t4x1", "t4x2", "v100x1", "v100x2", "v100x4")
     },
@@ -51,8 +61,12 @@ CORRECTED: dict[tuple[str, str], str] = {
         )
     },
     ("H100-96GB", "boards"): "mig-parted-default",
+    ("RTX-PRO-6000-BLACKWELL-96GB", "boards"): "nvidia-smi-memory",
     **{(name, "active"): "gpt-oss-card" for name in ("gpt-oss-20b", "gpt-oss-120b")},
 }  # fmt: skip
+
+ADDED_TYPES = {"p6e-gb300.36xlarge", "a4x-maxgpu-4g-metal-nolssd", "ct4p-hightpu-4t"}
+"""Machine types that the collected tables do not have."""
 
 ADDED_GPUS = ("H20-96GB", "H20-141GB")
 """GPUs that the collected tables had within the row of another, or not at all."""

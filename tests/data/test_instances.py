@@ -15,12 +15,10 @@ FRACTIONAL = {
     "gr6f.4xlarge": "1/2", "g4-standard-6": "1/8", "g4-standard-12": "1/4",
     "g4-standard-24": "1/2",
 }  # fmt: skip
-COUNT_NOT_SOURCED = {
-    "vt1.3xlarge", "vt1.6xlarge", "vt1.24xlarge",
-}  # fmt: skip
 NOT_ON_DEMAND = {
     "p5e.48xlarge", "a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g", "a3-ultragpu-8g",
     "a3-ultragpu-8g-nolssd", "a4-highgpu-8g", "a4x-highgpu-4g", "a4x-maxgpu-4g-metal",
+    "a4x-maxgpu-4g-metal-nolssd",
     *NO_LONGER_LAUNCHABLE,
 }  # fmt: skip
 
@@ -31,7 +29,7 @@ every = pytest.mark.parametrize(
 
 def test_every_published_type_is_there() -> None:
     clouds = Counter(row.cloud for row in load("2026.11").instances.values())
-    assert clouds == {Cloud.AWS: 102, Cloud.GCP: 60}
+    assert clouds == {Cloud.AWS: 103, Cloud.GCP: 62}
 
 
 @every
@@ -51,12 +49,8 @@ def test_an_instance_is_plausible(edition: str, row: InstanceType) -> None:
 def test_the_accelerator_is_a_gpu_of_the_catalogue(edition: str, row: InstanceType) -> None:
     gpu = load(edition).gpu(row.accelerator.gpu)
     accelerator = row.accelerator
-    if accelerator.count is None:
-        assert row.name in COUNT_NOT_SOURCED
-        assert row.gpus is None
-    else:
-        assert accelerator.count in {1, 2, 4, 6, 8, 12, 16}
-        assert row.gpus == accelerator.count * accelerator.fraction
+    assert accelerator.count in {1, 2, 4, 6, 8, 12, 16}
+    assert row.gpus == accelerator.count * accelerator.fraction
     expected = Fraction(FRACTIONAL.get(row.name, 1))
     assert accelerator.fraction == expected
     if row.cloud is Cloud.AWS and accelerator.api_count is not None:

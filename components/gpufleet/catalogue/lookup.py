@@ -75,13 +75,16 @@ def alias_index(gpus: Mapping[str, Gpu]) -> dict[str, tuple[str, ...]]:
     """Name -> keys of the GPUs it may mean. More than one: the name is ambiguous.
 
     A GPU is known by its key, name and product names, with or without vendor and `GB`, and by its
-    aliases as they stand. Keys and aliases without their memory size (`A100`) are names too, except
-    where an alias gives such a name to one GPU (`H100`).
+    aliases as they stand; a product name that is an alias of another GPU is not one. Keys and
+    aliases without their memory size (`A100`) are names too, except where an alias gives such a
+    name to one GPU (`H100`).
     """
     exact: dict[str, set[str]] = {}
     families: dict[str, set[str]] = {}
+    aliases = {squeezed(name): gpu.key for gpu in gpus.values() for name in gpu.aliases}
     for gpu in gpus.values():
-        for name in (gpu.key, gpu.name, *gpu.product_names):
+        products = [n for n in gpu.product_names if aliases.get(plain(n), gpu.key) == gpu.key]
+        for name in (gpu.key, gpu.name, *products):
             exact.setdefault(plain(name), set()).add(gpu.key)
         for name in gpu.aliases:
             exact.setdefault(squeezed(name), set()).add(gpu.key)

@@ -93,10 +93,10 @@ class GpuRow(OverlayRow):
                     f"memoryMib {self.memory_mib} is {share:.2f} of nominalGb {self.nominal_gb}; "
                     "0.91 to 1.03 is plausible"
                 )
-        if self.vendor != "nvidia" and (self.compute_capability or self.boards):
-            wrong.append(f"computeCapability and boards are for NVIDIA, not {self.vendor}")
-        if self.boards and not self.compute_capability:
-            wrong.append("boards need computeCapability")
+        if self.vendor != "nvidia" and self.compute_capability:
+            wrong.append(f"computeCapability is for NVIDIA, not {self.vendor}")
+        if self.boards and self.vendor == "nvidia" and not self.compute_capability:
+            wrong.append("boards of NVIDIA need computeCapability")
         if wrong:
             raise ValueError("; ".join(wrong))
         return self

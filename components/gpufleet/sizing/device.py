@@ -98,12 +98,12 @@ def find_gpu(text: str, catalogue: Catalogue, path: str = "gpu") -> Gpu | Findin
 
 def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device | Finding:
     """A GPU without sharing. `board` None (default): the one cloud instances carry."""
-    if gpu.vendor != "nvidia":
+    if gpu.vendor != "nvidia" and not gpu.rates:
         return error(
             "gpu-vendor-unsupported",
             path,
-            f"{gpu.key} is made by {gpu.vendor}: overheads and speed are known for NVIDIA only",
-            "choose an NVIDIA GPU",
+            f"{gpu.key} is made by {gpu.vendor}, and its speed is not sourced",
+            "choose a GPU whose rates the catalogue has: NVIDIA's, MI300X, MI325X, MI355X, Gaudi3",
             value=gpu.key,
         )
     if gpu.memory_bytes is None:
@@ -128,7 +128,8 @@ def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device |
         share=DeviceShare.WHOLE,
         label=gpu.key,
         usable_bytes=gpu.memory_bytes,
-        memory_basis=Basis.MEASURED,
+        # The overheads of engines were measured on NVIDIA's drivers.
+        memory_basis=Basis.MEASURED if gpu.vendor == "nvidia" else Basis.ASSUMED,
         rates=gpu.rates.get(name),
         compute_share=Fraction(1),
         bandwidth_share=Fraction(1),

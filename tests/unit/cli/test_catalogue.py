@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 from gpufleet.cli.catalogue import command
 
 TABLES = {
-    "gpus": 50, "mig": 117, "instances": 162, "prices": 324, "models": 46, "charts": 17,
-    "images": 11, "sources": 94, "drivers": 36,
+    "gpus": 58, "mig": 123, "instances": 165, "prices": 330, "models": 46, "charts": 17,
+    "images": 11, "sources": 104, "drivers": 39,
 }  # fmt: skip
 
 

@@ -45,6 +45,7 @@ _FAMILIES = {
         planes=("4x4", "4x8", "8x8", "8x16", "16x16", "16x32", "32x32"),
         one_host=False,
     ),
+    "ct4p": _Family("tpu-v4-podslice", most_chips=8 * 16 * 16),
     "ct5lp": _Family("tpu-v5-lite-podslice", planes=_PLANES),
     "ct5p": _Family("tpu-v5p-slice", most_chips=16 * 16 * 24),
     "ct6e": _Family("tpu-v6e-slice", planes=_PLANES),
