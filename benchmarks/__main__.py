@@ -13,6 +13,7 @@ BENCHMARKS = {
     "placement": "MIG placement",
     "packing": "Packing",
     "packing_exact": "Packing against exhaustive search",
+    "trace": "Placing a trace",
     "planner": "Planner",
     "import_time": "Import",
     "preview": "Preview overhead",

@@ -14,6 +14,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
+from gpufleet.cli.pack_trace import run_trace, sharing_of
 from gpufleet.cli.pictures import draw as draw_picture
 from gpufleet.cli.pictures import picture_options
 from gpufleet.cli.source import read_bytes
@@ -31,6 +32,7 @@ from gpufleet.planner.packing import (
 )
 from gpufleet.planner.pictures.node_row import packing_rows
 from gpufleet.planner.pictures.packing_picture import packing_picture
+from gpufleet.planner.trace import GpuSharing, TracePolicy
 from gpufleet.render.slots import draw_slots
 from gpufleet.spec.document import UnreadableDocumentError, read_document
 
@@ -59,12 +61,42 @@ _EMPTY: dict[str, Any] = {
     type=click.IntRange(min=0),
     help="How many different GPUs to draw.",
 )
+@click.option(
+    "--trace",
+    default=None,
+    metavar="TASKS",
+    help="Place the tasks of this CSV table one by one on the nodes of FILE, a CSV table too.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice([policy.value for policy in TracePolicy]),
+    default=TracePolicy.FRAGMENTATION.value,
+    show_default=True,
+    help="With --trace: how a node and a GPU are chosen.",
+)
+@click.option(
+    "--sharing",
+    callback=sharing_of,
+    default="milli",
+    show_default=True,
+    help="With --trace: what hands out parts of GPUs: milli, hami, kai, timeSlicing:N.",
+)
+@click.option(
+    "--departures/--no-departures",
+    default=True,
+    show_default=True,
+    help="With --trace: whether tasks leave at their deletion_time.",
+)
 @picture_options("which share sits where")
 @format_option
 def command(
     file: str,
     solver: bool | None,
     draw: int,
+    trace: str | None,
+    policy: str,
+    sharing: GpuSharing,
+    departures: bool,
     svg: str | None,
     png: str | None,
     output_format: str,
@@ -74,7 +106,14 @@ def command(
     FILE (YAML or JSON, `-`: standard input) lists machine types, shares, what is there already and
     the limits. Prints the cheapest packing, a lower bound no packing can beat, and the gap between
     the two. Exits 1 when some share has no place; what has one is still printed.
+
+    With --trace, FILE and TASKS are CSV tables of nodes and tasks, with the columns of Alibaba's
+    GPU traces. Prints allocation, fragmentation and the causes of failures. Tasks without a place
+    do not change the exit code.
     """
+    if trace is not None:
+        code = run_trace(file, trace, TracePolicy(policy), sharing, departures, output_format)
+        raise SystemExit(code)
     try:
         document = read_document(read_bytes(file))
     except UnreadableDocumentError as problem:

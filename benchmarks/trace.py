@@ -1,0 +1,33 @@
+"""Tasks placed one by one (`gpufleet pack --trace`) on a cluster of 1,213 nodes, by the
+fragmentation policy and by best fit. The tasks are cut from full nodes, so that an allocation of
+100 % is possible; at a load of 1.3 more of the same kinds arrive."""
+
+import time
+
+from gpufleet.planner.trace import TracePolicy, place_trace
+from tests.unit.planner.trace.checker import broken
+from tests.unit.planner.trace.generated_trace import generated_trace, overfull
+
+NODES = 1213
+
+
+def measure() -> list[str]:
+    """Rows of the report. Raises AssertionError on placements that are not possible."""
+    rows = [
+        "| load | policy | tasks | placed | GPU allocated | placements per CPU second |",
+        "|---|---|---|---|---|---|",
+    ]
+    for load in (1.0, 1.3):
+        trace = overfull(generated_trace(7, NODES), load, 7)
+        for policy in TracePolicy:
+            start = time.process_time()
+            run = place_trace(trace, policy)
+            rate = len(trace.tasks) / (time.process_time() - start)
+            assert not broken(trace, run, departures=True)
+            placed = sum(p.cause is None for p in run.placements)
+            allocated = run.allocated_milli / run.capacity_milli
+            rows.append(
+                f"| {load} | {policy.value} | {len(trace.tasks):,} | {placed:,} | "
+                f"{allocated:.2%} | {rate:,.0f} |"
+            )
+    return rows

@@ -1,0 +1,29 @@
+"""Traces: tasks that arrive one by one on a cluster with CPU, host memory and parts of GPUs."""
+
+from gpufleet.planner.trace.as_dict import trace_as_dict
+from gpufleet.planner.trace.handed_out import GpuSharing, read_sharing
+from gpufleet.planner.trace.place import (
+    FailureCause,
+    TracePlacement,
+    TracePolicy,
+    TraceRun,
+    place_trace,
+)
+from gpufleet.planner.trace.read import read_trace
+from gpufleet.planner.trace.trace import TaskShape, Trace, TraceNode, TraceTask
+
+__all__ = [
+    "FailureCause",
+    "GpuSharing",
+    "TaskShape",
+    "Trace",
+    "TraceNode",
+    "TracePlacement",
+    "TracePolicy",
+    "TraceRun",
+    "TraceTask",
+    "place_trace",
+    "read_sharing",
+    "read_trace",
+    "trace_as_dict",
+]

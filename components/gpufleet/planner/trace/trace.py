@@ -1,0 +1,72 @@
+"""A trace: the nodes of a cluster, and tasks that arrive one by one.
+
+Compute is in milli-GPUs (1,000 is a whole GPU) and milli-CPUs, host memory in MiB.
+"""
+
+from dataclasses import dataclass
+
+WHOLE_GPU = 1000
+"""Milli-GPUs of one GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceNode:
+    """One node, empty."""
+
+    name: str
+    cpu_milli: int
+    memory_mib: int
+    gpus: int
+    model: str
+    """GPU model; empty where the node has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskShape:
+    """What a task requests. Tasks of one shape are alike."""
+
+    cpu_milli: int
+    memory_mib: int
+    gpus: int
+    milli: int
+    """Of each of its GPUs; 0 exactly where it requests no GPU."""
+    models: frozenset[str]
+    """GPU models it may use; empty: any."""
+
+    @property
+    def gpu_milli(self) -> int:
+        """Milli-GPUs in all."""
+        return self.gpus * self.milli
+
+    def fits(self, node: TraceNode) -> bool:
+        """Whether the empty node has room."""
+        return (
+            self.cpu_milli <= node.cpu_milli
+            and self.memory_mib <= node.memory_mib
+            and self.gpus <= node.gpus
+            and self.allows(node.model)
+        )
+
+    def allows(self, model: str) -> bool:
+        """Whether the task may use GPUs of this model."""
+        return not self.gpus or not self.models or model in self.models
+
+
+@dataclass(frozen=True, slots=True)
+class TraceTask:
+    """One task."""
+
+    name: str
+    shape: TaskShape
+    created: int
+    """Seconds."""
+    deleted: int | None
+    """Seconds; None: it stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Nodes, and tasks in the order of their arrival."""
+
+    nodes: tuple[TraceNode, ...]
+    tasks: tuple[TraceTask, ...]
