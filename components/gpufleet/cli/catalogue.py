@@ -1,7 +1,8 @@
 """`gpufleet catalogue`: the facts everything rests on, each with its source and date."""
 
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,9 +71,9 @@ def command(
         print_findings(problem.findings)
         sys.exit(exit_code(problem.findings))
     rows_of, columns = TABLES[table]
-    rows = rows_of(catalogue, key, cloud)
+    rows = list(rows_of(catalogue, key, cloud))
     if output_format == "json":
-        print_json(list(rows))
+        print_json(rows)
     else:
         _print_table(f"{table}, edition {catalogue.edition}", columns, rows)
 
@@ -81,18 +82,42 @@ def _load(edition: str | None, prices: Path | None) -> Catalogue:
     return load(prices=prices) if edition is None else load(edition, prices=prices)
 
 
-def _print_table(title: str, columns: Iterable[str], rows: Iterable[Row]) -> None:
+def _print_table(title: str, columns: Iterable[str], rows: Sequence[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 180)
+    cells = {name: [_words(row.get(name)) for row in rows] for name in columns}
+    shown = _columns_that_fit(cells, console.width)
     output = Table(title=title, title_justify="left")
-    for name in columns:
+    for name in shown:
         output.add_column(name.replace("_", " "), overflow="fold")
-    for row in rows:
-        output.add_row(*(Text(_words(row.get(name))) for name in columns))
-    console = Console(width=None if sys.stdout.isatty() else 180)
+    for texts in zip(*(cells[name] for name in shown), strict=True):
+        output.add_row(*map(Text, texts))
     console.print(output)
+    if len(shown) < len(cells):
+        left = ", ".join(name.replace("_", " ") for name in cells if name not in shown)
+        click.echo(f"Too narrow for {left}: use a wider terminal or --format json.")
+
+
+_FRAME = 3
+"""Characters of a column next to its text."""
+_USUAL_WIDTH = 30
+"""Characters from which a text is folded rather than counted in full."""
+
+
+def _columns_that_fit(cells: Mapping[str, Sequence[str]], width: int) -> list[str]:
+    """The first columns whose words need not be cut, at least two."""
+    shown: list[str] = []
+    left = width - 1
+    for name, texts in cells.items():
+        heading = max(map(len, name.split("_")))
+        left -= _FRAME + max(heading, min(_USUAL_WIDTH, max(map(len, texts), default=0)))
+        if left < 0 and len(shown) >= 2:
+            break
+        shown.append(name)
+    return shown
 
 
 def _words(value: object) -> str:

@@ -162,8 +162,8 @@ def _money(price: Price) -> str | None:
 TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
     "gpus": (
         _gpus,
-        ("key", "name", "architecture", "compute_capability", "memory_gib", "mig_layouts",
-         "mps_max_clients", "tdp_watts", "source", "date"),
+        ("key", "memory_gib", "compute_capability", "mig_layouts", "mps_max_clients",
+         "architecture", "tdp_watts", "name", "source", "date"),
     ),
     "mig": (
         _mig,

@@ -102,7 +102,7 @@ def _labels_and_taints(pool: GpuPool, path: str) -> Iterable[Finding]:
                 "use a prefix of your own; sharing belongs in `sharing`",
                 found=key,
             )
-    seen: set[tuple[str, str]] = {(GPU_TAINT.key, GPU_TAINT.effect)}
+    seen = {(GPU_TAINT.key, GPU_TAINT.effect)} if pool.gpu_taint else set[tuple[str, str]]()
     for index, taint in enumerate(pool.taints):
         if (taint.key, taint.effect) in seen:
             yield error(
@@ -110,7 +110,9 @@ def _labels_and_taints(pool: GpuPool, path: str) -> Iterable[Finding]:
                 f"{path}.taints[{index}]",
                 f"{taint.key}:{taint.effect} is already there"
                 + (" on every GPU pool" if taint.key == GPU_TAINT.key else ""),
-                "remove it",
+                "remove it, or write `gpuTaint: false` to set the taint yourself"
+                if taint.key == GPU_TAINT.key and pool.gpu_taint
+                else "remove it",
                 found=taint.key,
             )
         seen.add((taint.key, taint.effect))

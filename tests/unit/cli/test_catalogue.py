@@ -42,6 +42,16 @@ def test_text_shows_a_table(table: str) -> None:
     assert len(result.stdout.splitlines()) > TABLES[table]
 
 
+def test_a_narrow_terminal_gets_the_columns_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run("gpus").stdout
+    assert max(map(len, text.splitlines()[:-1])) <= 80
+    assert "A100-80GB" in text
+    assert "80.0" in text
+    assert "Too narrow for" in text.splitlines()[-1]
+    assert "tdp watts" in text.splitlines()[-1]
+
+
 def test_mig_rows_of_a_gpu_given_by_alias() -> None:
     found = rows("mig", "--gpu", "a100-80")
     assert [row["name"] for row in found] == [

@@ -186,6 +186,14 @@ def test_every_gpu_pool_carries_the_gpu_taint_first():
     ]
 
 
+def test_without_the_gpu_taint_the_same_key_may_be_set_by_hand():
+    own = [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}]
+    (taint,) = compiled(base(taints=own, gpuTaint=False)).pools[0].taints
+    assert (taint.key, taint.value, taint.effect) == ("nvidia.com/gpu", "true", "NoSchedule")
+    twice = compile_data(base(taints=own))
+    assert [f.code for f in twice.findings if f.severity.value == "error"] == ["taint-twice"]
+
+
 def test_mixed_images_keep_the_operator_off_nodes_that_have_the_driver():
     data = base()
     data["pools"].append(

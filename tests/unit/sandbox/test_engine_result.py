@@ -53,8 +53,24 @@ def test_events_complete_a_result(tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         result.checked()
     assert str(caught.value) == (
-        "`pulumi up` ended with exit status 255:\nbroken\n[mandatory] pack/rule: what\nwhy"
+        "`pulumi up` ended with exit status 255:\n[mandatory] pack/rule: what\nwhy\nbroken"
     )
+
+
+def test_the_cause_comes_after_advice() -> None:
+    result = Result(
+        "pulumi up",
+        1,
+        1.0,
+        "",
+        errors=("no capacity",),
+        violations=("[mandatory] pack/b: stops", "[advisory] pack/a: costs money"),
+    )
+    assert str(EngineError(result)).splitlines()[1:] == [
+        "[advisory] pack/a: costs money",
+        "[mandatory] pack/b: stops",
+        "no capacity",
+    ]
 
 
 def test_a_log_cut_short_by_a_kill_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
