@@ -7,6 +7,7 @@ names, and the second import in one process fails. No program of ours loads both
 may, in any order. Both definitions are the same, so Pulumi's is given Google's.
 """
 
+import os
 import signal
 import ssl
 import sys
@@ -20,6 +21,9 @@ from tests.quarantine import mark_quarantined
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs deaf to Ctrl-C, and children inherit that; tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Windows of capacity in declarations are open or not on this day, whenever the tests run.
+os.environ.setdefault("GPUFLEET_AT", "2026-11-23T00:00:00+00:00")
 
 sys.modules.setdefault("pulumi.runtime.proto.status_pb2", status_pb2)
 

@@ -1,4 +1,30 @@
-"""What the name of an environment decides, for declarations, plans and policies alike."""
+"""What surrounds a program: the name of an environment, and the moment at which it starts."""
+
+import os
+from datetime import UTC, datetime
+
+MOMENT = "GPUFLEET_AT"
+"""Variable with the moment that components take for now, `2026-12-01T09:00:00Z`."""
+
+
+def start_moment() -> datetime:
+    """The moment at which windows of capacity are open or not: what GPUFLEET_AT says, else now.
+
+    Raises ValueError with the name of the variable when its value is no moment with a zone.
+    """
+    given = os.environ.get(MOMENT)
+    if not given:
+        return datetime.now(UTC).replace(microsecond=0)
+    try:
+        found = datetime.fromisoformat(given)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise ValueError(
+            f"{MOMENT} is {given!r}: write a moment with its zone, 2026-12-01T09:00:00Z"
+        )
+    return found.astimezone(UTC)
+
 
 PRODUCTION = frozenset({"prod", "production", "prd", "live"})
 """Names of environments that serve production, in lower case."""

@@ -14,7 +14,7 @@ from gpufleet.components_base.component import (
     pool_arguments,
     warning_texts,
 )
-from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.components_base.inputs import declared, looked_at, refuse
 from gpufleet.components_base.platform_components import Connection, PlatformFleet
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import (
@@ -212,7 +212,7 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
 
 def _planned(component: str, args: GpuFleetArgs) -> GpuFleetPlan:
     given = declared(component, GpuFleetArgs, args)
-    compiled = compile_data(given["spec"])
+    compiled = compile_data(given["spec"], at=looked_at(component))
     connection: Connection = given.get("connection", {})
     fleet, platform = _deployable(component, compiled, connection)
     return GpuFleetPlan(

@@ -20,10 +20,14 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
         Planned("*ClusterQueue::*", "Quotas count whole nodes where each pod takes one."),
     ),
     "eks-inference": (JOINS,),
+    "eks-training": (
+        Planned("*Schedule::gpus-training-drain", "Nodes go before the block ends.", "create"),
+    ),
     "stacks-eks-dev": (JOINS,),
     "stacks-eks-prod": (
         Planned("*NodeGroup::fleet-training-group", "Its tags name the huge pages of EFA."),
         Planned("*autoscaling/tag:Tag::*-hugepages-2Mi", "The group has the same tag.", "create"),
+        Planned("*Schedule::fleet-training-drain", "Nodes go before the block ends.", "create"),
     ),
     "gke-queued-training": (
         Planned("*NodePool::fleet-training-pool", "The provider refuses SHORT_LIVED."),

@@ -36,6 +36,18 @@ ALLOWED: tuple[Allowed, ...] = (
             ("resources", "*/inputs/findings/*"),
         )
     ),
+    *(
+        Allowed(
+            part,
+            "*",
+            place,
+            "Nodes of a Capacity Block come when it begins and go before EC2 terminates them.",
+        )
+        for part, place in (
+            ("render", "*/schedules/*"),
+            ("resources", "*aws:autoscaling/schedule:Schedule::*"),
+        )
+    ),
     Allowed(
         "resources",
         "*vsphere*",

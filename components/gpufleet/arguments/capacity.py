@@ -17,6 +17,10 @@ class SpotArgs(TypedDict):
 class ReservedArgs(TypedDict):
     """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
 
+    starts: NotRequired[str]
+    """When it begins (UTC). Default: not stated, it counts from the beginning."""
+    until: NotRequired[str]
+    """When it ends (UTC), after `starts`. Default: it does not end."""
     id: str
     """EC2: `cr-...`, or the ARN of a resource group of reservations; while that is full, nodes
     are on demand. Google: name, or projects/P/reservations/R for a shared one."""
@@ -24,6 +28,8 @@ class ReservedArgs(TypedDict):
     """Zone the reservation is in; needed when the pool's subnets span zones."""
     blocks: NotRequired[list[str]]
     """Google: reservation blocks or sub-blocks to use. Default: any."""
+    instances: NotRequired[int]
+    """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
 
 
 class CapacityBlockArgs(TypedDict):
@@ -40,6 +46,8 @@ class CapacityBlockArgs(TypedDict):
     usd_per_hour: NotRequired[str]
     """What was paid for one instance and hour. Block prices are in no public list; without it the
     pool's spend is unknown."""
+    instances: NotRequired[int]
+    """Instances of the block, all paid for, 1 to 10000. Default: the pool's largest size."""
 
 
 class FlexStartArgs(TypedDict):
@@ -81,3 +89,29 @@ class CapacityArgs(TypedDict):
     """GKE: all nodes of a request at once."""
     on_prem: NotRequired[OnPremArgs]
     """Own hardware."""
+
+
+class MaintenanceWindowArgs(TypedDict):
+    """A time in which nodes of the pool are out of service."""
+
+    starts: str
+    """When it begins (UTC)."""
+    until: str
+    """When it ends (UTC), after `starts`."""
+    nodes: NotRequired[int]
+    """Nodes that are out of service at the same time, 1 to 10000. Default: all."""
+
+
+class TeamCommitmentArgs(TypedDict):
+    """GPUs of the pool that are promised to a team for a time."""
+
+    starts: NotRequired[str]
+    """When it begins (UTC). Default: not stated, it counts from the beginning."""
+    until: NotRequired[str]
+    """When it ends (UTC), after `starts`. Default: it does not end."""
+    team: str
+    """Name of the team."""
+    gpus: int
+    """GPUs that are promised, 1 to 160000."""
+    longest_job: NotRequired[str]
+    """Longest run of one job of the team, such as `12h`. Default: not stated."""

@@ -5,7 +5,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import NotRequired, TypedDict
 
-from gpufleet.arguments.capacity import CapacityArgs
+from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, TeamCommitmentArgs
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
 from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
@@ -111,6 +111,11 @@ class GpuPoolArgs(TypedDict):
     """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: NotRequired[str]
     """Team the pool's cost is booked on. Default: shared by all."""
+    maintenance: NotRequired[list[MaintenanceWindowArgs]]
+    """Times in which nodes are out of service, at most 100. Default: none."""
+    commitments: NotRequired[list[TeamCommitmentArgs]]
+    """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
+    `queues` decide."""
     neuron: NotRequired[NeuronOptionsArgs]
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: NotRequired[EksOptionsArgs]

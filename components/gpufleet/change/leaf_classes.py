@@ -69,6 +69,8 @@ POOL: Mapping[str, LeafClass] = {
     "team": LeafClass.COMPILED,
     "ownership": LeafClass.COMPILED,
     "change": LeafClass.LIVE,
+    "maintenance": LeafClass.LIVE,
+    "commitments": LeafClass.LIVE,
     "nodes": LeafClass.COMPILED,
     "nodes.expected": LeafClass.NONE,
 }

@@ -20,6 +20,7 @@ COMMANDS = {
     "preflight": "asks the real cloud: offered, quota, reservation, addresses, version; read-only",
     "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
     "change": "what it takes to get from one declaration to another, node by node",
+    "calendar": "which pools and teams have GPUs when: gaps, double bookings, money for nothing",
     "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
     "size": "memory ledger, speed and the cheapest GPU, slice or share for a model",
     "plan": "workloads -> a FleetSpec that compiles and passes the policies",

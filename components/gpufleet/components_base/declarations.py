@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.components_base.component import FleetPlan
-from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.components_base.inputs import declared, looked_at, refuse
 from gpufleet.fleet import Fleet, compile_data
 
 
@@ -33,7 +33,8 @@ def compiled_declarations(component: str, given: Mapping[str, Any]) -> Fleet:
             "pools": given["pools"],
             "addons": given.get("addons", {}),
             **{key: given[key] for key in kept if key in given},
-        }
+        },
+        at=looked_at(component),
     )
     if result.fleet is None or not result.deployable:
         refuse(component, result.findings)

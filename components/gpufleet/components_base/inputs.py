@@ -9,6 +9,7 @@ import difflib
 import inspect
 import typing
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -16,6 +17,7 @@ import pulumi
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel as _to_camel
 
+from gpufleet.environment import MOMENT, start_moment
 from gpufleet.findings import Finding, FleetError, Severity, error
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -45,6 +47,15 @@ class InvalidArgumentsError(pulumi.InputPropertiesError, pulumi.RunError):
 def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
     """End the construction of a component (`GpuFleet "fleet"`) with every finding in one error."""
     raise InvalidArgumentsError(component, findings)
+
+
+def looked_at(component: str) -> datetime:
+    """The moment at which windows of capacity are open or not: the component's start, unless
+    GPUFLEET_AT names another. Raises InvalidArgumentsError when that names none."""
+    try:
+        return start_moment()
+    except ValueError as problem:
+        refuse(component, [error("moment-invalid", MOMENT, str(problem))])
 
 
 def declared(component: str, args_type: type, args: Mapping[str, object]) -> dict[str, Any]:

@@ -26,8 +26,9 @@ def default(facts: PlatformFacts) -> tuple[Capacity, ...]:
 
 
 def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Finding]:
-    """Capacity Blocks that have ended. EC2 ends the instances of a block 30 minutes before, and
-    starts none after (Amazon EC2 user guide, Capacity Blocks for ML)."""
+    """Blocks and reservations that have ended. EC2 ends the instances of a block 30 minutes before,
+    and starts none after (Amazon EC2 user guide, Capacity Blocks for ML); instances of another
+    reservation continue at the list price (cr-groups-lifecycle, same guide)."""
     if at is None:
         return
     for pool in pools:
@@ -41,6 +42,18 @@ def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Fin
                     f"it is {at.isoformat()}: no node can start in it",
                     "name a block that has not ended, buy in another way, or remove the pool",
                     found=block.until.isoformat(),
+                    limit=at.isoformat(),
+                )
+            reserved = entry.reserved
+            if reserved is not None and reserved.until is not None and reserved.until <= at:
+                yield error(
+                    "reservation-ended",
+                    f"{pool.path}.capacity[{index}].reserved.until",
+                    f"the reservation {reserved.id} of {pool.name} ended at "
+                    f"{reserved.until.isoformat()}, and it is {at.isoformat()}: no node can start "
+                    "in it, and nodes that run cost the list price",
+                    "name a reservation that has not ended, buy in another way, or remove it",
+                    found=reserved.until.isoformat(),
                     limit=at.isoformat(),
                 )
 

@@ -44,7 +44,9 @@ class Compilation:
     paths: tuple[str, ...]
     """Place of each pool in the file."""
     as_of: date | None
-    """The day or moment that the fleet is looked at; None: not given."""
+    """The day on which prices have their age; None: that of the edition."""
+    at: datetime | None
+    """The moment at which windows are open or not; None: all are open."""
     drafts: tuple[PoolDraft, ...] = field(init=False)
     """Pools whose own declaration holds."""
     parts: owners.OwnedParts = field(init=False)
@@ -75,14 +77,16 @@ def compile_fleet(
     *,
     pool_index: Sequence[int] | None = None,
     as_of: date | None = None,
+    at: datetime | None = None,
 ) -> Fleet:
     """Everything that follows from a declaration, with every finding about it.
 
     `pool_index` gives each pool's place in the file when some pools could not be read; findings
     then still name the author's own line. `as_of` is the day on which the age of prices is counted
-    (default: the day of the edition), and the moment at which a window of capacity may have ended
-    (a day: its beginning in UTC; default: no window is looked at). Pools with an error are left out
-    of the result. Never raises for a bad declaration.
+    (default: the day of the edition). `at` is the moment that spend, quotas and limits are of, and
+    at which no window of capacity may have ended (default: `as_of`, a day from its beginning in
+    UTC; with neither, every window is open). Pools with an error are left out of the result. Never
+    raises for a bad declaration.
     """
     index = range(len(spec.pools)) if pool_index is None else pool_index
     made = Compilation(
@@ -90,6 +94,7 @@ def compile_fleet(
         regional_catalogue(spec, catalogue),
         tuple(f"pools[{i}]" for i in index),
         as_of,
+        _moment(as_of) if at is None else at,
     )
     findings = [finding for one in PASSES for finding in one.run(made)]
     return Fleet(spec, made.pools, made.addons, ordered(findings), made.spend)
@@ -152,11 +157,13 @@ def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
     """Labels, taints, owners and spend of each pool, and windows of capacity that have ended."""
-    made.pools = tuple(compiled_pool(draft, made.spec, made.parts) for draft in made.drafts)
+    made.pools = tuple(
+        compiled_pool(draft, made.spec, made.parts, made.at) for draft in made.drafts
+    )
     day = _day(made.as_of) or made.catalogue.about.date
     return [
         *validate_prices(made.spec, made.pools, made.catalogue, day),
-        *validate_windows(made.pools, _moment(made.as_of)),
+        *validate_windows(made.pools, made.at),
     ]
 
 

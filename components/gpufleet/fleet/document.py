@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +29,28 @@ class Compiled:
 
 
 def compile_document(
-    text: str | bytes, *, prices: Path | None = None, as_of: date | None = None
+    text: str | bytes,
+    *,
+    prices: Path | None = None,
+    as_of: date | None = None,
+    at: datetime | None = None,
 ) -> Compiled:
     """Read and compile a FleetSpec or stack file.
 
     `prices` overrides list prices from a file. `as_of` is the day on which the age of prices is
-    counted, and the moment at which windows of capacity may have ended (`compile_fleet`). Raises
+    counted, `at` the moment at which windows are open or not (`compile_fleet`). Raises
     UnreadableDocumentError when the text is no bounded YAML or JSON mapping; everything else that
     is wrong comes back as findings.
     """
-    return compile_data(fleet_part(read_document(text)), prices=prices, as_of=as_of)
+    return compile_data(fleet_part(read_document(text)), prices=prices, as_of=as_of, at=at)
 
 
 def compile_data(
-    data: Mapping[str, Any], *, prices: Path | None = None, as_of: date | None = None
+    data: Mapping[str, Any],
+    *,
+    prices: Path | None = None,
+    as_of: date | None = None,
+    at: datetime | None = None,
 ) -> Compiled:
     """Compile plain data, as YAML or JSON gives it."""
     parsed = parse(data)
@@ -64,6 +72,8 @@ def compile_data(
         return Compiled(None, ordered((*parsed.findings, finding)))
     except FleetError as problem:
         return Compiled(None, ordered((*parsed.findings, *problem.findings)))
-    fleet = compile_fleet(parsed.readable, catalogue, pool_index=parsed.pool_index, as_of=as_of)
+    fleet = compile_fleet(
+        parsed.readable, catalogue, pool_index=parsed.pool_index, as_of=as_of, at=at
+    )
     findings = ordered((*parsed.findings, *fleet.findings))
     return Compiled(fleet, findings)

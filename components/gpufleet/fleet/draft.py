@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error
-from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
+from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
 from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
 from gpufleet.fleet.model import Machine, NodeRange, NodeTaint, Pool, Previous, accelerator_taint
 from gpufleet.fleet.neuron import assign_devices, is_neuron
@@ -157,8 +158,14 @@ def _not_supported(path: str, gpu: Gpu, machine: Machine, spec: FleetSpec) -> Fi
     )
 
 
-def compiled_pool(draft: PoolDraft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> Pool:
-    """The pool, once the parts that the GPU Operator installs are known."""
+def compiled_pool(
+    draft: PoolDraft,
+    spec: FleetSpec,
+    parts: contract_owners.OwnedParts,
+    at: datetime | None = None,
+) -> Pool:
+    """The pool, once the parts that the GPU Operator installs are known. `at` is the moment that is
+    looked at: what is bought for another time costs nothing then."""
     facts, rules = platform_facts(spec.platform), platform_rules(spec.platform)
     pool = draft.spec
     nodes = node_range(pool, spec.platform)
@@ -189,12 +196,13 @@ def compiled_pool(draft: PoolDraft, spec: FleetSpec, parts: contract_owners.Owne
         spend=spend.pool_spend(
             pool.name,
             draft.machines,
-            draft.capacity,
+            windows.open_capacity(draft.capacity, draft.machines[0].name, at),
             nodes,
             separately=facts.scales_each_purchase,
         ),
         served_by_platform=draft.served_by_platform,
         previous=None if previous is None else Previous(previous, _labels(draft, previous, spec)),
+        at=at,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
 from gpufleet.contract.owners import Owners
 from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.findings import Finding, has_errors
+from gpufleet.fleet import windows
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.capacity import Capacity
@@ -142,6 +144,25 @@ class Pool:
     """Whether the platform's own device plugin cuts and advertises the GPUs."""
     previous: Previous | None = None
     """With a layout change under way (`change`): what nodes of later waves still are."""
+    at: datetime | None = None
+    """The moment that is looked at; None: none, every window counts as open."""
+
+    @property
+    def available_nodes(self) -> int:
+        """Most nodes there can be at the moment: 0 outside of every window, less in maintenance."""
+        found = windows.nodes_at(
+            self.capacity,
+            self.spec.maintenance,
+            self.machines[0].name,
+            self.nodes.maximum,
+            self.at,
+        )
+        return found.total
+
+    @property
+    def committed_gpus(self) -> Mapping[str, int]:
+        """Team -> GPUs that are promised to it at the moment."""
+        return windows.committed(self.spec.commitments, self.at)
 
     @property
     def gpus_per_node(self) -> int:

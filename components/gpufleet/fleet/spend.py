@@ -61,8 +61,11 @@ def pool_spend(
     """Bounds of one pool's spend per hour.
 
     `separately`: each way of buying is a node pool of its own that may reach the pool's largest
-    size (GKE); all of them may be at it together.
+    size (GKE); all of them may be at it together. Without a way of buying that is open there are
+    no nodes, and no cost.
     """
+    if not capacity:
+        return SpendBounds(0, 0, 0)
     lows: list[int] = []
     highs: list[int] = []
     causes: dict[str, None] = {}

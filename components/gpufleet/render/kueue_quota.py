@@ -2,6 +2,7 @@
 
 A pool's capacity is what its nodes advertise times its largest size, which is also what its
 autoscaler may grow to: quota and limit are the same number because they are computed here once.
+Outside of the windows of what a pool buys, at the moment the fleet was compiled for, it is 0.
 Claims of the DRA driver count under names that Kueue's own configuration maps their classes to
 (kubernetes-sigs/kueue v0.19.2 `apis/config/v1beta2`, `deviceClassMappings`).
 """
@@ -49,30 +50,37 @@ def pool_units(pool: Pool, fleet: Fleet) -> dict[str, int]:
 
 def pool_capacity(pool: Pool, fleet: Fleet) -> dict[str, int]:
     """Quota resource -> units of the whole pool at its largest size, by name."""
-    return {name: n * pool.nodes.maximum for name, n in pool_units(pool, fleet).items()}
+    return {name: n * pool.available_nodes for name, n in pool_units(pool, fleet).items()}
 
 
 def nominal_quota(pool: Pool, fleet: Fleet, teams: Sequence[Team]) -> dict[str, dict[str, int]]:
     """Team -> resource -> units of this pool. The teams together never get more than there is.
 
-    A pool that is booked on a team is all that team's. Where each pod takes a whole node, nodes are
-    split: units that make no node could be used by no pod.
+    A pool that is booked on a team is all that team's; else commitments that hold now come first,
+    and the shares divide the rest. Where each pod takes a whole node, nodes are split: units that
+    make no node could be used by no pod.
     """
     quota: dict[str, dict[str, int]] = {team.name: {} for team in teams}
     whole = takes_whole_nodes(pool)
     for resource, units in pool_units(pool, fleet).items():
         grain = units if whole else 1
-        parts = units * pool.nodes.maximum // grain
-        for team, part in _split(pool, parts, teams).items():
+        parts = units * pool.available_nodes // grain
+        for team, part in _split(pool, parts, Fraction(units, grain), teams).items():
             quota[team][resource] = part * grain
     return quota
 
 
-def _split(pool: Pool, amount: int, teams: Sequence[Team]) -> dict[str, int]:
+def _split(pool: Pool, amount: int, per_node: Fraction, teams: Sequence[Team]) -> dict[str, int]:
     owner = pool.spec.team
     if owner is not None and owner in {team.name for team in teams}:
         return {team.name: amount if team.name == owner else 0 for team in teams}
-    return split(amount, {team.name: team.share for team in teams})
+    first: dict[str, int] = {}
+    left = amount
+    for name, gpus in pool.committed_gpus.items():
+        first[name] = min(left, int(per_node * gpus / pool.gpus_per_node))
+        left -= first[name]
+    rest = split(left, {team.name: team.share for team in teams})
+    return {name: part + first.get(name, 0) for name, part in rest.items()}
 
 
 def borrowing_limit(team: Team, nominal: int) -> int | None:

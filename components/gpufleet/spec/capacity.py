@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.base import DnsLabel, SpecModel
 
 _DURATION = re.compile(r"^([1-9][0-9]*)(m|h|d)$")
 
@@ -44,6 +44,11 @@ def minutes(duration: str) -> int:
     return int(found[1]) * _MINUTES[found[2]]
 
 
+def _in_order(starts: datetime | None, until: datetime | None) -> None:
+    if starts is not None and until is not None and starts >= until:
+        raise ValueError(f"starts {starts} is not before until {until}")
+
+
 class OnDemand(SpecModel):
     """List price, no commitment."""
 
@@ -58,7 +63,48 @@ class Spot(SpecModel):
     take none; spot is never dearer than on demand there. Default: the on-demand price."""
 
 
-class Reserved(SpecModel):
+class _Dated(SpecModel):
+    """Something that holds from `starts` to before `until`."""
+
+    starts: UtcTime | None = None
+    """When it begins (UTC). Default: not stated, it counts from the beginning."""
+    until: UtcTime | None = None
+    """When it ends (UTC), after `starts`. Default: it does not end."""
+
+    @model_validator(mode="after")
+    def _window(self) -> Self:
+        _in_order(self.starts, self.until)
+        return self
+
+
+class MaintenanceWindow(SpecModel):
+    """A time in which nodes of the pool are out of service."""
+
+    starts: UtcTime
+    """When it begins (UTC)."""
+    until: UtcTime
+    """When it ends (UTC), after `starts`."""
+    nodes: int | None = Field(default=None, ge=1, le=10_000)
+    """Nodes that are out of service at the same time, 1 to 10000. Default: all."""
+
+    @model_validator(mode="after")
+    def _window(self) -> Self:
+        _in_order(self.starts, self.until)
+        return self
+
+
+class TeamCommitment(_Dated):
+    """GPUs of the pool that are promised to a team for a time."""
+
+    team: DnsLabel
+    """Name of the team."""
+    gpus: int = Field(ge=1, le=160_000)
+    """GPUs that are promised, 1 to 160000."""
+    longest_job: Duration | None = None
+    """Longest run of one job of the team, such as `12h`. Default: not stated."""
+
+
+class Reserved(_Dated):
     """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
 
     id: str = Field(min_length=1, max_length=256)
@@ -68,6 +114,8 @@ class Reserved(SpecModel):
     """Zone the reservation is in; needed when the pool's subnets span zones."""
     blocks: tuple[str, ...] = ()
     """Google: reservation blocks or sub-blocks to use. Default: any."""
+    instances: int | None = Field(default=None, ge=1, le=10_000)
+    """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
 
 
 class CapacityBlock(SpecModel):
@@ -86,11 +134,12 @@ class CapacityBlock(SpecModel):
     )
     """What was paid for one instance and hour. Block prices are in no public list; without it the
     pool's spend is unknown."""
+    instances: int | None = Field(default=None, ge=1, le=10_000)
+    """Instances of the block, all paid for, 1 to 10000. Default: the pool's largest size."""
 
     @model_validator(mode="after")
     def _window(self) -> Self:
-        if self.starts is not None and self.starts >= self.until:
-            raise ValueError(f"starts {self.starts} is not before until {self.until}")
+        _in_order(self.starts, self.until)
         return self
 
 

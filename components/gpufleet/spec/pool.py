@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, Ownership, PoolName, SpecModel
-from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.capacity import Capacity, MaintenanceWindow, TeamCommitment
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.neuron import NeuronOptions
 from gpufleet.spec.platforms.eks import EksOptions
@@ -170,6 +170,11 @@ class GpuPool(SpecModel):
     """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: DnsLabel | None = None
     """Team the pool's cost is booked on. Default: shared by all."""
+    maintenance: Annotated[tuple[MaintenanceWindow, ...], Field(max_length=100)] = ()
+    """Times in which nodes are out of service, at most 100. Default: none."""
+    commitments: Annotated[tuple[TeamCommitment, ...], Field(max_length=200)] = ()
+    """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
+    `queues` decide."""
     neuron: NeuronOptions | None = None
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: EksOptions | None = None

@@ -9,7 +9,7 @@ from gpufleet.catalogue import load
 from gpufleet.fleet.compile import PASSES, Compilation
 from gpufleet.spec import parse
 
-INPUT = {"spec", "catalogue", "paths", "as_of"}
+INPUT = {"spec", "catalogue", "paths", "as_of", "at"}
 RESULTS = {field.name for field in fields(Compilation)} - INPUT
 
 
@@ -37,7 +37,7 @@ def test_each_pass_reads_and_sets_what_it_states(platform: str) -> None:
     spec = parse(fleet(5, platform)).readable
     assert spec is not None
     paths = tuple(f"pools[{i}]" for i in range(len(spec.pools)))
-    made = _Watched(spec, load(), paths, load().about.date)
+    made = _Watched(spec, load(), paths, load().about.date, None)
     for one in PASSES:
         made.read, made.written = set(), set()
         list(one.run(made))
@@ -59,4 +59,4 @@ def test_a_result_that_is_not_there_yet_cannot_be_read() -> None:
     spec = parse(fleet(1, "eks")).readable
     assert spec is not None
     with pytest.raises(AttributeError):
-        _ = Compilation(spec, load(), ("pools[0]",), load().about.date).pools
+        _ = Compilation(spec, load(), ("pools[0]",), load().about.date, None).pools

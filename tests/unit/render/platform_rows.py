@@ -293,6 +293,14 @@ ROWS: dict[str, Row] = {
     ),
     "pools.taints": Row("`taints`", {"taints": [{"key": "example.com/team", "value": "a"}]}),
     "pools.team": Row("`team: product`", {"team": "product"}),
+    "pools.maintenance": Row(
+        "`maintenance: [{starts, until}]`, at a moment in it",
+        {"maintenance": [{"starts": "2026-12-08T21:00:00Z", "until": "2026-12-09T03:00:00Z"}]},
+    ),
+    "pools.commitments": Row(
+        "`commitments: [{team: product, gpus: 1}]`",
+        {"commitments": [{"team": "product", "gpus": 1}]},
+    ),
     "pools.neuron": Row("`neuron: {unit: core}`", {"neuron": {"unit": "core"}}),
     "pools.eks": Row("`eks: {nodeRepair: false}`", {"eks": {"nodeRepair": False}}),
     "pools.karpenter": Row("`karpenter: {weight: 10}`", {"karpenter": {"weight": 10}}),

@@ -17,6 +17,7 @@ from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, 
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import node_group
+from gpufleet.platforms.eks.scheduled_actions import scheduled_actions
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
@@ -55,6 +56,9 @@ def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
         "nodeGroup": node_group(pool, shape, prefix, tags, version),
         "launchTemplate": launch_template(pool, shape, prefix, tags),
     }
+    actions = scheduled_actions(pool)
+    if actions:
+        arguments["schedules"] = actions
     yield Artefact(
         f"clouds/aws/{pool.name}.yaml",
         ArtefactKind.ARGUMENTS,

@@ -69,12 +69,12 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
 
 def limits(pool: Pool) -> dict[str, str]:
     """What all nodes of the pool together may have: its largest size in every unit Karpenter
-    counts, and in nodes.
+    counts, and in nodes; 0 outside of the windows of what it buys.
 
     A limit on GPUs alone would not bind where a node's GPUs are all cut or shared; one on shares
     alone would not bind before Karpenter has read the overlay.
     """
-    largest = pool.nodes.maximum
+    largest = pool.available_nodes
     counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
     for name, amount in template_resources(pool).items():
         counted[name] = max(amount, counted.get(name, 0))

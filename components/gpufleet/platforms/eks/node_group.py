@@ -15,6 +15,7 @@ from gpufleet.platforms.eks.aws_objects import (
     LAUNCH_TEMPLATE,
     NODE_GROUP,
     SCALING_GROUP_TAG,
+    SCHEDULE,
     AwsObject,
 )
 from gpufleet.platforms.eks.connection import (
@@ -32,6 +33,7 @@ from gpufleet.platforms.eks.node_group_arguments import (
 )
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.pool_plans import NodeGroupPlan, node_group_plan
+from gpufleet.platforms.eks.scheduled_actions import scheduled_actions
 from gpufleet.platforms.eks.user_data import user_data
 from gpufleet.spec.pool import Provisioner
 
@@ -41,7 +43,8 @@ GROUPS = (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER)
 
 class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
     """A managed node group of GPU machines on EKS: launch template, node group, and what the pool
-    needs next to them: EFA security group, placement group, tags of the Auto Scaling group.
+    needs next to them: EFA security group, placement group, tags of the Auto Scaling group, and
+    scheduled actions where it is bought as a Capacity Block.
 
     The desired size is set once and then left to the one who scales. A group with `importId` is
     taken over as it is.
@@ -95,6 +98,17 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
         scaling_group = nodes.output("resources").apply(_scaling_group)
         if imported is None or plan.shape.options.imported == "manage":
             self._tag(name, scaling_group, autoscaler_tags(pool) or {})
+        for action, size in scheduled_actions(pool).items():
+            AwsObject(
+                SCHEDULE,
+                f"{name}-{action.removeprefix(f'gpufleet-{pool.name}-')}",
+                {
+                    "autoscalingGroupName": scaling_group,
+                    "scheduledActionName": action,
+                    **size,
+                },
+                pulumi.ResourceOptions(parent=self),
+            )
         return {
             "node_group_name": nodes.output("nodeGroupName"),
             "scaling_group_name": scaling_group,

@@ -1,0 +1,190 @@
+"""`gpufleet calendar`: which pools and teams have GPUs when, and what is paid for nothing."""
+
+import sys
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+import click
+
+from gpufleet.calendar.as_dict import calendar_as_dict
+from gpufleet.calendar.cells import calendar_grid, grid_svg, grid_text
+from gpufleet.calendar.fleet_calendar import fleet_calendar, pool_windows
+from gpufleet.calendar.ical import calendar_ical
+from gpufleet.calendar.model import FleetCalendar
+from gpufleet.calendar.rules import usd
+from gpufleet.cli.output import exit_code, print_findings, print_json
+from gpufleet.cli.source import compile_source
+from gpufleet.environment import start_moment
+from gpufleet.findings import has_errors, ordered
+from gpufleet.spec.capacity import minutes
+
+LONGEST_DAYS = 1100
+"""Longest calendar, about three years: no cloud sells capacity for later."""
+_SHOWN = 30
+
+
+class _Moment(click.ParamType[datetime]):
+    name = "moment"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            found = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no moment: write 2026-12-01 or 2026-12-01T09:00:00Z")
+        if found.tzinfo is None and len(str(value)) > len("2026-12-01"):
+            self.fail(f"{value!r} has no zone: write 2026-12-01T09:00:00Z or +01:00 at its end")
+        return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+
+
+class _Length(click.ParamType[timedelta]):
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        try:
+            found = timedelta(minutes=minutes(str(value)))
+        except (AssertionError, OverflowError):
+            found = None
+        if found is None:
+            self.fail(f"{value!r} is no duration: write 12h, 30d")
+        if found > timedelta(days=LONGEST_DAYS):
+            self.fail(f"{value!r} is longer than {LONGEST_DAYS}d")
+        return found
+
+
+class _Zone(click.ParamType[ZoneInfo]):
+    name = "zone"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ZoneInfo:
+        if isinstance(value, ZoneInfo):
+            return value
+        try:
+            return ZoneInfo(str(value))
+        except (OSError, ValueError, KeyError):
+            self.fail(f"{value!r} is no time zone of the IANA database: write Europe/Berlin")
+
+
+@click.command()
+@click.argument("source", metavar="SPEC")
+@click.option(
+    "--at",
+    type=_Moment(),
+    metavar="TIME",
+    help="Where the calendar begins: 2026-12-01 (UTC), 2026-12-01T09:00:00+01:00. Default: "
+    "GPUFLEET_AT, else now.",
+)
+@click.option(
+    "--for",
+    "length",
+    type=_Length(),
+    default="30d",
+    show_default=True,
+    metavar="TIME",
+    help=f"How long it is: hours or days, at most {LONGEST_DAYS}d.",
+)
+@click.option(
+    "--zone",
+    type=_Zone(),
+    default="UTC",
+    show_default=True,
+    metavar="ZONE",
+    help="Time zone of the drawing, such as Europe/Berlin; days begin at its midnight.",
+)
+@click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "svg", "ical"]),
+    default="text",
+    show_default=True,
+    help="text for people, json for programs, svg as a picture, ical for calendar programs.",
+)
+def command(
+    source: str,
+    at: datetime | None,
+    length: timedelta,
+    zone: ZoneInfo,
+    prices: str | None,
+    output_format: str,
+) -> None:
+    """Draw when pools and teams have GPUs: Capacity Blocks, reservations, flex start, spot,
+    maintenance and commitments of SPEC, from --at for --for.
+
+    It names gaps in what is promised, double bookings, jobs that are longer than their window, and
+    blocks that no team may use, with their cost. What is on demand, spot, flex start or queued is
+    drawn as what it is: an expectation. docs/calendar.md explains each field.
+
+    \b
+        gpufleet calendar fleet.yaml --at 2026-12-01 --for 30d
+        gpufleet calendar fleet.yaml --zone Europe/Berlin --format svg > december.svg
+        gpufleet calendar fleet.yaml --format ical > fleet.ics
+
+    JSON: {"calendar": {"start", "end", "pools", "teams", "actions", "usd"} or null, "findings"}.
+    Exits 1 when a finding is an error, as a block is that has ended at --at; 2 when SPEC cannot be
+    read.
+    """
+    if at is None:
+        try:
+            at = start_moment()
+        except ValueError as problem:
+            raise click.UsageError(str(problem)) from None
+    compiled = compile_source(source, prices, at)
+    findings = compiled.findings
+    made: FleetCalendar | None = None
+    # An ended block is an error of the declaration, and yet there is a calendar to look at.
+    others = [f for f in findings if f.code not in {"capacity-block-ended", "reservation-ended"}]
+    if compiled.fleet is not None and not has_errors(others):
+        made = fleet_calendar(compiled.fleet, at, at + length)
+        findings = ordered((*findings, *made.findings))
+    if output_format == "json":
+        shown = None if made is None else calendar_as_dict(made)
+        print_json({"calendar": shown, "findings": [f.as_dict() for f in findings]})
+    else:
+        print_findings(findings)
+    if made is not None and compiled.fleet is not None:
+        if output_format == "text":
+            click.echo("\n".join(_text(made, zone)))
+        elif output_format == "svg":
+            click.echo(grid_svg(calendar_grid(made, zone), _title(made, zone)), nl=False)
+        elif output_format == "ical":
+            click.echo(calendar_ical(made, pool_windows(compiled.fleet)), nl=False)
+    sys.exit(exit_code(findings))
+
+
+def _title(made: FleetCalendar, zone: ZoneInfo) -> str:
+    return f"{_time(made.start, zone)} to {_time(made.end, zone)} ({zone.key})"
+
+
+def _text(made: FleetCalendar, zone: ZoneInfo) -> list[str]:
+    lines = [_title(made, zone), *grid_text(calendar_grid(made, zone))]
+    if made.actions:
+        lines += ["", "what happens"]
+        lines += [
+            f"  {_time(one.at, zone)}  {one.pool}: {one.text}" for one in made.actions[:_SHOWN]
+        ]
+    if len(made.actions) > _SHOWN:
+        lines.append(f"  and {len(made.actions) - _SHOWN} more (--format json)")
+    lines += ["", f"paid in any case    {_usd(made.least)}"]
+    lines += [f"at the largest size {_usd(made.most)}", f"bought for no team  {_usd(made.unused)}"]
+    return lines
+
+
+def _time(moment: datetime, zone: ZoneInfo) -> str:
+    return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M")
+
+
+def _usd(micro: Fraction | None) -> str:
+    if micro is None:
+        return "not known: a price is missing"
+    whole, _, cents = usd(micro).partition(".")
+    return f"{int(whole):>15,}.{cents} USD"
