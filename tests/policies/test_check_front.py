@@ -243,3 +243,28 @@ def test_settings_and_waivers_are_those_of_the_audit(tmp_path: Path) -> None:
     settings.write_text(f"rules: {{{FAULT}: off}}\n")
     assert FAULT in run("--config", "/dev/null", text=text).stdout
     assert FAULT not in run("--config", str(settings), text=text).stdout
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [g6]}]
+"""
+
+
+@pytest.mark.parametrize("kind", [None, "karpenter"])
+def test_a_pool_without_limits_has_one_rule(kind: str | None) -> None:
+    found = checked(POOL, kind=kind)
+    assert found.verdict == "reject"
+    assert [one.path for one in found.findings if one.code == "gpu-pool-unbounded"] == [
+        "spec.limits"
+    ]
+    bounded = checked(
+        POOL.replace("spec:\n  t", "spec:\n  limits: {nvidia.com/gpu: 4}\n  t"), kind=kind
+    )
+    assert "gpu-pool-unbounded" not in {one.code for one in bounded.findings}

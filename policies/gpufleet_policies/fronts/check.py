@@ -15,6 +15,7 @@ from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
 from gpufleet.findings import Finding, Severity, error, has_errors, ordered
 from gpufleet_policies.facts import Locator, WorkloadFacts
 from gpufleet_policies.facts.nvidia import NvidiaConfig
+from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
@@ -23,7 +24,7 @@ from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import each_document
 from gpufleet_policies.rules.checked import verdict
-from gpufleet_policies.rules.registry import type_of, validating
+from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import RuleSettings
 
@@ -107,10 +108,11 @@ def check_file(
     place = Place(known if said else None, select)
     if isinstance(known.get("environment"), str):
         settings = replace(settings, environment=known["environment"])
-    noted = replace(settings, levels={**_NOTES, **settings.levels})
+    noted = replace(settings, levels={**_NOTES, **settings.levels, **_off(kind)})
     audit = judged([reading], noted, today, place=place)
-    several = len({str(fact.locator) for fact in reading.facts}) > 1
-    found = [_finding(one, settings, several=several) for one in audit.findings]
+    # What is read as a kind is the whole text: its paths need no object.
+    objects = {str(fact.locator) for fact in reading.facts if fact.locator.kind != _WHOLE}
+    found = [_finding(one, settings, several=len(objects) > 1) for one in audit.findings]
     found = [*wrong, *(one for one in found if one.code not in _OF_THE_CALLER)]
     if reading.problem:
         found.append(error(UNREADABLE, "", reading.problem))
@@ -137,8 +139,23 @@ _NOTES = {
 }
 """Rules whose findings are remarks: shown here, and off elsewhere."""
 
+_WHOLE = "Text"
+"""Kind of the locator of a text that is read as one configuration."""
+
 _OF_THE_CALLER = frozenset({"context-key-unknown", "context-value-invalid", "gpu-unknown"})
 """Findings about what the caller says: reported once, not with each configuration."""
+
+
+_RULES_OF_POOLS = {"karpenter": frozenset({"gpu-pool-unbounded"})}
+"""Rules about pools that report what a kind has no rule of its own for."""
+
+
+def _off(kind: str | None) -> dict[str, Level]:
+    """The rules that do not apply to a file which is read as a kind."""
+    if kind is None:
+        return {}
+    others = _RULES_OF_POOLS.get(kind, frozenset())
+    return {rule.id: Level.OFF for rule in PACK_RULES if rule.id not in others}
 
 
 def _known(
@@ -162,13 +179,18 @@ def _read_as(kind: str, file: Input, read: Reading) -> Reading:
     except UnreadableDocumentError:
         first = Document(None)  # the kind's own reader says what is wrong
     config = NvidiaConfig(
-        locator=Locator("Config", file.name, file=file.name, line=first.line),
+        locator=Locator(_WHOLE, file.name, file=file.name, line=first.line),
         annotations=known_texts(inside(first.data, "metadata.annotations")),
         kind=kind,
         text=text,
         is_named=True,
     )
-    return Reading(file.name, [config], [first], 1, comments=read.comments)
+    reading = Reading(file.name, [config], [first], 1, comments=read.comments)
+    for fact, source in zip(read.facts, read.sources, strict=True):
+        if isinstance(fact, NodePool) and kind in _RULES_OF_POOLS:
+            reading.facts.append(fact)
+            reading.sources.append(source)
+    return reading
 
 
 def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:
@@ -191,12 +213,12 @@ def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:
 
 def _finding(one: PlacedFinding, settings: RuleSettings, *, several: bool) -> Finding:
     """A finding with its path in the document, and its object where there are several."""
-    found = one.finding.as_finding()
+    found, where = one.finding.as_finding(), one.finding.violation.where
     is_note = found.code in _NOTES and found.code not in settings.levels
     return Finding(
         found.code,
         Severity.INFO if is_note else found.severity,
-        found.path if several else one.finding.violation.where,
+        found.path if several and one.finding.locator.kind != _WHOLE else where,
         found.message,
         one.finding.violation.evidence,
         found.fix,

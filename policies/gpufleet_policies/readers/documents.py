@@ -19,7 +19,7 @@ from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
-from gpufleet_policies.readers.nvidia_configs import as_text, of_text, parsed
+from gpufleet_policies.readers.nvidia_configs import as_text, as_written, of_text
 from gpufleet_policies.readers.pulumi_state import (
     facts_of_preview,
     facts_of_state,
@@ -69,7 +69,12 @@ def _facts(
     written: Callable[[], str],
     catalogue: Callable[[], Catalogue],
 ) -> Iterator[Any]:
-    if "kind" in document and "apiVersion" in document:
+    kind = kind_of(document)
+    if is_operation(document):
+        return  # of a JSON patch, whose object is elsewhere
+    if kind == "dra-config" and "metadata" not in document:
+        yield from _configuration(kind, document, path, line, written())
+    elif "kind" in document and "apiVersion" in document:
         if str(document["kind"]).endswith("List") and isinstance(document.get("items"), list):
             for item in items(document["items"]):
                 member = typed_member(document, item)
@@ -86,7 +91,7 @@ def _facts(
         fleet = _fleet(document, path)
         if fleet is not None:
             yield fleet
-    elif (kind := kind_of(document)) is not None:
+    elif kind is not None:
         yield from _configuration(kind, document, path, line, written())
     elif wrapper_of(document, path) is not None:
         yield from releases(document, Locator("Release", "", "", "", path, line), catalogue)
@@ -94,7 +99,9 @@ def _facts(
         chart = chart_of_file(document, path)
         if chart is not None:
             where = Locator("Values", chart.name, "", "", path, line)
-            yield from of_values(chart.name, document, where, place="", catalogue=catalogue)
+            yield from of_values(
+                chart.name, document, where, place="", written=written(), catalogue=catalogue
+            )
         elif is_values_file(path):
             where = Locator("Values", PurePath(path).name, "", "", path, line)
             reason = "the chart of these values is not known from their keys, name or folder"
@@ -107,6 +114,14 @@ def typed_member(whole: Mapping[str, Any], item: Any) -> Any:
     if not kind or not isinstance(item, dict) or "kind" in item:
         return item
     return {"apiVersion": whole.get("apiVersion"), "kind": kind, **item}
+
+
+def is_operation(document: Mapping[str, Any]) -> bool:
+    """Whether a document is an operation of RFC 6902."""
+    return "path" in document and document.get("op") in _OPERATIONS
+
+
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
 def is_declaration(document: Mapping[str, Any]) -> bool:
@@ -138,5 +153,5 @@ def _configuration(
         reason = f"values of the {kind} configuration are not known yet"
         yield NotJudged(locator=locator, what="template", reason=reason)
         return
-    text = written if written and parsed(written) == document else plain
+    text = as_written(document, written) or plain
     yield from of_text(kind, text, locator, {}, "", path=())

@@ -14,7 +14,7 @@ from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorC
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
 from gpufleet_policies.readers.chart_workloads import workload_of_values
-from gpufleet_policies.readers.nvidia_configs import as_text, declared, parsed
+from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
 from gpufleet_policies.readers.reading import boolean, fact, mapping, text
 
@@ -85,6 +85,7 @@ def of_values(
     annotations: Mapping[str, str] | None = None,
     parts: ReleaseValues | None = None,
     is_text: bool = False,
+    written: str = "",
     catalogue: Load = load,
 ) -> Iterator[Any]:
     """Everything the values of a known chart say.
@@ -99,6 +100,7 @@ def of_values(
         annotations: Those of the object that holds them.
         parts: Where each value is written, when that is not simply below `place`.
         is_text: Whether the field holds them as text, which no patch can change.
+        written: Text of the file that holds them alone; empty: they are part of something.
         catalogue: Prices and hardware.
     """
     known = known_chart(chart)
@@ -125,7 +127,10 @@ def of_values(
             locator=locator, annotations=annotations or {}, what="chart", reason=reason, place=place
         )
     if known.kind is not None and (complete or parts is not None):
-        text_of_values, whole_text = as_text(_without_own_configs(known.name, values))
+        others = _without_own_configs(known.name, values)
+        text_of_values, whole_text = as_text(others)
+        if others is values and whole_text:
+            text_of_values = as_written(values, written) or text_of_values
         yield NvidiaConfig(
             locator=locator,
             annotations=annotations or {},
@@ -159,7 +164,13 @@ def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:
     configs = inside(values, "config.map")
     if chart != "nvidia-device-plugin" or not isinstance(configs, dict):
         return values
-    return {**values, "config": {**values["config"], "map": dict.fromkeys(configs, "version: v1")}}
+    rest = {key: "version: v1" if _is_config(one) else one for key, one in configs.items()}
+    return {**values, "config": {**values["config"], "map": rest}}
+
+
+def _is_config(value: Any) -> bool:
+    """Whether a value of `config.map` is text that can be read: the chart takes nothing else."""
+    return isinstance(value, str) and isinstance(parsed(value), dict)
 
 
 def _device_plugin(
@@ -183,22 +194,19 @@ def _device_plugin(
         place=place,
     )
     for key, value in mapping(inside(values, "config.map")).items():
-        data = parsed(value) if isinstance(value, str) else value
-        if isinstance(data, dict):
+        if _is_config(value):
+            data = parsed(value)
             where = joined(place, f"config.map[{key}]")
-            document, complete = as_text(data)
             path = None if is_text else values_path(locator, place, "config", "map", key)
-            held = value if isinstance(value, str) else ""
             yield NvidiaConfig(
                 locator=locator,
                 kind="device-plugin",
-                text=document,
-                complete=complete,
+                text=value,
                 place=where,
                 key=key,
                 path=path,
-                held=held,
+                held=value,
                 chart="nvidia-device-plugin",
                 chart_version=version,
             )
-            yield from declared("device-plugin", data, locator, labels, where, key, path, held)
+            yield from declared("device-plugin", data, locator, labels, where, key, path, value)

@@ -69,14 +69,34 @@ def object_locator(
     )
 
 
-def _kinds_of_workload(document: dict[str, Any]) -> Iterator[str]:
-    """Kinds that a workload is validated with: Karpenter launches no node for pods with claims, and
-    Kueue's queue must cover what is asked for."""
-    places = ("spec.template.spec.resourceClaims", "spec.resourceClaims")
-    if any(inside(document, place) is not None for place in places):
+_PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
+"""Where a Pod, a controller and a CronJob have the spec of their pods."""
+
+
+def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
+    """Kinds of configuration that an object is validated with. Karpenter launches no node for pods
+    with claims, and has only the machines of its pools for pods that select one. Kueue's queue must
+    cover what is asked for. A ClusterPolicy names a ConfigMap of counters."""
+    if kind == "ConfigMap":
+        if any(str(key).endswith(".csv") for key in mapping(document.get("data"))):
+            yield "gpu-operator-values"
+        return
+    pods = [mapping(inside(document, place)) for place in _PODS]
+    if any("resourceClaims" in pod or ("nodeSelector" in pod and _asks(pod)) for pod in pods):
         yield "karpenter"
     if "kueue.x-k8s.io/queue-name" in mapping(inside(document, "metadata.labels")):
         yield "kueue"
+
+
+def _asks(pod: dict[str, Any]) -> bool:
+    """Whether pods ask for GPUs or huge pages."""
+    asked = [
+        name
+        for container in items(pod.get("containers"))
+        for part in ("limits", "requests")
+        for name in mapping(inside(container, f"resources.{part}"))
+    ]
+    return any(name == "nvidia.com/gpu" or name.startswith("hugepages-") for name in asked)
 
 
 def facts_of_object(
@@ -106,7 +126,7 @@ def facts_of_object(
     own = OBJECTS.get((group, locator.kind))
     if own is None:
         yield from refused_shape(document, group, locator)
-    for kind in _kinds_of_workload(document) if own is None else (own,):
+    for kind in _kinds_of_others(document, locator.kind) if own is None else (own,):
         yield config_object(document, locator, kind)
     if own is not None and (place := place_of(document, is_placeholder)) is not None:
         reason = "a tool fills in values, which are not known"

@@ -47,6 +47,11 @@ def as_text(value: Any) -> tuple[str, bool]:
     return json.dumps(kept, default=str), not lost
 
 
+def as_written(document: Mapping[str, Any], written: str) -> str:
+    """The text of a document, if it is that of the whole document; else empty."""
+    return written if written and parsed(written) == document else ""
+
+
 def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """ConfigMaps of the device plugin and of mig-parted, recognised by their content."""
     del load

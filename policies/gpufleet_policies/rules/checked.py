@@ -70,6 +70,8 @@ def _together(context: RuleContext, config: NvidiaConfig) -> Judgement:
             and one.document is not None
             and (not file or one.locator.file == file)
         ]
+        # Of two objects that exclude each other the same one is reported, whatever their order.
+        alike.sort(key=lambda one: str(one.locator))
         context.memo[key] = _objects(context, alike)
     found: dict[SameObject, Judgement] = context.memo[key]
     return found[SameObject(config)]

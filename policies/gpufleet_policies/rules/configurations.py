@@ -57,9 +57,6 @@ _OF_A_VALUE = frozenset(
 )
 """Of these kinds the codes that one value proves, whatever the others are."""
 
-_REPRESENTED = frozenset({"karpenter-no-limits"})
-"""Reported by a rule that knows more: gpu-pool-unbounded."""
-
 _OF_A_FORCED_KIND = frozenset(
     {"autoscaler-nothing-to-judge", "karpenter-nothing-to-judge", "kueue-nothing-to-judge"}
 )
@@ -68,6 +65,7 @@ _OF_A_FORCED_KIND = frozenset(
 _NEED_THE_WHOLE = frozenset(
     {
         "autoscaler-utilisation-of-server",
+        "dra-class-unknown",
         "karpenter-fraction-without-overlay",
         "karpenter-shares-without-overlay",
         "karpenter-slices-without-overlay",
@@ -115,7 +113,7 @@ def _by_code(config: NvidiaConfig, findings: Iterable[Finding]) -> dict[str, lis
 def _is_proven(config: NvidiaConfig, code: str) -> bool:
     if config.is_named:
         return True
-    if code in _SET_BY_THE_CHART or code in _REPRESENTED:
+    if code in _SET_BY_THE_CHART:
         return False
     if not config.complete and config.document and config.kind in WHOLE_KINDS:
         return code in _OF_A_VALUE

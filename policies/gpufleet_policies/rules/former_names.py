@@ -23,7 +23,6 @@ _OLD_KINDS = (
 """Kinds whose findings were once reported under two ids."""
 
 _GAVE_AWAY: Mapping[str, tuple[str, ...]] = {
-    "gpu-pool-unbounded": ("karpenter-no-limits",),
     "mig-layout-infeasible": (
         "mig-profile-unknown",
         "mig-layout-impossible",
@@ -56,6 +55,7 @@ _MERGED = {
     "tensor-parallel-wider-than-needed": "gpu-oversized-for-model",
     "karpenter-static-gpu-pool": "gpu-pool-fixed-size",
     "nonprod-without-expiry": "nonprod-pool-minimum-above-zero",
+    "karpenter-no-limits": "gpu-pool-unbounded",
 }
 """Rules that are one question now -> the rule that asks it."""
 

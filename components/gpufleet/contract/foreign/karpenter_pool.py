@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import InstanceType, load
+from gpufleet.catalogue.model import Cloud
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.karpenter_keys import AWS
 from gpufleet.contract.foreign.karpenter_machines import (
     admits,
+    cloud_of,
     demands_gpus,
     names,
+    names_newer,
     read_requirements,
     selected,
 )
@@ -46,7 +49,7 @@ def validate_pool(
     where = child(child(child(place, "template"), "spec"), "requirements")
     validate_requirements(template.get("requirements"), where, report)
     requirements = read_requirements(template.get("requirements"))
-    if not demands_gpus(requirements):
+    if not demands_gpus(requirements) or cloud_of(requirements) is not Cloud.AWS:
         return
     metadata = as_mapping(outer.get("metadata")) or {}
     pool = PoolParts(
@@ -57,7 +60,6 @@ def validate_pool(
         requirements,
         selected(requirements),
     )
-    _validate_limits(pool, report)
     _validate_machines(pool, where, report)
     _validate_overlays(pool, overlays, where, report)
     validate_purchase(pool, its_class, where, report)
@@ -77,21 +79,10 @@ def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -
         )
 
 
-def _validate_limits(pool: PoolParts, report: CheckReport) -> None:
-    if pool.spec.get("limits") or "replicas" in pool.spec:
-        return
-    report.add(
-        "karpenter-no-limits",
-        child(pool.path, "limits"),
-        "the pool launches GPU machines and has no limits: nothing bounds what it buys",
-        'write `limits: {nvidia.com/gpu: "16"}`',
-    )
-
-
 def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
     if not pool.machines:
         lost = _lost_to_count(pool)
-        if not lost:
+        if not lost and not names_newer(pool.requirements):
             report.add(
                 "karpenter-matches-nothing",
                 where,

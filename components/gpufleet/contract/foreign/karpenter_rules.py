@@ -43,12 +43,6 @@ RULES = rule_table(
     ),
     *schema_rules(CODES, ("KP-2",), "Karpenter's objects", _CRDS),
     _reject(
-        "karpenter-no-limits",
-        3,
-        "A dynamic pool of GPU machines has no limits: nothing bounds what it buys.",
-        _POOLS,
-    ),
-    _reject(
         "karpenter-static-pool",
         3,
         "A pool of fixed size (replicas) has a weight, or a limit on anything but nodes: the API "

@@ -56,6 +56,8 @@ def validate_gpus(
         asked = _gpus(spec or {})
         selector = as_mapping((spec or {}).get("nodeSelector")) or {}
         pinned = [(p, pool) for p, pool in pools if _selects(selector, pool)]
+        if selector and not pinned:
+            continue  # other nodes than those of these pools
         found = pinned or list(pools)
         most = [offers[p] for p, _ in found]
         if not asked or not found or None in most or max(m for m in most if m is not None) >= asked:

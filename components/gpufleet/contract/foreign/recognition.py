@@ -81,6 +81,8 @@ def kind_of_keys(document: Mapping[str, Any]) -> str | None:
         return "device-plugin"
     if as_list(document.get("gpus")) is not None and "strategy" in document:
         return "mig-strategy"
+    if "driver" in (as_mapping(document.get("opaque")) or {}):
+        return "dra-config"
     if document and all(_PROFILE.match(str(key)) for key in document):
         return "mig-placement"
     return None

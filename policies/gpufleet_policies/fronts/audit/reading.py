@@ -29,7 +29,7 @@ from gpufleet_policies.readers.document_text import (
     json_documents,
     read_documents,
 )
-from gpufleet_policies.readers.documents import Facts, facts_of_document, typed_member
+from gpufleet_policies.readers.documents import Facts, facts_of_document, is_operation, typed_member
 from gpufleet_policies.readers.reading import mapping
 
 _CHUNK = 1 << 20
@@ -129,7 +129,7 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
     if data and str(data.get("kind")) in _GITOPS_KINDS:
         reading.holders += [(holder, document) for holder in holders_of(data, one.name)]
         reading.links += links_of(data, one.name)
-    if not given and _is_operation(data):
+    if not given and is_operation(data):
         reason = "a JSON patch is judged only with the object that it changes"
         if not any(known.what == "patch" for known in reading.not_judged):
             found = Unjudged(one.name, max(document.line, 1), "", "patch", reason)
@@ -153,14 +153,6 @@ _GITOPS_KINDS = frozenset(
     }
 )
 """Kinds that `holders_of` and `links_of` look at, None among them; most objects are of none."""
-
-
-def _is_operation(data: dict[str, Any]) -> bool:
-    """Whether a document is an operation of RFC 6902."""
-    return "path" in data and str(data.get("op")) in _OPERATIONS
-
-
-_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
 def documents_of(one: Input) -> Iterator[Document]:

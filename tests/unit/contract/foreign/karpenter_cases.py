@@ -131,8 +131,6 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-out-of-bounds", text(pool(weight=101)), text(pool(weight=100)), {}),
     ("karpenter-field-missing", text(pool(disruption={"consolidationPolicy": "WhenEmpty"})), None, {}),
     ("karpenter-value-invalid", text(pool(disruption={"consolidateAfter": "1 m"})), text(pool(disruption={"consolidateAfter": "1m"})), {}),
-    ("karpenter-no-limits", text(pool(limits={})), text(pool(limits={"nodes": "2"})), {}),
-    ("karpenter-no-limits", text(pool(limits={})), text(pool(need("instance-category", "c"), limits={})), {}),
     ("karpenter-static-pool", text(pool(replicas=2)), text(pool(replicas=2, limits={"nodes": "4"})), STATIC),
     ("karpenter-static-pool", text(pool(replicas=0, limits={}, weight=5)), text(pool(weight=5)), STATIC),
     ("karpenter-static-gate-off", text(pool(replicas=2, limits={"nodes": "4"})), text(pool()), {}),

@@ -56,11 +56,11 @@ def test_what_we_render_is_never_rejected(name: str) -> None:
 
 
 def test_every_document_of_a_stream_and_every_item_of_a_list_is_judged() -> None:
-    unbounded = pool(limits={})
-    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [pool(), unbounded]})
+    wrong = pool(limits=8)
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [pool(), wrong]})
     paths = [
         [f.path for f in validate_text("karpenter", content).findings]
-        for content in (text(unbounded), text(pool(), unbounded), listed)
+        for content in (text(wrong), text(pool(), wrong), listed)
     ]
     assert paths == [["spec.limits"], ["documents[1].spec.limits"], ["items[1].spec.limits"]]
 
