@@ -1,0 +1,99 @@
+"""docs/use-cases.md: each case is run as the page shows it, in an empty folder.
+
+A section has files (a fenced block whose first line is `# NAME`), and an indented block with
+commands (`$ gpufleet ...`) and parts of what they print. A part is a line, in order, blanks aside;
+`...` stands for anything.
+"""
+
+import importlib
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+PAGE = Path(__file__).parents[2] / "docs" / "use-cases.md"
+MOST_LINES = 30
+
+
+@dataclass(frozen=True)
+class UseCase:
+    title: str
+    files: dict[str, str]
+    commands: list[tuple[str, list[str]]]
+    """Command, and parts of its output in order."""
+
+
+def use_cases() -> list[UseCase]:
+    sections = re.split(r"^### ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return [_case(section) for section in sections]
+
+
+def _case(section: str) -> UseCase:
+    title, _, body = section.partition("\n")
+    files: dict[str, str] = {}
+    for block in re.findall(r"^```yaml\n# (.*?)^```", body, flags=re.MULTILINE | re.DOTALL):
+        name, _, text = block.partition("\n")
+        files[name] = text
+    outside = re.sub(r"^```.*?^```", "", body, flags=re.MULTILINE | re.DOTALL)
+    commands: list[tuple[str, list[str]]] = []
+    for line in outside.splitlines():
+        if line.startswith("    $ "):
+            commands.append((line.removeprefix("    $ "), []))
+        elif line.startswith("    ") and commands:
+            commands[-1][1].append(" ".join(line.split()))
+    return UseCase(title, files, commands)
+
+
+CASES = use_cases()
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.title for case in CASES])
+def test_the_page_is_what_happens(
+    case: UseCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    for name, text in case.files.items():
+        assert len(text.splitlines()) <= MOST_LINES, f"{name} of {case.title} is no short example"
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert case.commands, f"{case.title} shows no command"
+    for command, parts in case.commands:
+        output = _run(command)
+        lines = [" ".join(line.split()) for line in output.splitlines()]
+        for part in parts:
+            if part == "...":
+                continue
+            found = next((n for n, line in enumerate(lines) if _holds(line, part)), None)
+            assert found is not None, (
+                f"$ {command}\n{part!r} is missing, or out of order:\n{output}"
+            )
+            lines = lines[found:]
+
+
+def _run(command: str) -> str:
+    """What the command prints, findings first. It runs in this process: most of its time would be
+    the start of Python."""
+    program, name, *arguments = shlex.split(command)
+    if program == "cat":
+        return Path(name).read_text(encoding="utf-8")
+    assert program == "gpufleet", f"{program} is no command of the page"
+    done = CliRunner().invoke(importlib.import_module(f"gpufleet.cli.{name}").command, arguments)
+    assert done.exit_code in {0, 1}, done.output
+    return done.stderr + done.stdout
+
+
+def _holds(line: str, part: str) -> bool:
+    pattern = ".*".join(re.escape(piece.strip()) for piece in part.split("..."))
+    return re.search(pattern, line) is not None
+
+
+def test_the_page_has_the_promised_cases() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert len(CASES) >= 33
+    assert len({case.title for case in CASES}) == len(CASES)
+    for word in ("EKS", "GKE", "vSphere", "OpenShift", "MIG", "MPS", "vGPU", "DRA", "Kueue"):
+        assert word in text
