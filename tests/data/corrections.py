@@ -65,6 +65,15 @@ CORRECTED: dict[tuple[str, str], str] = {
     **{(name, "active"): "gpt-oss-card" for name in ("gpt-oss-20b", "gpt-oss-120b")},
 }  # fmt: skip
 
+ADDED_MODELS = {
+    "Qwen3-Coder-480B-A35B", "Qwen3-Next-80B-A3B", "Qwen3.5-397B-A17B", "Qwen3.5-35B-A3B",
+    "Qwen3-VL-2B", "Qwen3-VL-4B", "Qwen3-VL-30B-A3B", "Qwen3-VL-235B-A22B", "Olmo-3-7B",
+    "Olmo-3-32B", "DeepSeek-V3.2", "GLM-5", "GLM-5.2", "Kimi-K2-Instruct", "Kimi-K2-Thinking",
+    "Kimi-K2.5", "GLM-4.7", "GLM-4.7-Flash", "MiniMax-M2", "Cosmos3-Super-Reasoner",
+    "Ministral-3-3B",
+}  # fmt: skip
+"""Models that the collected tables do not have; their rows have the sizes of a config.json."""
+
 ADDED_TYPES = {"p6e-gb300.36xlarge", "a4x-maxgpu-4g-metal-nolssd", "ct4p-hightpu-4t"}
 """Machine types that the collected tables do not have."""
 

@@ -1,6 +1,8 @@
 """Type of the model table: the shape of one language model, from its published configuration."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from gpufleet.catalogue.source import Source
 
@@ -55,3 +57,7 @@ class Model:
     """Leading layers without experts."""
     dense_intermediate: int | None = None
     """Feed-forward size of those."""
+    config: Mapping[str, Any] | None = field(default=None, hash=False)
+    """The sizes of its `config.json`, where the fields above cannot hold its shape: layers with a
+    state instead of a cache, an indexer, a vision tower. Sizing reads it; the fields above are then
+    those of its language part."""

@@ -1,5 +1,6 @@
 """Lines of charts, images, models and packages.jsonl -> Chart, NodeImage, Model, Package rows."""
 
+from collections import ChainMap
 from collections.abc import Iterable
 from decimal import Decimal
 
@@ -90,37 +91,70 @@ def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
 
 
 def _model(raw: RawRow, sources: SourceTable) -> Model:
+    config = raw.get("config")
+    fields = ChainMap(raw, {} if config is None else _shape(config))
     parameters = _billions(raw["parameters_billion"])
-    active = raw.get("active_parameters_billion")
+    active = fields.get("active_parameters_billion")
     return Model(
-        name=raw["name"],
-        layers=raw["layers"],
-        hidden=raw["hidden"],
-        query_heads=raw["query_heads"],
-        kv_heads=raw.get("kv_heads"),
-        head_dim=raw.get("head_dim"),
-        intermediate=raw["intermediate"],
-        vocabulary=raw["vocabulary"],
-        tied_embeddings=raw["tied_embeddings"],
+        name=fields["name"],
+        layers=fields["layers"],
+        hidden=fields["hidden"],
+        query_heads=fields["query_heads"],
+        kv_heads=fields.get("kv_heads"),
+        head_dim=fields.get("head_dim"),
+        intermediate=fields["intermediate"],
+        vocabulary=fields["vocabulary"],
+        tied_embeddings=fields["tied_embeddings"],
         parameters=parameters,
         active_parameters=parameters if active is None else _billions(active),
-        kv_bytes_per_token=raw["kv_bytes_per_token"],
-        notes=raw.get("notes", ""),
+        kv_bytes_per_token=fields["kv_bytes_per_token"],
+        notes=fields.get("notes", ""),
         source=source_of(raw, sources),
-        released_weights=raw.get("released_weights"),
-        hub=tuple(raw.get("hub", ())),
-        experts=raw.get("experts"),
-        experts_per_token=raw.get("experts_per_token"),
-        shared_experts=raw.get("shared_experts", 0),
-        sliding_window=raw.get("sliding_window"),
-        full_attention_every=raw.get("full_attention_every", 1),
-        gated=raw.get("gated", True),
-        latent_kv=raw.get("latent_kv"),
-        latent_rope=raw.get("latent_rope"),
-        latent_query=raw.get("latent_query"),
-        dense_layers=raw.get("dense_layers", 0),
-        dense_intermediate=raw.get("dense_intermediate"),
+        released_weights=fields.get("released_weights"),
+        hub=tuple(fields.get("hub", ())),
+        experts=fields.get("experts"),
+        experts_per_token=fields.get("experts_per_token"),
+        shared_experts=fields.get("shared_experts", 0),
+        sliding_window=fields.get("sliding_window"),
+        full_attention_every=fields.get("full_attention_every", 1),
+        gated=fields.get("gated", True),
+        latent_kv=fields.get("latent_kv"),
+        latent_rope=fields.get("latent_rope"),
+        latent_query=fields.get("latent_query"),
+        dense_layers=fields.get("dense_layers", 0),
+        dense_intermediate=fields.get("dense_intermediate"),
+        config=None if config is None else frozen(config),
     )
+
+
+_EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
+
+
+def _shape(config: RawRow) -> RawRow:
+    """The fields of a row from a `config.json`: those of its language part."""
+    text = {**config, **config.get("text_config", {})}
+    experts = next((text[name] for name in _EXPERTS if text.get(name)), None)
+    latent = text.get("kv_lora_rank")
+    heads = text["num_attention_heads"]
+    found = {
+        "layers": text["num_hidden_layers"],
+        "hidden": text["hidden_size"],
+        "query_heads": heads,
+        "kv_heads": None if latent else text["num_key_value_heads"],
+        "head_dim": None if latent else text.get("head_dim") or text["hidden_size"] // heads,
+        "intermediate": (experts and text.get("moe_intermediate_size"))
+        or text["intermediate_size"],
+        "vocabulary": text["vocab_size"],
+        "tied_embeddings": text["tie_word_embeddings"],
+        "experts": experts,
+        "experts_per_token": text.get("num_experts_per_tok"),
+        "shared_experts": text.get("n_shared_experts", 0),
+        "latent_kv": latent,
+        "latent_rope": text.get("qk_rope_head_dim") if latent else None,
+        "latent_query": text.get("q_lora_rank"),
+        "dense_layers": text.get("first_k_dense_replace", 0),
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _billions(text: str) -> int:

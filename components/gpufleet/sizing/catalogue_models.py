@@ -1,6 +1,7 @@
 """Rows of the catalogue's model table -> Architecture."""
 
 import re
+from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue, Model, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
@@ -14,6 +15,7 @@ from gpufleet.sizing.architecture import (
     LayerGroup,
     Mixer,
 )
+from gpufleet.sizing.config_model import architecture_from_config
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parameters import count_parameters
 
@@ -89,7 +91,31 @@ def _release_words(text: str) -> tuple[str, ...]:
 
 def from_catalogue(row: Model, edition: str) -> Architecture:
     """The architecture of one row."""
-    assumptions: list[str] = []
+    source = f"catalogue {edition}, {row.source.key} of {row.source.date}"
+    model = _from_fields(row, source) if row.config is None else _from_config(row, source)
+    counted = count_parameters(model)
+    if abs(counted.total - row.parameters) <= _TOLERANCE * row.parameters:
+        return model
+    note = (
+        f"the published total of {row.parameters} parameters is used; the shape alone gives "
+        f"{counted.total}"
+    )
+    return replace(
+        model,
+        assumptions=(*model.assumptions, note),
+        stated_parameters=row.parameters,
+        stated_active=row.active_parameters,
+    )
+
+
+def _from_config(row: Model, source: str) -> Architecture:
+    """The architecture of a row that has the model's own configuration."""
+    model, fields = architecture_from_config(row.config or {}, row.name, source)
+    assert model is not None, f"{row.name}: {[str(one) for one in fields.findings]}"
+    return model
+
+
+def _from_fields(row: Model, source: str) -> Architecture:
     groups: list[LayerGroup] = []
     sparse = row.layers - row.dense_layers
     for layers, block in (
@@ -101,35 +127,15 @@ def from_catalogue(row: Model, edition: str) -> Architecture:
         windowed = layers - full if row.sliding_window else 0
         groups.append(LayerGroup(layers - windowed, _mixer(row, None), block))
         groups.append(LayerGroup(windowed, _mixer(row, row.sliding_window), block))
-    model = Architecture(
+    return Architecture(
         name=row.name,
         hidden=row.hidden,
         vocabulary=row.vocabulary,
         tied_embeddings=row.tied_embeddings,
         groups=tuple(group for group in groups if group.count),
         basis=Basis.MODELLED,
-        source=f"catalogue {edition}, {row.source.key} of {row.source.date}",
+        source=source,
         layer_norm=not row.gated,
-    )
-    counted = count_parameters(model)
-    if abs(counted.total - row.parameters) <= _TOLERANCE * row.parameters:
-        return model
-    assumptions.append(
-        f"the published total of {row.parameters} parameters is used; the shape alone gives "
-        f"{counted.total}"
-    )
-    return Architecture(
-        name=model.name,
-        hidden=model.hidden,
-        vocabulary=model.vocabulary,
-        tied_embeddings=model.tied_embeddings,
-        groups=model.groups,
-        basis=model.basis,
-        source=model.source,
-        assumptions=tuple(assumptions),
-        layer_norm=model.layer_norm,
-        stated_parameters=row.parameters,
-        stated_active=row.active_parameters,
     )
 
 

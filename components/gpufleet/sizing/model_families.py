@@ -8,9 +8,10 @@ starcoder2 xlm-roberta
 _GATED_NAMES = """
 arcee baichuan bamba cohere cohere2 dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32 dots1
 ernie4_5 ernie4_5_moe exaone exaone4 falcon_h1 gemma gemma2 gemma3 gemma3_text glm glm4 glm4_moe
-glm_moe_dsa gpt_oss granite granitemoe granitemoehybrid helium hunyuan_v1_dense hunyuan_v1_moe
-internlm2 internlm3 jamba kimi_k2 lfm2 llama llama4 llama4_text minicpm minicpm3 minimax minimax_m2
-ministral mistral mistral3 mixtral mllama_text_model modernbert olmo olmo2 olmo3 olmoe phi3 phimoe
+glm4_moe_lite glm_moe_dsa gpt_oss granite granitemoe granitemoehybrid helium hunyuan_v1_dense
+hunyuan_v1_moe internlm2 internlm3 jamba kimi_k2 lfm2 llama llama4 llama4_text minicpm minicpm3
+minimax minimax_m2 ministral mistral mistral3 mixtral mllama_text_model modernbert olmo olmo2 olmo3
+olmoe phi3 phimoe
 qwen qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen3 qwen3_moe qwen3_next
 qwen3_5 qwen3_5_moe qwen3_5_text qwen3_vl qwen3_vl_text qwen3_vl_moe qwen3_vl_moe_text seed_oss
 smollm3 solar stablelm xverse yi
@@ -31,7 +32,15 @@ ENCODERS = frozenset(_ENCODER_NAMES.split())
 """No generation: no KV cache and no vocabulary projection."""
 PER_HEAD_NORM = ("qwen3", "olmo2", "olmo3", "gemma3", "hunyuan", "exaone4")
 """Prefixes of families that normalise queries and keys per head."""
-LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "minicpm3")
+LATENT = (
+    "deepseek_v2",
+    "deepseek_v3",
+    "deepseek_v32",
+    "kimi_k2",
+    "glm4_moe_lite",
+    "glm_moe_dsa",
+    "minicpm3",
+)
 """Families that cache one compressed vector per token: without their latent fields (kv_lora_rank
 and the like) a configuration says nothing of their attention."""
 STATE_SPACE = ("mamba", "mamba2", "falcon_mamba")
