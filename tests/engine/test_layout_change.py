@@ -15,7 +15,8 @@ import yaml
 from kubernetes import client
 
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.nodes import Stage, explain_nodes, read_nodes
+from gpufleet.change.live_node import read_nodes
+from gpufleet.change.nodes import Stage, explain_nodes
 from gpufleet.fleet import Fleet, compile_data
 from tests.engine.node_watch import Watched, nvidia_resources, watching
 from tests.engine.waiting import until

@@ -6,8 +6,15 @@ Nothing is asked of a cluster: nodes are what `kubectl get nodes -o json` prints
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
 
+from gpufleet.change.live_node import (
+    DEPLOY,
+    PAUSED,
+    STATE_LABEL,
+    UNDER_WAY,
+    LiveNode,
+)
+from gpufleet.change.node_health import is_upgrading, validate_node, validate_nodes
 from gpufleet.findings import Finding, error, ordered, warning
 from gpufleet.fleet.config_names import (
     ALL_DISABLED,
@@ -17,10 +24,6 @@ from gpufleet.fleet.config_names import (
 )
 from gpufleet.fleet.model import Fleet, Pool
 
-STATE_LABEL = "nvidia.com/mig.config.state"
-DEPLOY = "nvidia.com/gpu.deploy."
-PAUSED = "paused-for-mig-change"
-UNDER_WAY = frozenset({"pending", "rebooting"})
 _MIG_MANAGER = "NVIDIA/mig-parted v0.15.0 mig-manager"
 
 
@@ -36,27 +39,6 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LiveNode:
-    """What matters of a Node object."""
-
-    name: str
-    labels: Mapping[str, str]
-    offers: Mapping[str, int]
-    """Allocatable extended resources of NVIDIA, zeros included."""
-    cordoned: bool
-
-    @property
-    def state(self) -> str:
-        """Value of mig-manager's state label, empty without one."""
-        return self.labels.get(STATE_LABEL, "")
-
-    @property
-    def paused(self) -> tuple[str, ...]:
-        """Operands that mig-manager has paused."""
-        return tuple(sorted(k.removeprefix(DEPLOY) for k, v in self.labels.items() if v == PAUSED))
-
-
-@dataclass(frozen=True, slots=True)
 class NodeReport:
     """One node of the fleet."""
 
@@ -67,51 +49,12 @@ class NodeReport:
     promised: Mapping[str, int]
 
 
-def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
-    """Nodes of a NodeList, a List or one Node. Raises ValueError for anything else."""
-    kind = document.get("kind")
-    items = document.get("items") if kind in {"List", "NodeList"} else [document]
-    if not isinstance(items, list):
-        text = "a list of nodes is wanted, as `kubectl get nodes -o json` prints it"
-        raise ValueError(text)  # noqa: TRY004 - one error to catch
-    nodes: list[LiveNode] = []
-    for item in cast("list[Any]", items):
-        if not isinstance(item, Mapping) or cast("Mapping[str, Any]", item).get("kind") not in {
-            "Node",
-            None,
-        }:
-            raise ValueError("only objects of kind Node are wanted")
-        nodes.append(_node(cast("Mapping[str, Any]", item)))
-    return tuple(nodes)
-
-
-def _node(item: Mapping[str, Any]) -> LiveNode:
-    metadata = cast("dict[str, Any]", item.get("metadata") or {})
-    spec = cast("dict[str, Any]", item.get("spec") or {})
-    status = cast("dict[str, Any]", item.get("status") or {})
-    allocatable = cast("dict[str, Any]", status.get("allocatable") or {})
-    labels = cast("dict[str, object]", metadata.get("labels") or {})
-    name = metadata.get("name")
-    if not isinstance(name, str):
-        raise ValueError("a node without metadata.name")  # noqa: TRY004 - one error to catch
-    return LiveNode(
-        name=name,
-        labels={key: str(value) for key, value in labels.items()},
-        offers={
-            key: int(value)
-            for key, value in sorted(allocatable.items())
-            if key.startswith("nvidia.com/") and str(value).isdigit()
-        },
-        cordoned=spec.get("unschedulable") is True,
-    )
-
-
 def explain_nodes(
     fleet: Fleet, nodes: Sequence[LiveNode]
 ) -> tuple[tuple[NodeReport, ...], tuple[Finding, ...]]:
     """Where the nodes of the fleet are, and what is wrong with those that stopped.
 
-    Nodes of no pool of the fleet are left out.
+    Nodes of no pool of the fleet have no report; one finding names those with GPUs.
     """
     pools = {pool.name: pool for pool in fleet.pools}
     reports: list[NodeReport] = []
@@ -120,13 +63,15 @@ def explain_nodes(
         pool = pools.get(node.labels.get(POOL_LABEL, ""))
         if pool is None:
             continue
-        report, found = _explain(pool, node)
+        report, found = _explain(fleet, pool, node)
         reports.append(report)
         findings += found
+    named = [node.labels.get(POOL_LABEL, "") for node in nodes]
+    findings += validate_nodes(fleet, nodes, [one if one in pools else "" for one in named])
     return tuple(reports), ordered(findings)
 
 
-def _explain(pool: Pool, node: LiveNode) -> tuple[NodeReport, list[Finding]]:
+def _explain(fleet: Fleet, pool: Pool, node: LiveNode) -> tuple[NodeReport, list[Finding]]:
     new = _named_by(node, pool.labels)
     old = pool.previous is not None and _named_by(node, pool.previous.labels)
     promised: Mapping[str, int] = pool.advertised
@@ -138,17 +83,29 @@ def _explain(pool: Pool, node: LiveNode) -> tuple[NodeReport, list[Finding]]:
         *_failed(pool, node),
         *_black_hole(node, promised, holds=holds),
         *_attracts(node),
+        *validate_node(fleet, pool, node, promised),
     ]
     if any(f.code in _FINAL for f in findings):
         stage = Stage.STOPPED
-    elif node.state in UNDER_WAY or not holds:
+    elif node.state in UNDER_WAY or is_upgrading(node) or not holds:
         stage = Stage.CHANGING
     else:
         stage = Stage.CHANGED if new else Stage.WAITING
     return NodeReport(node.name, pool.name, stage, dict(node.offers), dict(promised)), findings
 
 
-_FINAL = frozenset({"node-paused-for-change", "node-change-failed", "node-black-hole"})
+_FINAL = frozenset(
+    {
+        "node-paused-for-change",
+        "node-change-failed",
+        "node-black-hole",
+        "node-not-ready",
+        "node-gpus-lost",
+        "node-operands-disabled",
+        "node-driver-upgrade-failed",
+        "node-driver-upgrade-stuck",
+    }
+)
 
 
 def _named_by(node: LiveNode, labels: Mapping[str, str]) -> bool:
@@ -219,7 +176,7 @@ def _failed(pool: Pool, node: LiveNode) -> Iterable[Finding]:
 
 def _black_hole(node: LiveNode, promised: Mapping[str, int], *, holds: bool) -> Iterable[Finding]:
     """A node that costs money, takes part in scheduling and has nothing to give."""
-    if holds or node.state in UNDER_WAY or any(node.offers.values()):
+    if holds or node.state in UNDER_WAY or is_upgrading(node) or any(node.offers.values()):
         return
     yield error(
         "node-black-hole",

@@ -7,7 +7,8 @@ import click
 
 from gpufleet.change.as_dict import plan_as_dict, reports_as_dict
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.nodes import NodeReport, explain_nodes, read_nodes
+from gpufleet.change.live_node import read_nodes
+from gpufleet.change.nodes import NodeReport, explain_nodes
 from gpufleet.cli.change_text import plan_text, reports_text
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -36,7 +37,8 @@ from gpufleet.spec import UnreadableDocumentError, read_document
     "--nodes",
     "nodes",
     metavar="FILE",
-    help="Live nodes, from `kubectl get nodes -o json`: says where each is and why one stopped.",
+    help="Live nodes, from `kubectl get nodes -o json`: says where each is, why one stopped, and "
+    "what is wrong with it (docs/live-nodes.md).",
 )
 @click.option(
     "--accept-unknown",

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.change.nodes import LiveNode, Stage, explain_nodes, read_nodes
+from gpufleet.change.live_node import LiveNode, read_nodes
+from gpufleet.change.nodes import Stage, explain_nodes
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet.layout_waves import labels_of, partition_of
 from tests.unit.change.fleets import EIGHTHS, HALVES, compiled, fleet_data

@@ -1,0 +1,101 @@
+"""LiveNode: what matters of a Node object, as `kubectl get nodes -o json` prints it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+STATE_LABEL = "nvidia.com/mig.config.state"
+DEPLOY = "nvidia.com/gpu.deploy."
+PAUSED = "paused-for-mig-change"
+UNDER_WAY = frozenset({"pending", "rebooting"})
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNode:
+    """What matters of a Node object."""
+
+    name: str
+    labels: Mapping[str, str]
+    offers: Mapping[str, int]
+    """Allocatable extended resources of NVIDIA, zeros included."""
+    cordoned: bool
+    capacity: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The same with unhealthy devices."""
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+    taints: tuple[tuple[str, str], ...] = ()
+    """Key and effect."""
+    ready: bool = True
+    """Whether the condition Ready is True, or is not there."""
+    kubelet: str = ""
+    """Version; empty where it is not there."""
+
+    @property
+    def state(self) -> str:
+        """Value of mig-manager's state label, empty without one."""
+        return self.labels.get(STATE_LABEL, "")
+
+    @property
+    def paused(self) -> tuple[str, ...]:
+        """Operands that mig-manager has paused."""
+        return tuple(sorted(k.removeprefix(DEPLOY) for k, v in self.labels.items() if v == PAUSED))
+
+
+def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
+    """Nodes of a NodeList, a List or one Node. Raises ValueError for anything else."""
+    kind = document.get("kind")
+    items = document.get("items") if kind in {"List", "NodeList"} else [document]
+    if not isinstance(items, list):
+        text = "a list of nodes is wanted, as `kubectl get nodes -o json` prints it"
+        raise ValueError(text)  # noqa: TRY004 - one error to catch
+    nodes: list[LiveNode] = []
+    for item in cast("list[Any]", items):
+        if not isinstance(item, Mapping) or cast("Mapping[str, Any]", item).get("kind") not in {
+            "Node",
+            None,
+        }:
+            raise ValueError("only objects of kind Node are wanted")
+        nodes.append(_node(cast("Mapping[str, Any]", item)))
+    return tuple(nodes)
+
+
+def _node(item: Mapping[str, Any]) -> LiveNode:
+    metadata, spec, status = (_part(item, key) for key in ("metadata", "spec", "status"))
+    name = metadata.get("name")
+    if not isinstance(name, str):
+        raise ValueError("a node without metadata.name")  # noqa: TRY004 - one error to catch
+    conditions = {one.get("type"): one.get("status") for one in _objects(status.get("conditions"))}
+    return LiveNode(
+        name=name,
+        labels={key: str(value) for key, value in _part(metadata, "labels").items()},
+        offers=_counts(_part(status, "allocatable")),
+        cordoned=spec.get("unschedulable") is True,
+        capacity=_counts(_part(status, "capacity")),
+        annotations={key: str(value) for key, value in _part(metadata, "annotations").items()},
+        taints=tuple(
+            (str(one.get("key", "")), str(one.get("effect", "")))
+            for one in _objects(spec.get("taints"))
+        ),
+        ready=conditions.get("Ready", "True") == "True",
+        kubelet=str(_part(status, "nodeInfo").get("kubeletVersion", "")),
+    )
+
+
+def _part(item: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = item.get(key)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _objects(found: object) -> list[dict[str, Any]]:
+    if not isinstance(found, list):
+        return []
+    return [
+        cast("dict[str, Any]", one) for one in cast("list[object]", found) if isinstance(one, dict)
+    ]
+
+
+def _counts(resources: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        key: int(value)
+        for key, value in sorted(resources.items())
+        if key.startswith("nvidia.com/") and str(value).isdigit()
+    }
