@@ -11,7 +11,7 @@ gives. Rules that live in code of the AWS provider are rows of `AWS_CODE`, each 
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -273,10 +273,43 @@ AWS_SOURCES = (
 )
 
 
+ROUTER_NAT = "gcp:compute/routerNat:RouterNat"
+_NAT = {"source": "google-router-nat"}
+GOOGLE_CODE: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    (ROUTER_NAT, "natIpAllocateOption", {**_NAT, "one_of": ["MANUAL_ONLY", "AUTO_ONLY"]}),
+    (
+        ROUTER_NAT,
+        "sourceSubnetworkIpRangesToNat",
+        {
+            **_NAT,
+            "one_of": [
+                "ALL_SUBNETWORKS_ALL_IP_RANGES",
+                "ALL_SUBNETWORKS_ALL_PRIMARY_IP_RANGES",
+                "LIST_OF_SUBNETWORKS",
+            ],
+        },
+    ),
+    (ROUTER_NAT, "name", {**_NAT, "replaces": "value"}),
+    (ROUTER_NAT, "region", {**_NAT, "replaces": "value"}),
+    (ROUTER_NAT, "router", {**_NAT, "replaces": "value"}),
+)
+"""Type, path, constraint of resources that the schema file does not have."""
+GOOGLE_SOURCES = (
+    {
+        "key": "google-router-nat",
+        "location": "github.com/hashicorp/terraform-provider-google @ 054ced1, "
+        "google/services/compute/resource_compute_router_nat.go",
+        "date": "2026-11-23",
+    },
+)
+
+
 def google_rows(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Source and constraints of the Google provider."""
     location, date = re.fullmatch(r"(.+) \((\d{4}-\d\d-\d\d)\).*", schema["source"]).groups()
     yield {"key": "google", "location": f"github.com/{location.replace(' ', ' @ ')}", "date": date}
+    yield from GOOGLE_SOURCES
+    yield from _code_rows(GOOGLE_CODE)
     sdk = Sdk("gcp")
     for name, token in GOOGLE_TYPES.items():
         record, names = sdk.resource(token).record, dict[str, str]()
@@ -357,7 +390,13 @@ def aws_rows() -> Iterator[dict[str, Any]]:
         for token, paths in AWS_REPLACES.items()
         for path in paths
     ]
-    for token, path, row in (*AWS_CODE, *fixed):
+    yield from _code_rows((*AWS_CODE, *fixed))
+
+
+def _code_rows(
+    rows: Iterable[tuple[str, str, Mapping[str, Any]]],
+) -> Iterator[dict[str, Any]]:
+    for token, path, row in rows:
         at = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", path).lower()
         yield {"type": token, "path": path, "at": at, **row}
 

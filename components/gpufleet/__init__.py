@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool
     from gpufleet.platforms.eks.node_group import EksGpuNodeGroup
     from gpufleet.platforms.eks.node_monitoring_agent import NodeMonitoringAgent
+    from gpufleet.platforms.gke.cluster import GkeCluster
     from gpufleet.platforms.gke.node_pool import GkeGpuNodePool
     from gpufleet.platforms.openshift.cluster_autoscaler import OpenShiftClusterAutoscaler
     from gpufleet.platforms.openshift.machine_set import OpenShiftGpuMachineSet
@@ -49,6 +50,7 @@ __all__ = [
     "EfaDevicePlugin",
     "EksCluster",
     "EksGpuNodeGroup",
+    "GkeCluster",
     "GkeGpuNodePool",
     "GpuAddons",
     "GpuFleet",
@@ -83,6 +85,7 @@ _HOMES = {
     "EfaDevicePlugin": "gpufleet.platforms.eks.efa_device_plugin",
     "EksCluster": "gpufleet.platforms.eks.cluster",
     "EksGpuNodeGroup": "gpufleet.platforms.eks.node_group",
+    "GkeCluster": "gpufleet.platforms.gke.cluster",
     "GkeGpuNodePool": "gpufleet.platforms.gke.node_pool",
     "GpuAddons": "gpufleet.addons.gpu_addons",
     "GpuFleet": "gpufleet.gpu_fleet",

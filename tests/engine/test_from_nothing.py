@@ -27,12 +27,17 @@ from tests.engine.waiting import until
 pytestmark = [pytest.mark.nightly, pytest.mark.sandbox]
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = {"eks-from-nothing": ROOT / "examples" / "eks-from-nothing"}
-CHARTS = str(files("gpufleet_sandbox") / "charts")
-SETTINGS: dict[str, dict[str, Any]] = {
-    "eks-from-nothing": {"publicAccessCidrs": json.dumps(["203.0.113.7/32"]), "charts": CHARTS},
+EXAMPLES = {
+    "eks-from-nothing": ROOT / "examples" / "eks-from-nothing",
+    "gke-from-nothing": ROOT / "examples" / "gke-from-nothing",
 }
-SHARED = "nvidia.com/gpu.shared"
+CHARTS = str(files("gpufleet_sandbox") / "charts")
+MINE = json.dumps(["203.0.113.7/32"])
+SETTINGS: dict[str, dict[str, Any]] = {
+    "eks-from-nothing": {"publicAccessCidrs": MINE, "charts": CHARTS},
+    "gke-from-nothing": {"project": "stand-in", "publicAccessCidrs": MINE, "charts": CHARTS},
+}
+SHARED = {"eks-from-nothing": "nvidia.com/gpu.shared", "gke-from-nothing": "nvidia.com/gpu"}
 
 
 @pytest.fixture
@@ -64,7 +69,7 @@ def test_from_nothing_to_a_pod_on_a_gpu_and_back(
     project = empty(name)
     project.run("up")
     node = core.read_node(placed(core))
-    assert int(node.status.allocatable[SHARED]) == 2
+    assert int(node.status.allocatable[SHARED[name]]) == 2
     project.run("preview", "--expect-no-changes")
     project.run("destroy")
     assert clouds.resources() == []
@@ -72,7 +77,10 @@ def test_from_nothing_to_a_pod_on_a_gpu_and_back(
     assert [one.metadata.name for one in left] == []
 
 
-HALF_WAY = {"eks-from-nothing": ("aws:eks/nodeGroup:NodeGroup", "ml-system")}
+HALF_WAY = {
+    "eks-from-nothing": ("aws:eks/nodeGroup:NodeGroup", "ml-system"),
+    "gke-from-nothing": ("gcp:container/nodePool:NodePool", "ml-system"),
+}
 """What an update is at when it is killed: network and control plane are there, and no node."""
 
 

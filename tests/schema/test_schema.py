@@ -78,6 +78,7 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
             "region",
             "subnetIdsByZone",
         ],
+        "GkeCluster": ["clusterName", "project", "region"],
         "GkeGpuNodePool": ["catalogue", "clusterName", "pool", "region"],
         "GpuAddons": ["catalogue", "platform", "pools"],
         "GpuAdmissionPolicies": [],

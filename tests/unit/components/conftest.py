@@ -22,6 +22,10 @@ COMPUTED: dict[str, dict[str, Any]] = {
         "resources": [{"autoscalingGroups": [{"name": "made-scaling-group"}]}],
     },
     "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made-role"},
+    "gcp:container/cluster:Cluster": {
+        "endpoint": "203.0.113.9",
+        "masterAuth": {"clusterCaCertificate": "Q0E="},
+    },
     "aws:sqs/queue:Queue": {
         "arn": "arn:aws:sqs:us-east-1:123456789012:made-queue",
         "name": "made-queue",
@@ -65,6 +69,8 @@ class _Echo(mocks.Mocks):
         known = {**COMPUTED.get(args.typ, {}), **args.inputs}
         if args.typ == "aws:eks/cluster:Cluster":
             known["vpcConfig"] = {**known["vpcConfig"], "clusterSecurityGroupId": "made-group"}
+        if args.typ == "gcp:serviceaccount/account:Account":
+            known["email"] = f"{known['accountId']}@{known['project']}.example"
         return f"{args.name}-id", known
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:

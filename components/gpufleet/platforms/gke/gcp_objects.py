@@ -8,6 +8,14 @@ from pulumi_gcp import _utilities as gcp_sdk
 
 from gpufleet.components_base.cloud_object import CloudObject
 
+SERVICE = "gcp:projects/service:Service"
+PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
+SERVICE_ACCOUNT = "gcp:serviceaccount/account:Account"
+NETWORK = "gcp:compute/network:Network"
+SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
+ROUTER = "gcp:compute/router:Router"
+ROUTER_NAT = "gcp:compute/routerNat:RouterNat"
+CLUSTER = "gcp:container/cluster:Cluster"
 NODE_POOL = "gcp:container/nodePool:NodePool"
 RESOURCE_POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
 

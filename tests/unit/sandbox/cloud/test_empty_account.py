@@ -70,3 +70,40 @@ def test_a_nat_gateway_needs_a_way_out_and_a_spot_role_exists_once(
     with pytest.raises(RefusedError, match="has been taken in this account"):
         aws.create(token, {"awsServiceName": wanted}, "again")
     aws.delete(token, role)
+
+
+def test_a_new_project_has_its_apis_off_and_keeps_networks_in_use(gcp: Caller) -> None:
+    network = {"name": "ml", "autoCreateSubnetworks": False}
+    with pytest.raises(RefusedError, match=r"compute\.googleapis\.com has not been used"):
+        gcp.create("gcp:compute/network:Network", network)
+    for service in ("compute.googleapis.com", "container.googleapis.com"):
+        gcp.create("gcp:projects/service:Service", {"service": service}, service)
+    made, _, _ = gcp.create("gcp:compute/network:Network", network)
+    nodes = {"name": "ml", "region": "us-central1", "ipCidrRange": "10.0.0.0/20", "network": made}
+    subnetwork, _, _ = gcp.create("gcp:compute/subnetwork:Subnetwork", nodes)
+    with pytest.raises(RefusedError, match="resourceInUseByAnotherResource"):
+        gcp.delete("gcp:compute/network:Network", made)
+    cluster = {
+        "name": "ml",
+        "location": "us-central1",
+        "network": made,
+        "subnetwork": subnetwork,
+        "privateClusterConfig": {"enablePrivateNodes": True},
+    }
+    ranges = {"ipAllocationPolicy": {"clusterSecondaryRangeName": "pods"}}
+    with pytest.raises(RefusedError, match="secondary range pods not found"):
+        gcp.create("gcp:container/cluster:Cluster", {**cluster, **ranges})
+    gcp.create("gcp:container/cluster:Cluster", cluster)
+    account = "nodes@stand-in.iam.gserviceaccount.com"
+    pool = {
+        "cluster": "ml",
+        "name": "system",
+        "location": "us-central1",
+        "nodeCount": 1,
+        "nodeConfig": {"machineType": "e2-standard-4", "serviceAccount": account},
+    }
+    with pytest.raises(RefusedError, match=r"only 0 nodes out of 3.*no Cloud NAT"):
+        gcp.create("gcp:container/nodePool:NodePool", pool)
+    with pytest.raises(RefusedError, match=rf"{account} has none of roles/container"):
+        gcp.create("gcp:container/nodePool:NodePool", pool)
+    gcp.create("gcp:container/nodePool:NodePool", {**pool, "name": "empty", "nodeCount": 0})

@@ -1,0 +1,274 @@
+"""GkeCluster: a cluster for GPU pools in a project that has nothing yet."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+import pulumi
+
+from gpufleet.components_base.component import GpuComponent
+from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.ready_output import ready_output
+from gpufleet.findings import has_errors
+from gpufleet.platforms.gke import gcp_objects as gcp
+from gpufleet.platforms.gke.cluster_plan import (
+    IMAGE_ROLE,
+    NODE_ROLE,
+    SERVICES,
+    DeclaredGkeCluster,
+    GkeClusterPlan,
+    gke_cluster_arguments,
+    gke_cluster_plan,
+    gke_system_pool,
+    nat_arguments,
+    subnetwork_arguments,
+)
+from gpufleet.platforms.gke.gcp_objects import GcpObject
+
+if TYPE_CHECKING:
+    from gpufleet.gpu_fleet import GpuFleetConnectionArgs
+
+
+class GkeSystemNodesArgs(TypedDict):
+    """The node pool on which controllers run."""
+
+    machine_type: NotRequired[str]
+    """Machine type. Default e2-standard-4."""
+    nodes_per_zone: NotRequired[int]
+    """How many in each zone, at least 1. Default 1."""
+    disk_gib: NotRequired[int]
+    """Boot disk, pd-balanced. Default 50."""
+
+
+class GkeClusterArgs(TypedDict):
+    """Inputs of `GkeCluster`."""
+
+    project: str
+    """Google Cloud project, with a billing account."""
+    cluster_name: str
+    """Name of the cluster, unique in project and region."""
+    region: str
+    """Region of the control plane, `us-central1`."""
+    zones: NotRequired[list[str]]
+    """Zones of system nodes; GPU pools choose their own. Default: three, which GKE chooses."""
+    kubernetes_version: NotRequired[str]
+    """Least minor version, `"1.36"`. Default: 1.36."""
+    release_channel: NotRequired[str]
+    """`RAPID`, `REGULAR`, `STABLE` or `EXTENDED`. Default REGULAR."""
+    cidr: NotRequired[str]
+    """IPv4 range of nodes. Default 10.0.0.0/20."""
+    pods_cidr: NotRequired[str]
+    """IPv4 range of pods: each node takes a /24. Default 10.4.0.0/14."""
+    services_cidr: NotRequired[str]
+    """IPv4 range of services. Default 10.8.0.0/20."""
+    public_access_cidrs: NotRequired[list[str]]
+    """Addresses that may reach the control plane from the internet. Default: none, it is reached
+    from the network alone, and a program that installs charts must run there."""
+    multi_networking: NotRequired[bool]
+    """Let pods have further interfaces, as `fabric: tcpx`, `tcpxo` and `rdma` need; it cannot be
+    changed afterwards. Default false."""
+    gcs_fuse: NotRequired[bool]
+    """The driver by which pods mount buckets of Cloud Storage. Default false."""
+    system_nodes: NotRequired[GkeSystemNodesArgs]
+    """The nodes of controllers. Default: an e2-standard-4 in each zone."""
+    enable_services: NotRequired[bool]
+    """Turn the APIs of Compute Engine and GKE on, which a new project has off; they stay on.
+    Default true."""
+    deletion_protection: NotRequired[bool]
+    """The provider refuses to delete the cluster until this is false again. Default false."""
+    tags: NotRequired[dict[str, str]]
+    """Resource labels. Default: none."""
+
+
+class GkeCluster(GpuComponent[GkeClusterPlan]):
+    """A GKE cluster with all that GPU pools need of it: network with Cloud NAT, private nodes,
+    Dataplane V2, Workload Identity, nodes for controllers, and a service account of little rights.
+
+    Entirely optional: pools take any cluster. Its outputs have the names that `connection` of a
+    `GpuFleet` asks for; what uses them is made after network, rights and system nodes, and removed
+    before.
+    """
+
+    cluster_name: pulumi.Output[str]
+    """Name of the cluster, once nodes can join it."""
+    cluster_endpoint: pulumi.Output[str]
+    """Address of the control plane, without the scheme."""
+    cluster_certificate_authority: pulumi.Output[str]
+    """Its certificate authority, Base64."""
+    location: pulumi.Output[str]
+    """Where the control plane is."""
+    network: pulumi.Output[str]
+    """Name of the network."""
+    subnetwork: pulumi.Output[str]
+    """Name of the subnet of nodes."""
+    service_account: pulumi.Output[str]
+    """E-mail of the nodes' service account, with its rights."""
+    kubeconfig: pulumi.Output[str]
+    """JSON that asks `gke-gcloud-auth-plugin` for credentials, once system nodes work."""
+
+    def __init__(
+        self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Make the cluster.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The settings.
+            opts: Options; `providers` must hold the Google provider.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    @property
+    def connection(self) -> "GpuFleetConnectionArgs":
+        """What `GpuFleet` takes as `connection`."""
+        return {
+            "cluster_name": self.cluster_name,
+            "location": self.location,
+            "project": self._plan.declared.project,
+            "service_account": self.service_account,
+        }
+
+    def _make(self, name: str, plan: GkeClusterPlan) -> Mapping[str, object]:
+        declared, project = plan.declared, {"project": plan.declared.project}
+        on = [
+            self._made(
+                gcp.SERVICE,
+                f"{name}-{service.partition('.')[0]}-api",
+                {**project, "service": service, "disableOnDestroy": False},
+            )
+            for service in (SERVICES if declared.enable_services else ())
+        ]
+        network = self._made(
+            gcp.NETWORK,
+            f"{name}-network",
+            {**project, "name": plan.name, "autoCreateSubnetworks": False},
+            *on,
+        )
+        subnetwork = self._made(
+            gcp.SUBNETWORK,
+            f"{name}-subnetwork",
+            {**project, **subnetwork_arguments(plan), "network": network.id},
+        )
+        router = self._made(
+            gcp.ROUTER,
+            f"{name}-router",
+            {**project, "name": plan.name, "region": declared.region, "network": network.id},
+        )
+        nat = self._made(
+            gcp.ROUTER_NAT,
+            f"{name}-nat",
+            {**project, **nat_arguments(plan), "router": router.output("name")},
+        )
+        email, rights = self._account(name, plan, on)
+        cluster = GcpObject(
+            gcp.CLUSTER,
+            f"{name}-cluster",
+            {
+                **gke_cluster_arguments(plan),
+                "network": network.id,
+                "subnetwork": subnetwork.id,
+            },
+            pulumi.ResourceOptions(parent=self, depends_on=on),
+            outputs=("endpoint", "masterAuth"),
+        )
+        pool = gke_system_pool(plan)
+        pool["nodeConfig"]["serviceAccount"] = email
+        system = self._made(
+            gcp.NODE_POOL,
+            f"{name}-system",
+            {**project, **pool, "cluster": cluster.output("name")},
+            nat,
+            *rights,
+        )
+        endpoint = cluster.output("endpoint")
+        authority = cluster.output("masterAuth").apply(_authority)
+        ready = ready_output(cluster.output("name"), nat)
+        kubeconfig = pulumi.Output.all(ready, endpoint, authority).apply(
+            lambda parts: gke_kubeconfig_text(*parts)
+        )
+        return {
+            "cluster_name": ready,
+            "cluster_endpoint": endpoint,
+            "cluster_certificate_authority": authority,
+            "location": cluster.output("location"),
+            "network": network.output("name"),
+            "subnetwork": subnetwork.output("name"),
+            "service_account": ready_output(email, *rights),
+            "kubeconfig": ready_output(kubeconfig, system),
+        }
+
+    def _account(
+        self, name: str, plan: GkeClusterPlan, on: list[GcpObject]
+    ) -> tuple[pulumi.Output[str], list[GcpObject]]:
+        """E-mail of the nodes' service account, and what gives it rights."""
+        project = plan.declared.project
+        account = GcpObject(
+            gcp.SERVICE_ACCOUNT,
+            f"{name}-account",
+            {
+                "project": project,
+                "accountId": plan.account_id,
+                "displayName": f"Nodes of the GKE cluster {plan.name}",
+            },
+            pulumi.ResourceOptions(parent=self, depends_on=on),
+            outputs=("email",),
+        )
+        email = account.output("email")
+        rights = [
+            self._made(
+                gcp.PROJECT_MEMBER,
+                f"{name}-{role.rsplit('.', 1)[-1]}",
+                {
+                    "project": project,
+                    "role": role,
+                    "member": pulumi.Output.concat("serviceAccount:", email),
+                },
+            )
+            for role in (NODE_ROLE, IMAGE_ROLE)
+        ]
+        return email, rights
+
+    def _made(
+        self, type_: str, name: str, arguments: Mapping[str, Any], *after: pulumi.Resource
+    ) -> GcpObject:
+        return GcpObject(
+            type_, name, arguments, pulumi.ResourceOptions(parent=self, depends_on=list(after))
+        )
+
+
+def gke_kubeconfig_text(cluster: str, endpoint: str, authority: str) -> str:
+    """A kubeconfig without secrets: Google's plugin gives a token for whoever runs the program."""
+    command = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "gke-gcloud-auth-plugin",
+        "provideClusterInfo": True,
+        "interactiveMode": "Never",
+    }
+    server = {"server": f"https://{endpoint}", "certificate-authority-data": authority}
+    context = {"cluster": cluster, "user": cluster}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster, "cluster": server}],
+            "users": [{"name": cluster, "user": {"exec": command}}],
+            "contexts": [{"name": cluster, "context": context}],
+            "current-context": cluster,
+        }
+    )
+
+
+def _authority(found: Any) -> str:
+    """The SDK gives keys in either spelling."""
+    return str(found.get("clusterCaCertificate") or found["cluster_ca_certificate"])
+
+
+def _planned(component: str, args: GkeClusterArgs) -> GkeClusterPlan:
+    declared = checked(component, GkeClusterArgs, args, DeclaredGkeCluster)
+    plan, findings = gke_cluster_plan(declared)
+    if has_errors(findings):
+        refuse(component, findings)
+    return plan
