@@ -9,6 +9,8 @@ from gpufleet.change.as_dict import plan_as_dict, reports_as_dict
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.nodes import NodeReport, explain_nodes
+from gpufleet.change.plan import ChangePlan
+from gpufleet.change.preview import read_preview, validate_preview
 from gpufleet.cli.change_text import plan_text, reports_text
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -41,6 +43,13 @@ from gpufleet.spec import UnreadableDocumentError, read_document
     "what is wrong with it (docs/live-nodes.md).",
 )
 @click.option(
+    "--preview",
+    "preview",
+    metavar="FILE",
+    help="What `pulumi preview --json` printed: names what the engine replaces or deletes and the "
+    "plan does not foresee, and the reverse.",
+)
+@click.option(
     "--accept-unknown",
     "reason",
     metavar="REASON",
@@ -52,6 +61,7 @@ def command(
     new: str,
     counts: tuple[str, ...],
     nodes: str | None,
+    preview: str | None,
     reason: str | None,
     output_format: str,
 ) -> None:
@@ -63,6 +73,7 @@ def command(
     \b
         git show HEAD:stacks/Pulumi.prod.yaml | gpufleet change - stacks/Pulumi.prod.yaml
         kubectl get nodes -o json | gpufleet change old.yaml new.yaml --nodes -
+        pulumi preview --json | gpufleet change old.yaml new.yaml --preview -
 
     JSON: {"pools": [...], "cluster": [...], "stops": [...], "nodes": [...] or null,
     "findings": [...]}. Exits 1 when a finding is an error, which a difference of unknown effect is
@@ -70,8 +81,10 @@ def command(
     """
     if reason is not None and not reason.strip():
         raise UnreadableInputError("--accept-unknown wants a reason, found none")
-    if [old, new, nodes].count("-") > 1:
-        raise UnreadableInputError("only one of OLD, NEW and --nodes can be standard input")
+    if [old, new, nodes, preview].count("-") > 1:
+        raise UnreadableInputError(
+            "only one of OLD, NEW, --nodes and --preview can be standard input"
+        )
     before, found = _fleet(old, "old")
     after, more = _fleet(new, "new")
     findings: tuple[Finding, ...] = (*found, *more)
@@ -87,6 +100,8 @@ def command(
     if nodes is not None:
         reports, of_nodes = _live(after, nodes)
         findings = (*findings, *of_nodes)
+    if preview is not None:
+        findings = (*findings, *_previewed(plan, before, after, preview))
     text = plan_text(plan, after) + ("" if reports is None else "\n\n" + reports_text(reports))
     document = plan_as_dict(plan) | {"nodes": None if reports is None else reports_as_dict(reports)}
     _finish(document, text, findings, output_format)
@@ -117,6 +132,14 @@ def _live(fleet: Fleet, source: str) -> tuple[tuple[NodeReport, ...], tuple[Find
     except (UnreadableDocumentError, ValueError) as problem:
         raise UnreadableInputError(f"{source}: {problem}") from None
     return explain_nodes(fleet, nodes)
+
+
+def _previewed(plan: ChangePlan, old: Fleet, new: Fleet, source: str) -> tuple[Finding, ...]:
+    try:
+        found = read_preview(read_document(read_bytes(source)))
+    except (UnreadableDocumentError, ValueError) as problem:
+        raise UnreadableInputError(f"{source}: {problem}") from None
+    return validate_preview(plan, old, new, found)
 
 
 def _finish(

@@ -70,6 +70,10 @@ class PlatformRules:
     node_kinds: frozenset[str] = frozenset()
     """Kinds of `registered` that are nodes themselves: one that comes or goes leaves the others."""
 
+    engine_names: Mapping[str, str] = {}
+    """Kind of `registered` -> what the engine's name of the resource has behind the component's;
+    `{}` is what is apart."""
+
     # What a pool is made of
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
@@ -223,6 +227,11 @@ class PlatformRules:
         """Every difference between two sets of inputs of one resource, with its class."""
         for path, one, two in differing(old, new):
             yield InputDifference(path, one, two, self.input_class(kind, plain(path), one, two))
+
+    def engine_name(self, resource: str) -> str:
+        """What the engine's name of a resource has behind the component's name."""
+        kind, _, apart = resource.partition("/")
+        return self.engine_names.get(kind, "{}").format(apart)
 
     def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
         """Settings whose change makes a new node group, with their value before and after."""

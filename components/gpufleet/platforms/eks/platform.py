@@ -17,7 +17,7 @@ from gpufleet.platforms.eks.bottlerocket import (
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.leaf_classes import leaf_classes
-from gpufleet.platforms.eks.registered import input_class, registered
+from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
@@ -34,6 +34,8 @@ memory. To be raised to what the job needs."""
 
 class EksRules(PlatformRules):
     """EKS: node groups bought in one way, Karpenter, EFA."""
+
+    engine_names = ENGINE_NAMES
 
     def fabric_of(self, row: InstanceType) -> Fabric:
         """EFA, where the type has an interface for it."""

@@ -40,6 +40,16 @@ _TOKENS = {
     "launchTemplate": "aws:ec2/launchTemplate:LaunchTemplate",
     "placementGroup": "aws:ec2/placementGroup:PlacementGroup",
 }
+ENGINE_NAMES = {
+    "nodeGroup": "group",
+    "launchTemplate": "template",
+    "placementGroup": "placement",
+    "tag": "tag-{}",
+    "nodePool": "pool",
+    "nodeClass": "class",
+    "nodeOverlay": "overlay",
+}
+"""Kind -> what the name of the resource ends with (`node_group`, `karpenter_node_pool`)."""
 _OTHER_VERSION = ("launchTemplate", "releaseVersion", "version")
 _CONFIGURED = (
     *("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig"),
@@ -122,7 +132,7 @@ def _managed(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, An
         key: value for key, value in group["scalingConfig"].items() if key != "desiredSize"
     }
     scaling = {
-        f"tag/{key}": {"tag": {"key": key, "value": value}}
+        f"tag/{_short(key)}": {"tag": {"key": key, "value": value}}
         for key, value in (autoscaler_tags(pool) or {}).items()
     }
     imported = pool.spec.import_id
@@ -141,6 +151,11 @@ def _managed(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, An
         **_placement(template, shape, prefix, pool),
         **scaling,
     }
+
+
+def _short(key: str) -> str:
+    """As the resource of the tag is named."""
+    return key.removeprefix("k8s.io/cluster-autoscaler/").replace("/", "-")
 
 
 def _placement(

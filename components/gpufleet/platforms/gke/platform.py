@@ -15,7 +15,7 @@ from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.gke.node_rules import fabric_of
-from gpufleet.platforms.gke.registered import input_class, registered
+from gpufleet.platforms.gke.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.gke.rules import validate_gke
 from gpufleet.platforms.gke.shape import ARM_TAINT, COMPUTE_CLASS, gke_shape
 from gpufleet.platforms.gke.sharing import (
@@ -40,6 +40,12 @@ RUNTIME_FROM_FILE = {"RUNTIME_CONFIG_SOURCE": "file"}
 
 class GkeRules(PlatformRules):
     """GKE: one machine type a node pool, its own plugin, several node pools under a class."""
+
+    engine_names = ENGINE_NAMES
+
+    def engine_name(self, resource: str) -> str:
+        """A pool that is bought in one way has one node pool."""
+        return super().engine_name(resource if "/" in resource else f"{resource}/pool")
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
         """The one machine type of a node pool: the first that has the pool's GPUDirect and is sold

@@ -25,6 +25,8 @@ from gpufleet.platforms.gke.shape import gke_shape
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
 _TOKENS = {"nodePool": NODE_POOL, "placement": "gcp:compute/resourcePolicy:ResourcePolicy"}
+ENGINE_NAMES = {"nodePool": "{}", "placement": "{}-placement", "computeClass": "class"}
+"""Kind -> what the name of the resource ends with (`node_pool`)."""
 _LIVE = (
     *("autoscaling", "management", "upgradeSettings", "nodeDrainConfigs", "deletionPolicy"),
     *("nodeConfig.labels", "nodeConfig.taints", "nodeConfig.tags", "nodeCount"),

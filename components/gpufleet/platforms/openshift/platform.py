@@ -19,7 +19,7 @@ from gpufleet.fleet.model import (
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
 from gpufleet.platforms.openshift.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
-from gpufleet.platforms.openshift.registered import input_class, registered
+from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -28,6 +28,8 @@ from gpufleet.spec.pool import GpuPool
 
 class OpenShiftRules(PlatformRules):
     """OpenShift: machines of a declared size, operators from Lifecycle Manager."""
+
+    engine_names = ENGINE_NAMES
 
     def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
         """Nodes that are there already need no size."""

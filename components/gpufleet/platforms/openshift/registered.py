@@ -22,6 +22,15 @@ from gpufleet.platforms.openshift.machine_set_manifest import (
 )
 from gpufleet.platforms.openshift.shape import openshift_shape
 
+ENGINE_NAMES = {
+    "machineSet": "machines",
+    "machineConfigPool": "config-pool",
+    "machineConfig": "kernel-arguments",
+    "healthCheck": "health",
+    "machineAutoscaler": "autoscaler",
+}
+"""Kind -> what the name of the resource ends with (`machine_set`)."""
+
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each object -> the object."""
