@@ -36,6 +36,7 @@ from gpufleet.sizing.request import SizedWorkload, SizeRequest, parse_request
 from gpufleet.sizing.serving_rates import ServingSpeed
 from gpufleet.sizing.sized import Sizing, size
 from gpufleet.sizing.training import Training
+from gpufleet.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet.sizing.training_rates import TrainingSpeed
 from gpufleet.sizing.training_settings import settings_text
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
@@ -68,10 +69,13 @@ _OPTIONS: tuple[tuple[tuple[str, ...], Any, str], ...] = (
         str,
         f"Training: {', '.join(p.value for p in TrainingPrecision)}. Serving: same as --weights.",
     ),
+    (("--framework",), click.Choice([f.value for f in TrainingFramework]), "What trains."),
+    (("--arithmetic",), click.Choice([a.value for a in Arithmetic]), "Training: of matrices."),
     (("--optimizer",), click.Choice([o.value for o in Optimizer]), "Optimizer state."),
     (("--accumulation",), _COUNT, "Micro-batches per optimizer step."),
     (("--checkpointing",), click.Choice([c.value for c in Checkpointing]), "Activations kept."),
     (("--loss",), click.Choice([kind.value for kind in Loss]), "How the loss is computed."),
+    (("--interleaving",), _COUNT, "Virtual pipeline stages of a GPU."),
     (("--rank",), _COUNT, "LoRA rank."),
     (("--targets",), click.Choice([t.value for t in AdapterTargets]), "Matrices LoRA adapts."),
 )
@@ -84,8 +88,19 @@ _PARALLEL: tuple[tuple[tuple[str, ...], Any, str], ...] = (
     (("--sharding",), click.Choice([s.value for s in Sharding]), "What data ranks divide."),
 )
 
+_FLAGS: tuple[tuple[str, str], ...] = (
+    ("--compile", "torch.compile of layers."),
+    ("--loss-parallel", "The loss is divided among tensor ranks."),
+    ("--fused-optimizer", "The optimizer steps inside the backward pass."),
+    ("--head-apart", "The checkpoint stores a head the model ties."),
+    ("--chunked-prefill", "The engine prefills in chunks; default."),
+)
+
 
 def _options(function: _Function) -> _Function:
+    for name, text in reversed(_FLAGS):
+        both = f"{name}/--no-{name.removeprefix('--')}"
+        function = click.option(both, default=None, help=text)(function)
     for names, kind, text in reversed((*_OPTIONS, *_PARALLEL)):
         function = click.option(*names, type=kind, default=None, help=text)(function)
     return function
@@ -94,7 +109,6 @@ def _options(function: _Function) -> _Function:
 @click.command("size")
 @click.argument("file", required=False)
 @_options
-@click.option("--compile/--no-compile", "compile", default=None, help="torch.compile of layers.")
 @format_option
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @picture_options("the memory ledger")

@@ -86,6 +86,7 @@ def option_as_dict(option: Option) -> dict[str, Any]:
             "tokensPerSecond": reached.tokens_per_second,
             "askedTokensPerSecond": reached.asked_tokens_per_second,
             "runHours": reached.run_hours,
+            "goodput": reached.goodput,
             "binding": reached.binding,
             "basis": reached.basis.value,
         },

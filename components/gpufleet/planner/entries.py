@@ -94,6 +94,7 @@ def _resolved(
         entry.replicas,
         entry.most_gpus,
         entry.global_batch,
+        entry.goodput,
     )
     need, findings = resolve(entry, entry.target, allowed, catalogue, entry.name)
     return need, tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)

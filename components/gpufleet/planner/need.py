@@ -63,6 +63,10 @@ class WorkloadNeed:
     most_gpus: int
     global_batch: int | None
     """Training: samples of one optimizer step; None: not bounded."""
+    batch_stated: bool = False
+    """Training: whether the micro-batch is the author's; else it is searched."""
+    goodput: float | None = None
+    """Training: part of the time that counts, as stated; None: by the number of GPUs."""
     hub: tuple[str, ...] = ()
     """Repositories of the Hugging Face Hub with the model, the one that was named first."""
 
@@ -88,6 +92,7 @@ class Allowed:
     replicas: int = 1
     most_gpus: int = MOST_GPUS
     global_batch: int | None = None
+    goodput: float | None = None
 
 
 def resolve(
@@ -152,6 +157,8 @@ def resolve(
         replicas=allowed.replicas,
         most_gpus=allowed.most_gpus,
         global_batch=allowed.global_batch,
+        batch_stated="batch" in request.model_fields_set,
+        goodput=allowed.goodput,
         hub=found.hub,
     )
     return need, ordered(findings)

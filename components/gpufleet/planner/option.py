@@ -34,6 +34,8 @@ class Reached:
     asked_tokens_per_second: float | None = None
     """What the target asks for; None: nothing."""
     run_hours: float | None = None
+    goodput: float | None = None
+    """Training: part of the time that advances the run; `run_hours` has it in."""
     training: Training | None = None
     compute_seconds: float | None = None
     """Training: arithmetic of one optimizer step."""

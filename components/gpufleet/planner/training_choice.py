@@ -1,7 +1,7 @@
 """How a training job can be spread over a kind of machine, and how long it takes."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 
 from gpufleet.findings import has_errors
@@ -11,19 +11,27 @@ from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.option import Miss, Reached
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat
+from gpufleet.sizing.goodput import goodput
 from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet.sizing.training_efficiency import check_arithmetic
 from gpufleet.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet.sizing.training_state import TrainingPrecision
 
 _GIB = 1 << 30
 
 
+_MACHINES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128)
+_MOST_BATCH = 64
+_FASTER = 1.01
+"""A larger micro-batch, or less memory, must make a job so much faster to be chosen."""
+
+
 def gpu_counts(need: WorkloadNeed, on_machine: int) -> tuple[int, ...]:
-    """Numbers of GPUs to try: powers of two inside a machine, then powers of two of machines."""
+    """Numbers of GPUs to try: powers of two inside a machine, then whole machines."""
     inside = [n for n in (1, 2, 4, 8, 16) if n <= on_machine]
-    across = [on_machine * k for k in (2, 4, 8, 16, 32, 64, 128)] if on_machine in inside else []
+    across = [on_machine * k for k in _MACHINES] if on_machine in inside else []
     return tuple(n for n in (*inside, *across) if n <= need.most_gpus)
 
 
@@ -65,10 +73,14 @@ def train(
     need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
     """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
-    capability = check_capability(device, _arithmetic(need.training[0]))
+    first = need.training[0]
+    capability = (
+        *check_capability(device, _arithmetic(first)),
+        *check_arithmetic(device, first.arithmetic),
+    )
     if has_errors(capability):
         return Miss("precision", capability[0].message)
-    best: tuple[float, Reached, RdmaVerdict | None] | None = None
+    best: _Timed | None = None
     smallest: int | None = None
     network: Miss | None = None
     for parallel in training_splits(need, device, gpus, machine.gpus):
@@ -77,22 +89,17 @@ def train(
             continue
         if need.global_batch is not None and parallel.data > need.global_batch:
             continue
-        for variant in need.training:
-            job = _accumulated(variant, need, parallel)
-            least = training_ledger(need.model, job, parallel).planning_bytes
+        fastest: _Timed | None = None
+        for least, found in _ways(need, device, machine, parallel, gpus):
             smallest = least if smallest is None else min(smallest, least)
-            if least > device.usable_bytes:
-                continue
-            found = _timed(need, job, device, machine, parallel, gpus, least)
             if isinstance(found, Miss):
                 network = network or found
-                break
-            pace = found[0].tokens_per_second or 0.0
-            if best is None or pace > best[0]:
-                best = (pace, *found)
-            break
+            elif found is not None and (fastest is None or found.pace > _FASTER * fastest.pace):
+                fastest = found
+        if fastest is not None and (best is None or fastest.pace > best.pace):
+            best = fastest
     if best is not None:
-        return best[1], best[2]
+        return best.reached, best.verdict
     if network is not None:
         return network
     if smallest is None:
@@ -104,6 +111,50 @@ def train(
     return Miss("memory", text)
 
 
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """One way to run the job that fits."""
+
+    reached: Reached
+    verdict: RdmaVerdict | None
+    pace: float
+    """Tokens per second."""
+    waits: bool
+    """Whether communication takes a part of the step that a larger micro-batch may hide."""
+
+
+def _ways(
+    need: WorkloadNeed,
+    device: Device,
+    machine: OfferedMachine,
+    parallel: Parallelism,
+    gpus: int,
+) -> Iterator[tuple[int, _Timed | Miss | None]]:
+    """Bytes on each GPU and the time of each variant with a growing micro-batch, as long as that
+    helps; None: it does not fit. Ends with the first variant that nothing slows down."""
+    for variant in need.training:
+        job = _accumulated(variant, need, parallel)
+        found: _Timed | Miss | None = None
+        while True:
+            least = training_ledger(need.model, job, parallel).planning_bytes
+            if least > device.usable_bytes:
+                yield least, None
+                break
+            before, found = found, _timed(need, job, device, machine, parallel, gpus, least)
+            yield least, found
+            if isinstance(found, _Timed) and (
+                not found.waits
+                or (isinstance(before, _Timed) and found.pace < _FASTER * before.pace)
+            ):
+                break
+            most = _MOST_BATCH if need.global_batch is None else need.global_batch // parallel.data
+            if need.batch_stated or 2 * job.batch > most:
+                break
+            job = _accumulated(replace(job, batch=2 * job.batch), need, parallel)
+        if isinstance(found, _Timed) and not found.waits:
+            return
+
+
 def _timed(
     need: WorkloadNeed,
     job: Training,
@@ -112,7 +163,7 @@ def _timed(
     parallel: Parallelism,
     gpus: int,
     least: int,
-) -> tuple[Reached, RdmaVerdict | None] | Miss:
+) -> _Timed | Miss:
     across = gpus > machine.gpus
     link = link_between(machine) if across else None
     if across and link is None:
@@ -128,10 +179,11 @@ def _timed(
             f"{machine.name} next to {speed.compute_seconds:.1f} s of arithmetic: RDMA is needed "
             "above 30 %",
         )
+    useful = goodput(gpus) if need.goodput is None else need.goodput
     hours = None
     if need.target.tokens is not None:
-        hours = need.target.tokens / speed.tokens_per_second / 3600
-    return (
+        hours = need.target.tokens / speed.tokens_per_second / 3600 / useful
+    return _Timed(
         Reached(
             copies=1,
             gpus_each=gpus,
@@ -142,12 +194,15 @@ def _timed(
             batch=job.batch,
             tokens_per_second=speed.tokens_per_second,
             run_hours=hours,
+            goodput=useful,
             training=job,
             compute_seconds=speed.compute_seconds,
             binding=speed.binding,
             basis=speed.basis,
         ),
         verdict,
+        speed.tokens_per_second,
+        speed.exposed_seconds > (_FASTER - 1) * speed.step_seconds,
     )
 
 

@@ -41,6 +41,9 @@ class ModelWorkload(SizeRequest):
     most_gpus: Count = MOST_GPUS
     global_batch: Count | None = None
     """Training: samples of one optimizer step."""
+    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Training: part of the time that advances the run. Default: by failures published for jobs of
+    so many GPUs."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     """GPUs to choose among. Default: all."""
     team: Name | None = None

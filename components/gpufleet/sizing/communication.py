@@ -32,6 +32,9 @@ class Link:
     """One way, per GPU, sustained."""
     latency_seconds: float
     """Of one collective operation, small message."""
+    sharers: int = 1
+    """GPUs of a node that have such a way each: what all of them are to receive passes the node's
+    network once, a part over each way."""
 
 
 NVLINK_SUSTAINED = 0.88
@@ -67,7 +70,7 @@ def pcie(gpu: Gpu) -> Link:
 def network(kind: LinkKind, gigabits_per_second: float, gpus_per_node: int) -> Link:
     """A node's network, shared by its GPUs. `kind`: EFA, InfiniBand or Ethernet."""
     share = gigabits_per_second * 1e9 / 8 / gpus_per_node
-    return Link(kind, share * _NETWORK_SUSTAINED[kind], _NETWORK_LATENCY)
+    return Link(kind, share * _NETWORK_SUSTAINED[kind], _NETWORK_LATENCY, gpus_per_node)
 
 
 def inside_node(gpu: Gpu, board: str = "") -> Link:

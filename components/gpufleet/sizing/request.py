@@ -16,6 +16,7 @@ from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.communication import LinkKind
 from gpufleet.sizing.inference import InferenceEngine
 from gpufleet.sizing.parallel import Sharding
+from gpufleet.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
 
 
@@ -145,6 +146,10 @@ class SizeRequest(RequestModel):
     parallelism: ParallelRequest = ParallelRequest()
     network: LinkRequest | None = None
     """Between nodes; default: everything is inside one node."""
+    framework: TrainingFramework = TrainingFramework.PYTORCH
+    """Training: what runs the job; speed depends on it."""
+    arithmetic: Arithmetic = Arithmetic.BF16
+    """Training: what matrices are multiplied in."""
     precision: TrainingPrecision = TrainingPrecision.MIXED
     optimizer: Optimizer = Optimizer.ADAMW
     fused_optimizer: bool = False

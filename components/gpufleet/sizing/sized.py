@@ -30,6 +30,7 @@ from gpufleet.sizing.request import SizedWorkload, SizeRequest, find_workload
 from gpufleet.sizing.serving_rates import ServingSpeed, serving_speed
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet.sizing.training_efficiency import check_arithmetic
 from gpufleet.sizing.training_rates import TrainingSpeed, training_speed
 
 _ALONE = Parallelism()
@@ -78,6 +79,8 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
         return _refused(chosen, device, findings)
     if device is not None:
         findings += check_capability(device, weights)
+        if workload.trains:
+            findings += check_arithmetic(device, request.arithmetic)
     if has_errors(findings):
         return _refused(chosen, device, findings)
     model = chosen.architecture
@@ -202,6 +205,8 @@ def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFo
         rank=request.rank,
         targets=request.targets,
         interleaving=request.interleaving,
+        framework=request.framework,
+        arithmetic=request.arithmetic,
     )
 
 

@@ -24,9 +24,6 @@ MBU_WEIGHT_ONLY = 0.5
 MBU_MIXTURE_WEIGHT_ONLY = 0.42
 """Mixtures in int8 on 1 to 8 A100-80, the start of their kernels counted apart (gpt-fast @ 056f8fb,
 mixtral-moe/README.md)."""
-TRAINING_MFU_EAGER = 0.33
-TRAINING_MFU_COMPILED = 0.39
-"""BF16 on Hopper, Llama-3.1-8B, 8 to 128 GPUs (torchtitan)."""
 
 
 @dataclass(frozen=True, slots=True)

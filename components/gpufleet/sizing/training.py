@@ -20,6 +20,7 @@ from gpufleet.sizing.inference import context_item
 from gpufleet.sizing.ledger import TRAINING_MARGIN, Basis, Item, Ledger, ledger, modelled
 from gpufleet.sizing.parallel import Parallelism, Sharding, stage_layers
 from gpufleet.sizing.parameters import ParameterCount, count_parameters
+from gpufleet.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet.sizing.training_state import (
     ADAPTER_STATE,
     Optimizer,
@@ -64,6 +65,9 @@ class Training:
     targets: AdapterTargets = AdapterTargets.ALL_LINEAR
     interleaving: int = 1
     """Virtual pipeline stages per GPU; above 1 more micro-batches are in flight."""
+    framework: TrainingFramework = TrainingFramework.PYTORCH
+    arithmetic: Arithmetic = Arithmetic.BF16
+    """Speed only: weights and gradients are kept as `precision` says."""
 
     @property
     def tokens(self) -> int:

@@ -1,4 +1,5 @@
-"""Speed of training: tokens per second from MFU, bounded by communication and pipeline bubbles."""
+"""Speed of training: tokens per second from the parts of the rates that are reached, communication
+and pipeline bubbles."""
 
 from dataclasses import dataclass
 
@@ -12,16 +13,12 @@ from gpufleet.sizing.communication import (
 )
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.formats import WEIGHT_FORMATS
-from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.ledger import Basis, weakest
 from gpufleet.sizing.parallel import Parallelism, Sharding
 from gpufleet.sizing.parameters import count_parameters
-from gpufleet.sizing.throughput import (
-    TRAINING_MFU_COMPILED,
-    TRAINING_MFU_EAGER,
-    attention_flops,
-    device_rate,
-)
+from gpufleet.sizing.throughput import attention_flops, device_rate
 from gpufleet.sizing.training import Training, TrainingMethod
+from gpufleet.sizing.training_efficiency import efficiency_of
 from gpufleet.sizing.training_state import TrainingPrecision
 from gpufleet.sizing.weights import weight_bytes
 
@@ -42,7 +39,7 @@ class TrainingSpeed:
     """What arithmetic does not hide, tensor and pipeline communication included."""
     flops_per_token: float
     mfu: float
-    """Assumed share of the dense peak while arithmetic runs."""
+    """Part of the dense BF16 peak (FP32: TF32) while arithmetic runs."""
     binding: str
     """`compute` or `communication`."""
     basis: Basis
@@ -51,17 +48,22 @@ class TrainingSpeed:
 
 
 def flops_per_token(model: Architecture, training: Training) -> float:
-    """Operations per trained token.
+    """Operations per trained token."""
+    return sum(_operations(model, training))
+
+
+def _operations(model: Architecture, training: Training) -> tuple[float, float]:
+    """Operations per trained token, of the matrices and of attention.
 
     Forward 2*N_mul plus attention, causal so half of 4*s*d_q per layer; backward twice that, or
     once where the base is frozen and only inputs need gradients; full checkpointing computes the
     forward pass again.
     """
-    forward = 2 * count_parameters(model).multiplied + attention_flops(model, training.context) / 2
     passes = 3 if training.method is TrainingMethod.FULL else 2
     if training.checkpointing is Checkpointing.FULL:
         passes += 1
-    return passes * forward
+    matrices = 2 * count_parameters(model).multiplied
+    return passes * matrices, passes * attention_flops(model, training.context) / 2
 
 
 def training_speed(
@@ -71,12 +73,11 @@ def training_speed(
     parallel: Parallelism | None = None,
     link: Link | None = None,
     tensor_link: Link | None = None,
-    mfu: float | None = None,
 ) -> TrainingSpeed | None:
     """Speed of a job; None where the board's rates are not sourced.
 
     `link` joins the data-parallel ranks (default: as inside one node), `tensor_link` the tensor
-    ranks (default: as inside one node). `mfu` None: 0.33 eager, 0.39 compiled.
+    ranks (default: as inside one node).
     """
     fp32 = training.method is TrainingMethod.FULL and training.precision is TrainingPrecision.FP32
     rate = device_rate(device, WEIGHT_FORMATS["fp32" if fp32 else "bf16"])
@@ -85,24 +86,39 @@ def training_speed(
     parallel = parallel or Parallelism()
     inner = tensor_link or inside_node(device.gpu, device.board)
     outer = link or inside_node(device.gpu, device.board)
-    reached = mfu or (TRAINING_MFU_COMPILED if training.compiled else TRAINING_MFU_EAGER)
+    reached = efficiency_of(
+        model,
+        device,
+        training.framework,
+        training.arithmetic,
+        recomputed=training.checkpointing is Checkpointing.FULL,
+        compiled=training.compiled,
+    )
     # One data-parallel rank is the group of tensor, pipeline and context ranks that share tokens.
     group = parallel.tensor * parallel.pipeline * parallel.context
-    each = flops_per_token(model, training)
+    matrices, attention = _operations(model, training)
+    each = matrices + attention
     tokens = training.tokens * training.accumulation
-    compute = tokens * each / (group * rate.peak * reached)
+    busy = matrices / reached.matrices + attention / reached.attention
+    compute = tokens * busy / (group * rate.peak)
     stages = parallel.pipeline
     bubble = compute * (stages - 1) / (training.accumulation * training.interleaving)
     inner_passes = 2 if training.checkpointing is not Checkpointing.FULL else 3
+    # Stages of a pipeline work, and communicate, at the same time.
     inner_seconds = (
         inner_passes
         * training.accumulation
         * forward_seconds(model, training.tokens / parallel.context, parallel, inner)
+        * reached.exposed
+        / stages
     )
     exchange = 0.0
     if parallel.data > 1:
         own = exchanged_bytes(model, training, parallel) / (parallel.tensor * parallel.pipeline)
-        exchange = own * (parallel.data - 1) / parallel.data / outer.bytes_per_second
+        # Data ranks on one machine receive the same bytes: between machines they pass once.
+        together = max(1, min(parallel.data, outer.sharers // (parallel.tensor * parallel.context)))
+        rates = (outer.bytes_per_second * together, inner.bytes_per_second)
+        exchange = own * (parallel.data - 1) / parallel.data / min(rates)
     exposed = inner_seconds + max(exchange - compute, 0.0)
     step = compute + bubble + exposed
     return TrainingSpeed(
@@ -112,9 +128,9 @@ def training_speed(
         communication_seconds=exchange + inner_seconds,
         exposed_seconds=exposed,
         flops_per_token=each,
-        mfu=reached,
+        mfu=each / busy,
         binding="communication" if exposed > compute else "compute",
-        basis=_basis(model, device, mfu),
+        basis=weakest((reached.basis, model.basis)),
         peak_operations=rate.peak,
     )
 
@@ -133,9 +149,3 @@ def exchanged_bytes(model: Architecture, training: Training, parallel: Paralleli
         return gathers * weight_bytes(model, training.base).stored + 4 * trained
     passes = 1 if gathers else 2
     return 2 * (gathers + passes) * count_parameters(model).total
-
-
-def _basis(model: Architecture, device: Device, mfu: float | None) -> Basis:
-    measured = device.gpu.architecture == "hopper" and not model.is_mixture
-    known = model.basis is not Basis.ASSUMED
-    return Basis.MODELLED if measured and known and mfu is None else Basis.ASSUMED

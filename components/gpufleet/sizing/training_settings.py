@@ -10,6 +10,8 @@ def training_settings(job: Training, parallel: Parallelism) -> dict[str, str]:
     """Settings by name, in the words of this package's options. Degrees of one are left out."""
     lora = job.method is TrainingMethod.LORA
     found = {
+        "framework": job.framework.value,
+        "arithmetic": job.arithmetic.value,
         "precision": job.base.name if lora else job.precision.value,
         "optimizer": job.optimizer.value,
         "micro batch": str(job.batch),
@@ -17,6 +19,12 @@ def training_settings(job: Training, parallel: Parallelism) -> dict[str, str]:
         "checkpointing": job.checkpointing.value,
         "loss": job.loss.value,
     }
+    if job.compiled:
+        found["compile"] = "true"
+    if job.loss_parallel:
+        found["loss parallel"] = "true"
+    if job.interleaving > 1:
+        found["interleaving"] = str(job.interleaving)
     if lora:
         found["rank"] = str(job.rank)
     if parallel.data > 1:

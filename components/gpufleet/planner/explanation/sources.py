@@ -37,7 +37,10 @@ DECODE = (
     "pytorch-labs/gpt-fast @ 32971d3 (mixtures @ 056f8fb), batch 1 on A100-80GB; latent attention "
     "NVIDIA/TensorRT-LLM#5929, SemiAnalysisAI/InferenceX#870"
 )
-TRAINING = "pytorch/torchtitan @ b5bcd76 benchmarks/llama3_h100_202412_torchtitan.md"
+TRAINING = (
+    "mosaicml/llm-foundry @ 061f2c7, pytorch/torchtitan @ 31a17bf, NVIDIA/NeMo @ 070a0bb, "
+    "NVIDIA-NeMo/Megatron-Bridge @ df0289c; docs/sizing.md"
+)
 LINKS = "stas00/ml-engineering @ 744d01e network/README.md"
 SLICES = "NVIDIA MIG user guide: memory slots and multiprocessors of the profile"
 MPS = "NVIDIA k8s-device-plugin cmd/mps-control-daemon; speed nebuly-ai/nos @ 12e0a72"

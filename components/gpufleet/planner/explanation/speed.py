@@ -97,9 +97,10 @@ def explain_training(
         "step",
         f"{speed.step_seconds:.3f} s",
         f"{tokens:,} tokens x {speed.flops_per_token / 1e9:,.2f} G / ({group} x "
-        f"{_tera(speed.peak_operations)}/s x MFU {speed.mfu:g}) = {speed.compute_seconds:.3f} s, + "
-        f"{speed.exposed_seconds:.3f} s of communication that arithmetic does not hide (of "
-        f"{speed.communication_seconds:.3f} s), + pipeline bubbles",
+        f"{_tera(speed.peak_operations)}/s x MFU {speed.mfu:.4g}) = "
+        f"{speed.compute_seconds:.3f} s, + {speed.exposed_seconds:.3f} s of communication "
+        f"that arithmetic does not hide (of {speed.communication_seconds:.3f} s), + pipeline "
+        "bubbles",
         speed.basis,
         f"{sources.TRAINING}; {sources.LINKS}",
     )
