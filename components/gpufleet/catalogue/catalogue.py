@@ -22,7 +22,9 @@ from gpufleet.catalogue.lookup import (
     alias_index,
     bare_product,
     find_row,
+    nearest_gpus,
     nearest_names,
+    nearest_types,
     resolve_gpu,
 )
 from gpufleet.catalogue.model import (
@@ -186,11 +188,11 @@ class Catalogue:
 
     def gpu(self, key: str) -> Gpu:
         """The GPU of exactly this key. Raises UnknownKeyError with the nearest keys."""
-        return find_row(self.gpus, "GPU", key)
+        return find_row(self.gpus, "GPU", key, nearest_gpus)
 
     def instance(self, name: str) -> InstanceType:
         """The machine type of exactly this name. Raises UnknownKeyError with the nearest names."""
-        return find_row(self.instances, "instance type", name)
+        return find_row(self.instances, "instance type", name, nearest_types)
 
     def model(self, name: str) -> Model:
         """The language model of exactly this name. Raises UnknownKeyError, with the nearest."""

@@ -1,7 +1,7 @@
 """Finding a row by name: exact keys, aliases, and what to say when there is none."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from gpufleet.catalogue.gpu import Gpu
@@ -12,6 +12,13 @@ Row = TypeVar("Row")
 _SEPARATORS = re.compile(r"[\s_\-]+")
 _VENDOR_PREFIX = re.compile(r"^(nvidia|tesla|amd|aws|google)+")
 _MEMORY_SIZE = re.compile(r"-\d+GB$", re.IGNORECASE)
+_TYPE_FORMS = (
+    re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"),
+    re.compile(r"[a-z][a-z0-9]*-[a-z]+-[a-z0-9*+-]+"),
+)
+"""How AWS and Google name machine types: `p5.48xlarge`, `a3-highgpu-8g`."""
+_SURE = 0.8
+"""Likeness from which a name is a slip of the pen, and not the name of another thing."""
 _PRODUCT_SUFFIX = re.compile(r"(-MIG-[0-9a-zA-Z.]+)?(-SHARED)?$")
 
 
@@ -39,18 +46,54 @@ class AmbiguousKeyError(UnknownKeyError):
         )
 
 
-def nearest_names(key: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
+def nearest_names(
+    key: str, names: Iterable[str], limit: int = 3, *, likeness: float = 0.5
+) -> tuple[str, ...]:
     """At most `limit` names that look like the key, best first, whatever the case."""
     import difflib  # only errors need it
 
     by_folded: dict[str, str] = {}
     for name in names:
         by_folded.setdefault(name.lower(), name)
-    close = difflib.get_close_matches(key.lower(), list(by_folded), n=limit, cutoff=0.5)
+    close = difflib.get_close_matches(key.lower(), list(by_folded), n=limit, cutoff=likeness)
     return tuple(by_folded[name] for name in close)
 
 
-def find_row(table: Mapping[str, Row], kind: str, key: str) -> Row:
+def nearest_gpus(text: str, gpus: Mapping[str, Gpu]) -> tuple[str, ...]:
+    """Keys of GPUs that look like a name: those of its series (`MI`, `RTX`, `H`), else those of the
+    vendor of the series. A name of a series that no GPU has is near to hardly any."""
+    part = [key for key in gpus if len(plain(text)) > 2 and plain(key).endswith(plain(text))]
+    if part:
+        return tuple(part[:3])
+    text = _VENDOR_PREFIX.sub("", text.lower()).strip("-_ ")
+    series = _series(text)
+    kin = [key for key in gpus if _series(key) == series]
+    vendors = {gpus[key].vendor for key in kin}
+    if not kin:
+        return nearest_names(text, gpus, likeness=_SURE)
+    near = nearest_names(text, kin, likeness=0.3)
+    return near or nearest_names(text, [k for k, gpu in gpus.items() if gpu.vendor in vendors])
+
+
+def nearest_types(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Machine types that look like a name, of the cloud that forms names this way."""
+    form = next((form for form in _TYPE_FORMS if form.fullmatch(name.lower())), None)
+    if form is None:
+        return ()
+    return nearest_names(name, [other for other in names if form.fullmatch(other)])
+
+
+def _series(text: str) -> str:
+    found = re.match(r"[a-z]*", plain(text))
+    return found[0] if found else ""
+
+
+def find_row(
+    table: Mapping[str, Row],
+    kind: str,
+    key: str,
+    nearest: Callable[[str, Mapping[str, Row]], tuple[str, ...]] = nearest_names,
+) -> Row:
     """The row of exactly this name.
 
     Raises UnknownKeyError with the nearest names; a name that differs in case only comes first.
@@ -58,7 +101,7 @@ def find_row(table: Mapping[str, Row], kind: str, key: str) -> Row:
     try:
         return table[key]
     except KeyError:
-        raise UnknownKeyError(kind, key, nearest_names(key, table)) from None
+        raise UnknownKeyError(kind, key, nearest(key, table)) from None
 
 
 def squeezed(text: str) -> str:
@@ -107,7 +150,7 @@ def resolve_gpu(gpus: Mapping[str, Gpu], index: Mapping[str, tuple[str, ...]], t
         return gpus[keys[0]]
     if keys:
         raise AmbiguousKeyError("GPU", text, keys)
-    raise UnknownKeyError("GPU", text, nearest_names(text, gpus))
+    raise UnknownKeyError("GPU", text, nearest_gpus(text, gpus))
 
 
 def bare_product(label: str) -> str:

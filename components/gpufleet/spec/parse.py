@@ -144,7 +144,9 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
     if kind in {"enum", "literal_error"}:
         allowed = re.findall(r"'([^']*)'|(\b\d+\b)", str(context.get("expected", "")))
         names = [a or b for a, b in allowed]
-        near = difflib.get_close_matches(str(value), names, 1, 0.4)
+        # Platforms have names of one form, `aks` and `eks`: only a slip of the pen is near.
+        likeness = 0.8 if path == "platform" else 0.4
+        near = difflib.get_close_matches(str(value), names, 1, likeness)
         return error(
             "spec-value-unknown",
             path,
@@ -292,11 +294,16 @@ def _written(place: tuple[int | str, ...]) -> str:
 
 def _unknown_key(place: tuple[int | str, ...], path: str, key: str) -> Finding:
     allowed = _keys_at(place[:-1])
-    near = difflib.get_close_matches(key, allowed, 1, 0.6)
     folded = {name.lower(): name for name in allowed}
-    nearest = folded.get(key.lower().replace("_", "").replace("-", "")) or (
-        near[0] if near else None
+    same = folded.get(key.lower().replace("_", "").replace("-", ""))
+    near = (
+        [same]
+        if same is not None
+        else difflib.get_close_matches(key, allowed, 1, 0.8)
+        or [name for name in allowed if key.lower() in _words(name)]
+        or difflib.get_close_matches(key, allowed, 1, 0.6)
     )
+    nearest = near[0] if near else None
     return error(
         "spec-key-unknown",
         path,
@@ -304,6 +311,11 @@ def _unknown_key(place: tuple[int | str, ...], path: str, key: str) -> Finding:
         f"nearest: {nearest}" if nearest else "remove it",
         allowed=allowed,
     )
+
+
+def _words(name: str) -> list[str]:
+    """The words of a key: `version` is one of `kubernetesVersion`."""
+    return re.sub(r"([A-Z])", r" \1", name).lower().split()
 
 
 def _keys_at(place: tuple[int | str, ...]) -> list[str]:

@@ -149,3 +149,48 @@ def test_unpriced_instances_come_last() -> None:
 def test_instances_with_an_unknown_gpu() -> None:
     with pytest.raises(UnknownKeyError, match="no GPU named 'L5'"):
         load().instances_with_gpu("L5")
+
+
+@pytest.mark.parametrize(
+    ("text", "vendor", "series"),
+    [
+        ("MI350X", "amd", "MI"),
+        ("MI300", "amd", "MI"),
+        ("H1000", "nvidia", "H"),
+        ("nvidia-l5", "nvidia", "L"),
+        ("B400", "nvidia", "B"),
+        ("GH300", "nvidia", "GH"),
+        ("AI200", "qualcomm", "AI"),
+        ("Trainium3", "aws", "Trainium"),
+        ("TPU-v8", "google", "TPU"),
+    ],
+)
+def test_near_gpus_are_of_the_same_vendor_and_series(text: str, vendor: str, series: str) -> None:
+    gpus = load().gpus
+    with pytest.raises(UnknownKeyError) as caught:
+        load().find_gpu(text)
+    assert caught.value.nearest
+    assert {gpus[key].vendor for key in caught.value.nearest} == {vendor}
+    assert all(key.startswith(series) for key in caught.value.nearest)
+
+
+@pytest.mark.parametrize("text", ["MTT-S4000", "Ascend910B", "Groq-LPU"])
+def test_a_gpu_of_an_unknown_series_is_not_mended_to_another(text: str) -> None:
+    with pytest.raises(UnknownKeyError) as caught:
+        load().find_gpu(text)
+    assert caught.value.nearest == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("p7.48xlarge", "p5.48xlarge"),
+        ("a5-highgpu-8g", "a4-highgpu-8g"),
+        ("Standard_NC24", None),
+        ("BM.GPU.H100.8", None),
+    ],
+)
+def test_near_machine_types_are_of_the_same_cloud(name: str, near: str | None) -> None:
+    with pytest.raises(UnknownKeyError) as caught:
+        load().instance(name)
+    assert (near in caught.value.nearest) if near else not caught.value.nearest

@@ -1,0 +1,40 @@
+"""What an unknown key or platform is said to be near to."""
+
+import pytest
+
+from gpufleet.fleet import compile_data
+from tests.unit.contract.fleets import declaration, one
+
+
+@pytest.mark.parametrize(
+    ("platform", "fix"),
+    [
+        ("aks", None),
+        ("oke", None),
+        ("openstack", None),
+        ("azure", None),
+        ("gkee", "nearest: gke"),
+        ("open-shift", "nearest: openshift"),
+    ],
+)
+def test_another_platform_is_not_mended(platform: str, fix: str | None) -> None:
+    data = declaration("eks", {"name": "chat", "gpu": "L4"})
+    data["platform"] = platform
+    found = one(compile_data(data), "spec-value-unknown")
+    assert found.fix == fix
+    assert "eks, gke, vsphere, openshift, sandbox" in found.message
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("version", "kubernetesVersion"),
+        ("kubernetes", "kubernetesVersion"),
+        ("kubernetes_version", "kubernetesVersion"),
+        ("regoin", "region"),
+    ],
+)
+def test_a_word_of_a_key_is_near_to_it(key: str, near: str) -> None:
+    data = declaration("eks", {"name": "chat", "gpu": "L4"})
+    data["cluster"][key] = "1.36"
+    assert one(compile_data(data), "spec-key-unknown").fix == f"nearest: {near}"
