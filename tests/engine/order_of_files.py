@@ -28,6 +28,7 @@ EVERY_COMMIT = {
     "vsphere/test_never_lost.py": 50,
     "vsphere/test_own_plugin.py": 150,
     "test_sandbox_stack.py": 50,
+    "test_template.py": 40,
     "test_karpenter.py": 50,
     "test_openshift.py": 40,
     "test_layout_change.py": 40,
