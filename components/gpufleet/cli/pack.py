@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from decimal import Decimal
-from typing import Any
 
 import click
 
@@ -18,7 +17,7 @@ from gpufleet.cli.pack_trace import run_trace, sharing_of
 from gpufleet.cli.pictures import draw as draw_picture
 from gpufleet.cli.pictures import picture_options
 from gpufleet.cli.source import read_bytes
-from gpufleet.findings import Finding, error, ordered
+from gpufleet.findings import Finding, error
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
 from gpufleet.planner.packing import (
     Assignment,
@@ -35,15 +34,6 @@ from gpufleet.planner.pictures.packing_picture import packing_picture
 from gpufleet.planner.trace import GpuSharing, TracePolicy
 from gpufleet.render.slots import draw_slots
 from gpufleet.spec.document import UnreadableDocumentError, read_document
-
-_EMPTY: dict[str, Any] = {
-    "cost": None,
-    "gpus": None,
-    "lower_bound": None,
-    "gap": None,
-    "complete": False,
-    "assignment": [],
-}
 
 
 @click.command("pack")
@@ -127,8 +117,7 @@ def command(
             png,
         )
     if output_format == "json":
-        empty = {**_EMPTY, "findings": [f.as_dict() for f in ordered(findings)]}
-        print_json(empty if found is None else packing_as_dict(found[1]))
+        print_json(packing_as_dict(None if found is None else found[1], findings))
     else:
         if found is not None:
             _print_text(*found, draw)

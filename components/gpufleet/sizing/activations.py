@@ -138,6 +138,14 @@ def kept_activations(
     return ceil(tokens * layers * average * factor)
 
 
+def gathered_sequence(model: Architecture, plan: ActivationPlan, parallel: Parallelism) -> int:
+    """Bytes of whole sequences that a tensor rank gathers from parts: the input of a matrix in the
+    forward pass, the same again and its gradient in the backward pass."""
+    if parallel.tensor == 1 or not parallel.sequence:
+        return 0
+    return ceil(Fraction(3 * plan.tokens * model.hidden * plan.element_bytes, parallel.context))
+
+
 def loss_bytes(
     model: Architecture, plan: ActivationPlan, parallel: Parallelism, loss: Loss, divided: bool
 ) -> int:
@@ -146,5 +154,7 @@ def loss_bytes(
     if not model.has_head:
         return 0
     share = parallel.context * (parallel.tensor if divided else 1)
-    each = LOSS_BYTES[loss] * Fraction(plan.element_bytes, 2)
+    # Tensor ranks normalise apart: the FP32 logarithms are one more copy.
+    copies = 4 if divided and parallel.tensor > 1 and loss is not Loss.CHUNKED else 0
+    each = (LOSS_BYTES[loss] + copies) * Fraction(plan.element_bytes, 2)
     return ceil(Fraction(plan.tokens * model.vocabulary, share) * each)

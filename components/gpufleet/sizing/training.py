@@ -10,6 +10,7 @@ from gpufleet.sizing.activations import (
     ActivationPlan,
     Checkpointing,
     Loss,
+    gathered_sequence,
     kept_activations,
     loss_bytes,
 )
@@ -26,6 +27,7 @@ from gpufleet.sizing.training_state import (
     Optimizer,
     StateBytes,
     TrainingPrecision,
+    on_host,
     state_bytes,
 )
 from gpufleet.sizing.weights import stage_weights, weight_bytes
@@ -158,16 +160,16 @@ def _full_items(
     )
     own = _stage_parameters(model, parallel, stage)
     divisors = _divisors(parallel)
-    return _state_items(own, each, divisors, model.basis, "")
+    return _state_items(own, each, divisors, model.basis, "", on_host(training.optimizer))
 
 
 def _divisors(parallel: Parallelism) -> StateBytes:
     """By how many ranks each part of the state is divided.
 
-    With a pipeline, weights are not sharded again between micro-batches: whole weights and
-    gradients stay.
+    Ranks that share a sequence hold the same weights and divide them too. With a pipeline, weights
+    are not sharded again between micro-batches: whole weights and gradients stay.
     """
-    data = parallel.data
+    data = parallel.data * parallel.context
     stays = parallel.pipeline > 1
     level = parallel.sharding
     optimizer = data if level is not Sharding.NONE else 1
@@ -177,7 +179,12 @@ def _divisors(parallel: Parallelism) -> StateBytes:
 
 
 def _state_items(
-    own: Fraction, each: StateBytes, divisors: StateBytes, basis: Basis, prefix: str
+    own: Fraction,
+    each: StateBytes,
+    divisors: StateBytes,
+    basis: Basis,
+    prefix: str,
+    hosted: frozenset[str] = frozenset(),
 ) -> list[Item]:
     items: list[Item] = []
     for key, size, ranks in (
@@ -187,7 +194,10 @@ def _state_items(
         ("optimizer", each.optimizer, divisors.optimizer),
     ):
         text = f"{ceil(own)} parameters x {size} B" + (f" / {ranks} ranks" if ranks > 1 else "")
-        items.append(Item(f"{prefix}{key}", ceil(own * size / ranks), basis, text))
+        if key in hosted:
+            text += ", in host memory"
+        name = f"{prefix}{key}"
+        items.append(Item(name, ceil(own * size / ranks), basis, text, at_peak=key not in hosted))
     return items
 
 
@@ -217,7 +227,8 @@ def _adapter_items(
 
 def _gathered(count: ParameterCount, training: Training, parallel: Parallelism) -> Item:
     """FSDP's working copies: the layer in use and the one fetched ahead, in 16 bit."""
-    needed = parallel.sharding is Sharding.ZERO3 and parallel.data > 1 and parallel.pipeline == 1
+    ranks = parallel.data * parallel.context
+    needed = parallel.sharding is Sharding.ZERO3 and ranks > 1 and parallel.pipeline == 1
     amp = training.method is TrainingMethod.FULL and training.precision is TrainingPrecision.AMP
     size = -(-2 * 2 * count.largest_layer // parallel.tensor) if needed or amp else 0
     return Item(
@@ -242,6 +253,13 @@ def _activation_items(
     last = stage == pipeline - 1
     logits = loss_bytes(model, plan, parallel, training.loss, training.loss_parallel) if last else 0
     return [
+        Item(
+            "gathered_sequence",
+            gathered_sequence(model, plan, parallel),
+            modelled(model.basis),
+            f"3 copies x {plan.tokens} tokens x {2 * model.hidden} B / {parallel.context}: inputs "
+            "of the matrices, which each tensor rank gathers",
+        ),
         Item(
             "activations",
             activations,

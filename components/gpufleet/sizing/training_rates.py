@@ -10,6 +10,7 @@ from gpufleet.sizing.communication import (
     Link,
     forward_seconds,
     inside_node,
+    pcie,
 )
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.formats import WEIGHT_FORMATS
@@ -19,7 +20,7 @@ from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.throughput import attention_flops, device_rate
 from gpufleet.sizing.training import Training, TrainingMethod
 from gpufleet.sizing.training_efficiency import efficiency_of
-from gpufleet.sizing.training_state import TrainingPrecision
+from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
 from gpufleet.sizing.weights import weight_bytes
 
 
@@ -120,6 +121,8 @@ def training_speed(
         rates = (outer.bytes_per_second * together, inner.bytes_per_second)
         exchange = own * (parallel.data - 1) / parallel.data / min(rates)
     exposed = inner_seconds + max(exchange - compute, 0.0)
+    if training.optimizer is Optimizer.ADAMW_OFFLOADED:
+        exposed += _host_step_seconds(model, training, parallel, device, outer.sharers)
     step = compute + bubble + exposed
     return TrainingSpeed(
         tokens_per_second=tokens * parallel.data / step,
@@ -133,6 +136,26 @@ def training_speed(
         basis=weakest((reached.basis, model.basis)),
         peak_operations=rate.peak,
     )
+
+
+_HOST_ADAM = 0.25e-9
+"""Planning constant: seconds of one machine's CPUs for the step of one parameter."""
+
+
+def _host_step_seconds(
+    model: Architecture, training: Training, parallel: Parallelism, device: Device, sharers: int
+) -> float:
+    """The optimizer step on the CPUs: gradients go there and weights come back, 2 bytes each."""
+    if training.method is TrainingMethod.LORA:
+        trained = adapter_parameters(model, training.rank, training.targets)
+    else:
+        trained = count_parameters(model).total
+    ranks = parallel.tensor * parallel.pipeline
+    if parallel.sharding is not Sharding.NONE:
+        ranks *= parallel.data * parallel.context
+    own = trained / ranks
+    together = min(parallel.training_gpus, sharers if sharers > 1 else 8)
+    return own * (4 / pcie(device.gpu).bytes_per_second + _HOST_ADAM * together)
 
 
 def exchanged_bytes(model: Architecture, training: Training, parallel: Parallelism) -> int:

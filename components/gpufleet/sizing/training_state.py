@@ -26,6 +26,12 @@ class Optimizer(StrEnum):
     """Two moments."""
     ADAMW_8BIT = "adamw-8bit"
     """Two moments of one byte."""
+    ADAMW_PAGED = "adamw-paged"
+    """Two moments in pages that move to host memory when the GPU is full (bitsandbytes)."""
+    ADAMW_8BIT_PAGED = "adamw-8bit-paged"
+    """The same with moments of one byte."""
+    ADAMW_OFFLOADED = "adamw-offloaded"
+    """Two moments and the FP32 master copy in host memory, the step on the CPU (ZeRO-Offload)."""
     MOMENTUM = "momentum"
     """One: SGD with momentum, Muon, Lion."""
 
@@ -61,11 +67,20 @@ def state_bytes(
     gradients are never all there (they still are with gradient accumulation)."""
     base = _BASE[precision]
     moments = {
-        Optimizer.ADAMW: base.optimizer,
         Optimizer.ADAMW_8BIT: 2,
+        Optimizer.ADAMW_8BIT_PAGED: 2,
         Optimizer.MOMENTUM: base.optimizer // 2,
-    }[optimizer]
+    }.get(optimizer, base.optimizer)
     return StateBytes(base.weights, base.master, 0 if fused else base.gradients, moments)
+
+
+def on_host(optimizer: Optimizer) -> frozenset[str]:
+    """Parts of the state that need no room on the GPU, by key of the ledger."""
+    if optimizer is Optimizer.ADAMW_OFFLOADED:
+        return frozenset({"optimizer", "master_weights"})
+    if optimizer in (Optimizer.ADAMW_PAGED, Optimizer.ADAMW_8BIT_PAGED):
+        return frozenset({"optimizer"})
+    return frozenset()
 
 
 ADAPTER_STATE = StateBytes(2, 4, 2, 8)

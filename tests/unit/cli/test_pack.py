@@ -29,7 +29,7 @@ def test_json_has_cost_bound_and_every_share_in_its_place() -> None:
     document = json.loads(result.stdout)
     assert document["cost"] == 0.8048
     assert document["unit"] == "usd/h"
-    assert document["lower_bound"] <= document["cost"]
+    assert document["lowerBound"] <= document["cost"]
     assert len(document["assignment"]) == 12
     assert {a["node"] for a in document["assignment"]} == {"old", "l4-0"}
     train = next(a for a in document["assignment"] if a["share"] == "train")
@@ -136,4 +136,4 @@ def test_nothing_to_place_is_no_search_that_stopped(
     answer = json.loads(result.stdout)
     assert result.exit_code == exit_code
     assert [finding["code"] for finding in answer["findings"]] == codes
-    assert (answer["cost"], answer["lower_bound"], answer["nodes"]) == (0.0, 0.0, [])
+    assert (answer["cost"], answer["lowerBound"], answer["nodes"]) == (0.0, 0.0, [])

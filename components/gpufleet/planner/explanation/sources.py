@@ -25,6 +25,8 @@ ITEMS = {
     "adapter_master_weights": _STATE,
     "adapter_gradients": _STATE,
     "adapter_optimizer": _STATE,
+    "gathered_sequence": "sequence parallelism: Korthikanti et al., arXiv:2205.05198, section 4.2; "
+    "checked against pytorch/torchtitan @ 31a17bf",
     "gathered_layers": "FSDP keeps the layer in use and the one fetched ahead; DeepSpeed @ 38327e0 "
     "runtime/zero/stage3.py",
 }

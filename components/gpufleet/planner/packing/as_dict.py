@@ -3,17 +3,32 @@
 from typing import Any
 
 from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.findings import Finding, ordered
 from gpufleet.planner.packing.packing import Assignment, Packing
 from gpufleet.planner.packing.problem import Mode
 
+_KEYS = (
+    "cost", "unit", "gpus", "lowerBound", "lower_bound", "gap", "method", "complete", "nodes",
+    "assignment", "unplaced",
+)  # fmt: skip
 
-def packing_as_dict(packing: Packing) -> dict[str, Any]:
-    """Costs in dollars an hour (`unit` usd/h), or GPU-hours an hour where a price is missing."""
+
+def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ()) -> dict[str, Any]:
+    """Costs in dollars an hour (`unit` usd/h), or GPU-hours an hour where a price is missing.
+
+    None: the file could not be packed, for the reasons in `findings`; the keys are the same.
+    `lower_bound` is the old spelling of `lowerBound`.
+    """
+    if packing is None:
+        empty: dict[str, Any] = dict.fromkeys(_KEYS)
+        empty |= {"complete": False, "nodes": [], "assignment": [], "unplaced": {}}
+        return empty | {"findings": [finding.as_dict() for finding in ordered(findings)]}
     unit = MICRO_USD if packing.priced else 1
     return {
         "cost": packing.cost / unit,
         "unit": "usd/h" if packing.priced else "gpu-hours/h",
         "gpus": packing.gpus,
+        "lowerBound": packing.lower_bound / unit,
         "lower_bound": packing.lower_bound / unit,
         "gap": float(packing.gap),
         "method": packing.method.value,
