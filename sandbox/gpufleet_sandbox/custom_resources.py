@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import yaml
 
 from gpufleet_sandbox.api_server import ApiServer
-from gpufleet_sandbox.crds import strictness
+from gpufleet_sandbox.crds import strictness, vendors
 from gpufleet_sandbox.errors import SandboxError
 
 _COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -17,54 +18,60 @@ _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The fast one where it was built: reading by Python alone took a third of a warm start."""
 
+Definition = dict[str, Any]
 
-def packaged() -> list[Traversable]:
-    """The definition files that travel with the package, by name."""
+
+def packaged() -> list[Definition]:
+    """The definitions of the sandbox: the vendors', and files of this package for kinds whose
+    vendor's definition the catalogue does not have."""
     folder = files("gpufleet_sandbox") / "crds"
-    if not folder.is_dir():
-        return []
-    return sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".yaml")),
-        key=lambda file: file.name,
-    )
+    own = [file for file in folder.iterdir() if file.name.endswith(".yaml")]
+    return [*vendors.definitions(), *read(sorted(own, key=lambda file: file.name))]
 
 
-def apply(server: ApiServer, definitions: list[Traversable], deadline: float) -> list[str]:
-    """Apply every definition of the files and wait until the server serves it.
-
-    Server-side apply, because large schemas exceed the annotation of the client-side one.
-
-    Args:
-        server: Where to.
-        definitions: YAML files of one or more CustomResourceDefinitions.
-        deadline: `time.monotonic()` at which waiting ends.
-
-    Returns:
-        Names of the definitions.
-
-    Raises:
-        SandboxError: A file is not a definition, the server refuses it, or it is not served in
-            time.
-    """
-    names: list[str] = []
+def read(definitions: Iterable[Traversable]) -> list[Definition]:
+    """The definitions of YAML files. Raises SandboxError for another object."""
+    found: list[Definition] = []
     for file in definitions:
         for document in yaml.load_all(file.read_text(encoding="utf-8"), Loader=_LOADER):
             if document is None:
                 continue
             if document.get("kind") != "CustomResourceDefinition":
                 raise SandboxError(f"{file.name}: kind {document.get('kind')!r} is not a CRD")
-            name = str(document["metadata"]["name"])
-            try:
-                for path, manifest in _manifests(document):
-                    server.apply(path, json.dumps(manifest).encode())
-            except SandboxError as problem:
-                raise SandboxError(f"{file.name}: {problem}") from problem
-            names.append(name)
+            found.append(document)
+    return found
+
+
+def apply(server: ApiServer, definitions: Iterable[Definition], deadline: float) -> list[str]:
+    """Apply definitions and wait until the server serves them.
+
+    Server-side apply, because large schemas exceed the annotation of the client-side one.
+
+    Args:
+        server: Where to.
+        definitions: CustomResourceDefinitions.
+        deadline: `time.monotonic()` at which waiting ends.
+
+    Returns:
+        Names of the definitions.
+
+    Raises:
+        SandboxError: The server refuses a definition, or it is not served in time.
+    """
+    names: list[str] = []
+    for document in definitions:
+        name = str(document["metadata"]["name"])
+        try:
+            for path, manifest in _manifests(document):
+                server.apply(path, json.dumps(manifest).encode())
+        except SandboxError as problem:
+            raise SandboxError(f"{name}: {problem}") from problem
+        names.append(name)
     _await_established(server, names, deadline)
     return names
 
 
-def _manifests(definition: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _manifests(definition: Definition) -> list[tuple[str, dict[str, Any]]]:
     """What is applied for one definition: itself, and what makes the server strict about it."""
     name = definition["metadata"]["name"]
     if not strictness.is_strict(definition):

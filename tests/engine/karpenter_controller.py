@@ -11,7 +11,6 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +98,8 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
     """Karpenter runs while the context lasts. Gives the file of its log."""
     program = require(("karpenter",))["karpenter"]
     server = sandbox.server()
-    crds = definitions()
-    custom_resources.apply(server, list(crds), time.monotonic() + 120)
+    crds = custom_resources.read(definitions())
+    custom_resources.apply(server, crds, time.monotonic() + 120)
     ports = choose(("health", "metrics"), {}, set())
     machines = folder / "machines.json"
     machines.write_text(machines_file(pools))
@@ -136,10 +135,6 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
     finally:
         process.kill()  # it has nothing to save
         process.wait()
-        ours = files("gpufleet_sandbox") / "crds"
-        names = {path.name for path in crds}
-        custom_resources.apply(
-            server,
-            [file for file in ours.iterdir() if file.name in names],
-            time.monotonic() + 120,
-        )
+        names = {one["metadata"]["name"] for one in crds}
+        back = [one for one in custom_resources.packaged() if one["metadata"]["name"] in names]
+        custom_resources.apply(server, back, time.monotonic() + 120)

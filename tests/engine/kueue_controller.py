@@ -14,7 +14,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,9 @@ def kueue(
     program = require(("kueue",))["kueue"]
     sources = module_folder("kueue", MODULE, "config")
     server = sandbox.server()
-    crds = sorted((sources / "config/components/crd/bases").glob("*.yaml"))
-    custom_resources.apply(server, list(crds), time.monotonic() + 120)
+    bases = (sources / "config/components/crd/bases").glob("*.yaml")
+    crds = custom_resources.read(sorted(bases))
+    custom_resources.apply(server, crds, time.monotonic() + 120)
     ports = choose(("webhook", "health", "metrics"), {}, set())
     executable = _program(program, folder, Certificates(sandbox.layout.certificates))
     config = _configuration(configuration, ports, folder)
@@ -73,13 +73,9 @@ def kueue(
     finally:
         process.kill()  # it has nothing to save, and takes its time to say goodbye
         process.wait()
-        ours = files("gpufleet_sandbox") / "crds"
-        names = {path.name for path in crds}
-        custom_resources.apply(
-            server,
-            [file for file in ours.iterdir() if file.name in names],
-            time.monotonic() + 120,
-        )
+        names = {one["metadata"]["name"] for one in crds}
+        back = [one for one in custom_resources.packaged() if one["metadata"]["name"] in names]
+        custom_resources.apply(server, back, time.monotonic() + 120)
 
 
 def _program(program: Path, folder: Path, keys: Certificates) -> Path:

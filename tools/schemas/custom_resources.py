@@ -34,7 +34,9 @@ def group_file(source: Source, found: list[Schema]) -> Schema:
         }
         for version in spec["versions"]:
             schema = pruned(version["schema"]["openAPIV3Schema"])
-            if "status" in schema.get("properties", {}):
+            rules = schema.get("x-kubernetes-validations", ())
+            named = any("self.status" in rule["rule"] for rule in rules)
+            if "status" in schema.get("properties", {}) and not named:
                 schema["properties"]["status"] = OPEN
             for key in ("apiVersion", "kind", "metadata"):
                 schema.get("properties", {}).pop(key, None)  # those of every object

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 STRICT_LABEL = "gpufleet.dev/strict"
+_KEPT = "x-kubernetes-preserve-unknown-fields"
 _ADMISSION = "admissionregistration.k8s.io/v1"
 
 Schema = dict[str, Any]
@@ -76,7 +77,7 @@ def admission(definition: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any
 
 def _open(schema: Schema) -> None:
     if schema.get("properties"):
-        schema["x-kubernetes-preserve-unknown-fields"] = True
+        schema[_KEPT] = True
     for child in _children(schema):
         _open(child)
 
@@ -93,7 +94,7 @@ def _rules(
 ) -> Iterator[dict[str, str]]:
     """One rule per object of the schema; `within` puts a condition on `value` in its context."""
     properties = schema.get("properties")
-    if properties:
+    if properties and not schema.get(_KEPT):
         known = "[" + ", ".join(f"'{name}'" for name in properties) + "]"
         rule = {
             "expression": within(f"{value}.all(k, k in {known})"),
@@ -103,6 +104,7 @@ def _rules(
             names = f"{value}.filter(k, !(k in {known})).join(', ')"
             rule["messageExpression"] = f"'unknown field in {path}: ' + {names}"
         yield rule
+    if properties:
         for name, child in properties.items():
             inner = f"{value}['{name}']"
 
