@@ -27,6 +27,8 @@ class Chart:
     """(values, API version, kind, field): sections that templates hand on to a custom resource."""
     unread: tuple[str, ...] = ()
     """Fields of the custom resource that no template sets."""
+    typed: bool = False
+    """Whether templates ask for the type of a value, or take text for true."""
     former: Mapping[str, str] = field(default_factory=dict[str, str])
     """Keys that older charts had: path -> the newest release whose own values file has it."""
 
@@ -56,7 +58,7 @@ CHARTS = {
             ("draDriver", "nvidia.com/v1alpha1", "GPUCluster", "spec.draDriver"),
         ),
         ("psp",),
-        {
+        former={
             "psp": "v23.6.1",
             **dict.fromkeys(
                 (
@@ -95,14 +97,72 @@ CHARTS = {
         },
         former={"nvPeerDriver": "1.1.0", "proxy": "1.1.0"},
     ),
+    "nvidia-device-plugin": Chart(
+        Source(
+            "NVIDIA/k8s-device-plugin",
+            "v0.20.0",
+            "deployments/helm/nvidia-device-plugin",
+            (),
+            commit="1b826acc6af3079d8923bac395c3124b8861a9a6",
+        ),
+        "nvidia-device-plugin-0.20.0.values.yaml",
+        ("nfd",),
+        {
+            "global": OPEN,
+            **dict.fromkeys(
+                (
+                    "compatWithCPUManager",
+                    "failOnInitError",
+                    "gdrcopyEnabled",
+                    "gdsEnabled",
+                    "mofedEnabled",
+                    "noTimestamp",
+                ),
+                _BOOLEAN,
+            ),
+            **dict.fromkeys(
+                (
+                    "migStrategy",
+                    "deviceListStrategy",
+                    "deviceIDStrategy",
+                    "deviceDiscoveryStrategy",
+                    "nvidiaDriverRoot",
+                    "nvidiaDevRoot",
+                ),
+                _TEXT,
+            ),
+            "sleepInterval": _TEXT,
+        },
+        typed=True,
+    ),
+    "dra-driver-nvidia-gpu": Chart(
+        Source(
+            "kubernetes-sigs/dra-driver-nvidia-gpu",
+            "v0.5.0-dev",
+            "deployments/helm/dra-driver-nvidia-gpu",
+            (),
+            commit="95932046683719c43b6a0dd9613c2e5aad5d6703",
+        ),
+        "dra-driver-nvidia-gpu-0.5.0-dev.values.yaml",
+        (),
+        # The chart fails with the last two, which is a finding of its own.
+        {"global": OPEN, "nvidiaCtkPath": {}, "namespace": {}},
+        typed=True,
+    ),
 }
 
 NAMED: dict[str, Schema] = {
     "affinity": {"$ref": "#/$defs/core.v1.Affinity"},
     "resources": {"$ref": "#/$defs/core.v1.ResourceRequirements"},
     "tolerations": {"type": "array", "items": {"$ref": "#/$defs/core.v1.Toleration"}},
+    "podSecurityContext": {"$ref": "#/$defs/core.v1.PodSecurityContext"},
+    "securityContext": {"$ref": "#/$defs/core.v1.SecurityContext"},
+    "updateStrategy": {"$ref": "#/$defs/apps.v1.DaemonSetUpdateStrategy"},
+    "strategy": {"$ref": "#/$defs/apps.v1.DeploymentStrategy"},
 }
 """Values that charts hand on to a pod."""
+GROUPS = ("gpus", "computeDomains")
+"""What the DRA driver's chart calls resources."""
 
 
 def chart_file(chart: Chart, folder: Path) -> Schema:
@@ -114,6 +174,7 @@ def chart_file(chart: Chart, folder: Path) -> Schema:
         "source": {**origin(chart.source), "path": chart.values},
         "handedOn": [list(one) for one in chart.handed_on],
         "unread": list(chart.unread),
+        "typed": chart.typed,
         "former": dict(chart.former),
         "values": schema,
     }
@@ -121,7 +182,8 @@ def chart_file(chart: Chart, folder: Path) -> Schema:
 
 def of_value(name: str, value: Any) -> Schema:
     """The schema of a default value."""
-    if name in NAMED:
+    grouped = isinstance(value, dict) and any(group in value for group in GROUPS)
+    if name in NAMED and not isinstance(value, str) and not grouped:
         return NAMED[name]
     if isinstance(value, dict):
         fields = {key: of_value(key, one) for key, one in value.items()}

@@ -113,12 +113,12 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
 
 
 def validate_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
-    """Keys the chart does not know: it has no schema and drops them silently."""
-    from gpufleet.contract.foreign.device_plugin_values import RULES, report_unknown_values
+    """Keys and types the chart does not read: it has no schema and drops them silently."""
+    from gpufleet.contract.foreign.device_plugin_values import RULES, report_values
     from gpufleet.contract.foreign.validation import CheckReport
 
     report = CheckReport(RULES)
-    report_unknown_values(raw, f"{ADDON}.values", report)
+    report_values(raw, f"{ADDON}.values", report)
     yield from report.findings
 
 

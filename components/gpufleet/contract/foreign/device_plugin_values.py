@@ -5,15 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.contract.foreign import device_plugin
+from gpufleet.contract.foreign.chart_release import chart_codes, chart_version
 from gpufleet.contract.foreign.chart_values import validate_values
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.device_plugin_chart import CHART, validate_chart
 from gpufleet.contract.foreign.device_plugin_rules import RULES as PLUGIN
 from gpufleet.contract.foreign.go_json import as_mapping, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.known_keys import known_keys, report_unknown
 from gpufleet.contract.foreign.text_notes import text_rules
-from gpufleet.contract.foreign.unknown_keys import key_rules
 from gpufleet.contract.foreign.validation import (
     CheckReport,
     CheckRule,
@@ -21,27 +20,19 @@ from gpufleet.contract.foreign.validation import (
     Verdict,
     rule_table,
 )
+from gpufleet.contract.schemas import (
+    report_problems,
+    schema_codes,
+    schema_rules,
+    values_problems,
+)
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go
 
 _SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
-_KEYS = known_keys("""
-.: config compatWithCPUManager migStrategy failOnInitError deviceListStrategy deviceIDStrategy
-  nvidiaDriverRoot gdrcopyEnabled gdsEnabled mofedEnabled deviceDiscoveryStrategy nameOverride
-  fullnameOverride namespaceOverride selectorLabelsOverride* allowDefaultNamespace
-  imagePullSecrets* image updateStrategy* podAnnotations* podSecurityContext* securityContext*
-  resources* nodeSelector* affinity* tolerations* priorityClassName runtimeClassName devicePlugin
-  gfd nfd* mps cdi global*
-config: name map* default fallbackStrategies*
-image: repository pullPolicy tag
-devicePlugin: enabled
-gfd: enabled nameOverride namespaceOverride noTimestamp sleepInterval securityContext*
-mps: root enableHostPID
-cdi: nvidiaHookPath featureFlags*
-""")
-"""Keys of the chart, 0.20.0."""
+CODES = schema_codes("device-plugin-chart", "the chart")
 
 RULES = rule_table(
     CheckRule(
@@ -58,7 +49,7 @@ RULES = rule_table(
         "An entry of `config.map` is no text with a configuration.",
         _SOURCE,
     ),
-    *key_rules("device-plugin-chart", ("OUR-5",), "the chart", _SOURCE),
+    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
     *(rule for code, rule in PLUGIN.items() if code.startswith("device-plugin-chart-")),
     *text_rules("device-plugin-values"),
 )
@@ -70,7 +61,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     values = validate_values(read, "device-plugin-values", report)
     if values is None:
         return report.validation()
-    report_unknown_values(values, "", report)
+    report_values(values, "", report, chart_version(context, CHART))
     inner = replace(context, chart=_installed(values, context), version=None, env=None)
     validate_chart(inner, report)
     for key, text in (as_mapping(value_at(values, "config.map")) or {}).items():
@@ -81,9 +72,16 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     return report.validation()
 
 
-def report_unknown_values(values: Mapping[str, Any], path: str, report: CheckReport) -> None:
-    """Report keys that the chart does not know: it has no schema and drops them."""
-    report_unknown(values, _KEYS, path, "device-plugin-chart", "the chart", report)
+def report_values(
+    values: Mapping[str, Any],
+    path: str,
+    report: CheckReport,
+    version: tuple[int, ...] | None = None,
+) -> None:
+    """Report keys and types that the chart does not read: it has no schema and drops them."""
+    codes = chart_codes(CODES, CHART, version)
+    problems = values_problems(CHART, values, version)
+    report_problems(problems, codes, report, path)
 
 
 def _installed(values: dict[str, Any], context: CheckContext) -> InstalledChart:

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
+from gpufleet.contract.foreign.chart_release import chart_codes, chart_version
 from gpufleet.contract.foreign.chart_values import validate_values
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.dra_chart import CHARTS, validate_chart
 from gpufleet.contract.foreign.dra_gates import gates_in_force
 from gpufleet.contract.foreign.dra_rules import RULES as DRA
-from gpufleet.contract.foreign.known_keys import known_keys, report_unknown
 from gpufleet.contract.foreign.text_notes import text_rules
-from gpufleet.contract.foreign.unknown_keys import key_rules
 from gpufleet.contract.foreign.validation import (
     CheckReport,
     CheckRule,
@@ -17,39 +16,16 @@ from gpufleet.contract.foreign.validation import (
     Verdict,
     rule_table,
 )
+from gpufleet.contract.schemas import (
+    report_problems,
+    schema_codes,
+    schema_rules,
+    values_problems,
+)
 from gpufleet.documents.document import GoDocument
 
 _SOURCE = "kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm/dra-driver-nvidia-gpu"
-_KEYS = known_keys("""
-.: nvidiaDriverRoot nvidiaCDIHookPath nvidiaCtkPath namespace altProcDevices nameOverride
-  fullnameOverride namespaceOverride selectorLabelsOverride* gpuResourcesEnabledOverride
-  consumableShares allowDefaultNamespace resourceApiVersion imagePullSecrets* image serviceAccount
-  resources featureGates* logVerbosity webhook controller kubeletPlugin global*
-image: repository pullPolicy tag
-serviceAccount: create annotations* name
-resources: gpus computeDomains
-resources.gpus: enabled
-resources.computeDomains: enabled imex
-resources.computeDomains.imex: mode isolation hostSocketPath
-webhook: enabled replicas servicePort containerPort priorityClassName strategy* podAnnotations*
-  podSecurityContext* nodeSelector* tolerations* affinity* containers* serviceAccount* failurePolicy
-  tls
-webhook.tls: mode certManager secret
-webhook.tls.certManager: issuerType issuerName dnsNames*
-webhook.tls.secret: name caBundle
-controller: replicas leaderElection metrics priorityClassName podAnnotations* podSecurityContext*
-  nodeSelector* tolerations* containers* affinity* networkPolicy
-controller.leaderElection: enabled leaseDuration renewDeadline retryPeriod
-controller.metrics: enabled httpEndpoint metricsPath profilePath
-controller.networkPolicy: enabled
-kubeletPlugin: metrics priorityClassName updateStrategy* podAnnotations* podSecurityContext*
-  nodeSelector* tolerations* kubeletRegistrarDirectoryPath kubeletPluginsDirectoryPath containers
-  affinity* networkPolicy
-kubeletPlugin.metrics: enabled gpuHttpEndpoint computeDomainHttpEndpoint metricsPath
-kubeletPlugin.containers: init* computeDomains* gpus*
-kubeletPlugin.networkPolicy: enabled
-""")
-"""Keys of the chart, 0.4.1 and 0.5; two that it refuses have a rule of their own."""
+CODES = schema_codes("dra-values", "the chart")
 _VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid",
            "dra-consumable-shares-gate")  # fmt: skip
 
@@ -61,7 +37,7 @@ RULES = rule_table(
         "The document is no mapping of values.",
         "docs/check.md",
     ),
-    *key_rules("dra-values", ("OUR-5",), "the chart", _SOURCE),
+    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
     *(rule for code, rule in DRA.items() if code.startswith("dra-chart-") or code in _VALUES),
     *text_rules("dra-values"),
 )
@@ -73,7 +49,9 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     values = validate_values(read, "dra-values", report)
     if values is None:
         return report.validation()
-    report_unknown(values, _KEYS, "", "dra-values", "the chart", report)
+    version = chart_version(context, CHARTS[0])
+    codes = chart_codes(CODES, CHARTS[0], version)
+    report_problems(values_problems(CHARTS[0], values, version), codes, report)
     before = context.chart or InstalledChart()
     chart = replace(before, name=CHARTS[0], values=values)
     inner = replace(context, chart=chart, feature_gates={})

@@ -30,7 +30,8 @@ def values_problems(
     """What a chart does not read in values, or hands on to be refused. `version`: the release that
     reads them, the newest where it is not known. Raises FileNotFoundError for a chart without
     data."""
-    former = cast("dict[str, str]", schema_file(f"chart-{chart}")["former"])
+    data = schema_file(f"chart-{chart}")
+    former = cast("dict[str, str]", data["former"])
     read = {
         path
         for path, last in former.items()
@@ -40,7 +41,10 @@ def values_problems(
         problem
         for problem in part_problems(f"chart-{chart}", values_schema(chart), values)
         if problem.path not in read
-        and (problem.kind is SchemaProblemKind.UNKNOWN or not _left_out(problem, values))
+        and (
+            problem.kind is SchemaProblemKind.UNKNOWN
+            or not _left_out(problem, values, data["typed"])
+        )
     )
 
 
@@ -128,11 +132,12 @@ def _unfolded(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> JsonSchema:
     return whole
 
 
-def _left_out(problem: SchemaProblem, values: Mapping[str, Any]) -> bool:
-    """Whether templates leave the value out, or write a quoted boolean as one."""
+def _left_out(problem: SchemaProblem, values: Mapping[str, Any], typed: bool) -> bool:
+    """Whether templates leave the value out, or write a quoted boolean as one, which those that ask
+    for types do not."""
     here: Any = values
     for step in problem.steps:
         if isinstance(step, str) and step not in (as_mapping(here) or {}):
             return False  # a required field that is missing
         here = here[step]
-    return not here or (is_switch(here) and problem.limit == ["boolean"])
+    return not here or (not typed and is_switch(here) and problem.limit == ["boolean"])

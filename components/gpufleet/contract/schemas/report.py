@@ -43,7 +43,7 @@ class SchemaCodes:
         }.get(kind, self.other)
 
 
-def schema_codes(prefix: str) -> SchemaCodes:
+def schema_codes(prefix: str, reader: str = READER) -> SchemaCodes:
     """The codes of a family that has none of its own."""
     return SchemaCodes(
         prefix,
@@ -52,6 +52,7 @@ def schema_codes(prefix: str) -> SchemaCodes:
         bound=f"{prefix}-out-of-bounds",
         required=f"{prefix}-field-missing",
         other=f"{prefix}-value-invalid",
+        reader=reader,
     )
 
 
@@ -68,7 +69,7 @@ def schema_rules(
         "of a list is there twice, or fields do not fit each other.",
     }
     return (
-        *key_rules(codes.prefix, ids, READER, source),
+        *key_rules(codes.prefix, ids, codes.reader, source),
         *(
             CheckRule(code, ids, Verdict.REJECT, sentence, source)
             for code, sentence in sentences.items()

@@ -12,7 +12,9 @@ import yaml
 from gpufleet.contract.foreign.kinds import validate_text
 
 HERE = Path(__file__).parent
-CHARTS = ("gpu-operator", "network-operator")
+CHARTS = ("gpu-operator", "network-operator", "device-plugin", "dra-driver")
+REFUSED_BY_ITSELF = {"dra-driver": ["dra-chart-gpus-override"]}
+"""The chart's templates fail with its own defaults, until GPUs are turned on or off."""
 
 
 def patched(values: Any, patch: Any) -> Any:
@@ -47,4 +49,5 @@ RELEASES = [
 def test_default_values_have_no_finding(chart: str, version: str, values: dict[str, Any]) -> None:
     release = version.lstrip("v").partition("-")[0]
     judgement = validate_text(f"{chart}-values", json.dumps(values), context={"version": release})
-    assert [(one.code, one.path, one.message) for one in judgement.findings] == []
+    codes = [one.code for one in judgement.findings]
+    assert codes == REFUSED_BY_ITSELF.get(chart, []), judgement.findings
