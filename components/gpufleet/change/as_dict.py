@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gpufleet.change.cut_over_steps import NextStep
 from gpufleet.change.nodes import NodeReport
 from gpufleet.change.plan import ChangeCapacity, ChangePlan, FieldDifference, PoolChange
 
@@ -27,6 +28,20 @@ def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
             "promised": dict(report.promised),
         }
         for report in reports
+    ]
+
+
+def next_as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:
+    """What each node of a cut-over needs now; `act` is null where nothing is left to do."""
+    return [
+        {
+            "node": one.node,
+            "act": None if one.act is None else one.act.value,
+            "text": one.text,
+            "labels": dict(one.labels),
+            "command": one.command or None,
+        }
+        for one in steps
     ]
 
 

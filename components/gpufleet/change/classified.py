@@ -29,6 +29,7 @@ _RANK = (
     NodeChangeKind.UNKNOWN,
     NodeChangeKind.RESTART,
     NodeChangeKind.RECUT,
+    NodeChangeKind.CUT_OVER,
     NodeChangeKind.NEW_NODES,
     NodeChangeKind.NEW_POOL,
 )

@@ -14,6 +14,7 @@ from gpufleet.change.class_rules import (
     validate_versions,
 )
 from gpufleet.change.classified import cluster_differences, pool_differences, raised
+from gpufleet.change.cut_over_steps import cut_over_steps
 from gpufleet.change.inputs import input_differences, resource_changes
 from gpufleet.change.plan import (
     ChangeCapacity,
@@ -32,6 +33,7 @@ from gpufleet.change.steps import (
 )
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, ordered
+from gpufleet.fleet.cut_over import cut_over, is_cut_over
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.previous_sharing import IN_PLACE
@@ -163,20 +165,27 @@ def _change(
     kind: NodeChangeKind,
     found: Sequence[FieldDifference],
 ) -> PoolChange:
-    in_place = kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}
+    cuts = kind is NodeChangeKind.CUT_OVER
+    in_place = cuts or kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}
+    emptied = cuts or kind is NodeChangeKind.RECUT
     width = _width(new, nodes)
     waves = waves_of(nodes, width) if in_place else ()
     env = fleet.spec.addons.gpu_operator.mig_manager.env
-    done = steps(old.partition, new.partition, kind, new.gpu, new.platform, reboots=reboots(env))
+    done = (
+        cut_over_steps(cut_over(new))
+        if cuts
+        else steps(old.partition, new.partition, kind, new.gpu, new.platform, reboots=reboots(env))
+    )
     per_node = old.gpus_per_node
-    away = width if kind is NodeChangeKind.RECUT else 0
+    away = width if emptied else 0
     total = nodes * per_node
     lowest = {
         NodeChangeKind.NEW_POOL: 0,
         NodeChangeKind.NEW_NODES: 0,
         NodeChangeKind.RECUT: max(0, nodes - away) * per_node,
+        NodeChangeKind.CUT_OVER: max(0, nodes - away) * per_node,
     }.get(kind, total)
-    changed = nodes if kind is NodeChangeKind.RECUT else 0
+    changed = nodes if emptied else 0
     declared = new.spec.change
     limit = declared.timeout_seconds if declared is not None else _TIMEOUT
     return PoolChange(
@@ -194,7 +203,7 @@ def _change(
         nodes=nodes,
         waves=waves,
         steps=done,
-        labels=_relabelled(old, new) if in_place else {},
+        labels=_relabelled(old, new) if in_place and not cuts else {},
         gpus=ChangeCapacity("GPUs", total, lowest, nodes * new.gpus_per_node),
         resources=walk(old.advertised, new.advertised, waves, kind) if in_place else (),
         gpu_hours=gpu_hours(changed, per_node, expected_seconds(done)),
@@ -234,6 +243,8 @@ def _kind(old: Pool, new: Pool) -> NodeChangeKind:
         return NodeChangeKind.NEW_POOL
     if rules.replaced_because(old, new):
         return NodeChangeKind.NEW_POOL
+    if is_cut_over(new) and not other_machine:
+        return NodeChangeKind.CUT_OVER
     foreign = not modes <= IN_PLACE and old.spec.sharing != new.spec.sharing
     replaced = new.provisioner is not Provisioner.MANAGED and kind is not NodeChangeKind.UNTOUCHED
     if other_machine or foreign or replaced:

@@ -49,10 +49,10 @@ def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
         raise ValueError(text)  # noqa: TRY004 - one error to catch
     nodes: list[LiveNode] = []
     for item in cast("list[Any]", items):
-        if not isinstance(item, Mapping) or cast("Mapping[str, Any]", item).get("kind") not in {
-            "Node",
-            None,
-        }:
+        # `kubectl get nodes,pods,resourceslices` shows them in one list.
+        if kind == "List" and _kind(item) in {"Pod", "ResourceSlice"}:
+            continue
+        if not isinstance(item, Mapping) or _kind(item) not in {"Node", None}:
             raise ValueError("only objects of kind Node are wanted")
         nodes.append(_node(cast("Mapping[str, Any]", item)))
     return tuple(nodes)
@@ -78,6 +78,10 @@ def _node(item: Mapping[str, Any]) -> LiveNode:
         ready=conditions.get("Ready", "True") == "True",
         kubelet=str(_part(status, "nodeInfo").get("kubeletVersion", "")),
     )
+
+
+def _kind(item: Any) -> object:
+    return cast("dict[str, Any]", item).get("kind") if isinstance(item, dict) else None
 
 
 def _part(item: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -26,6 +26,9 @@ class NodeChangeKind(StrEnum):
     """The device plugin restarts with another configuration; running pods keep their GPUs."""
     RECUT = "recut"
     """The GPUs get another partition or sharing: every pod on the node has to leave first."""
+    CUT_OVER = "cutOver"
+    """The GPUs are advertised by the DRA driver instead of the device plugin, or the reverse: every
+    pod on the node has to leave first, and each node is changed by itself."""
     NEW_NODES = "newNodes"
     """Nodes are replaced by others, in the order of the one who provisions them."""
     NEW_POOL = "newPool"

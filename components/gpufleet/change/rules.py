@@ -10,7 +10,7 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.partition import Partition
 from gpufleet.platforms.registry import platform_facts
-from gpufleet.spec.pool import Intent
+from gpufleet.spec.pool import Intent, Provisioner
 
 _DRAIN = (
     "a drain does not end within its time: a disruption budget or a pod without controller holds "
@@ -69,9 +69,11 @@ def validate_cluster(old: Fleet, new: Fleet) -> list[Finding]:
 
 def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:
     """Findings about the change of one pool."""
-    findings: list[Finding] = [*_previous(old, new, change)]
+    findings: list[Finding] = [*_previous(old, new, change), *_two_advertisers(old, new)]
     if change.kind in {NodeChangeKind.NEW_NODES, NodeChangeKind.NEW_POOL}:
         findings.append(_replaced(new, change))
+    if change.kind is NodeChangeKind.CUT_OVER:
+        return [*findings, *_waves(old, new, change)]
     if change.kind is not NodeChangeKind.RECUT or change.nodes == 0:
         return findings
     findings += [*_waves(old, new, change), *_mode(old, new, fleet), *_pods(old, new, change)]
@@ -79,7 +81,11 @@ def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> lis
 
 
 def _previous(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    if new.previous is None or change.kind not in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}:
+    if new.previous is None or change.kind not in {
+        NodeChangeKind.RECUT,
+        NodeChangeKind.PLUGIN,
+        NodeChangeKind.CUT_OVER,
+    }:
         return
     if _shape(new.previous.partition) != _shape(old.partition) and new.spec.change is not None:
         yield error(
@@ -91,6 +97,27 @@ def _previous(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
             found=dict(new.previous.partition.advertised),
             wanted=dict(old.partition.advertised),
         )
+
+
+def _two_advertisers(old: Pool, new: Pool) -> Iterable[Finding]:
+    """Labels of a pool reach its nodes at once: the DRA driver comes while the plugin is there."""
+    dra = [pool.partition.dra is not None for pool in (old, new)]
+    neither = old.previous is not None and (old.previous.partition.dra is not None) == dra[1]
+    if dra[0] == dra[1] or new.previous is not None or neither:
+        return
+    ways = ("dra", old.spec.sharing.mode) if dra[0] else (old.spec.sharing.mode, "dra")
+    managed = new.provisioner is Provisioner.MANAGED and not old.served_by_platform
+    yield error(
+        "change-two-advertisers",
+        f"{new.path}.sharing",
+        f"{new.name} goes from {ways[0]} to {ways[1]} on all nodes at once: device plugin and DRA "
+        "driver both advertise its GPUs until the slower one has noticed, and each is given twice",
+        "declare `change: {previous: ...}` with the old sharing, and make the steps node by node"
+        if managed
+        else "make a second pool with the new sharing, move the work, then remove this one",
+        found=ways[1],
+        limit=ways[0],
+    )
 
 
 def _shape(partition: Partition) -> object:

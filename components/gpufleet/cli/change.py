@@ -5,13 +5,15 @@ from collections.abc import Mapping
 
 import click
 
-from gpufleet.change.as_dict import plan_as_dict, reports_as_dict
+from gpufleet.change.as_dict import next_as_dict, plan_as_dict, reports_as_dict
+from gpufleet.change.cut_over_state import read_cut_over_state
+from gpufleet.change.cut_over_steps import NextStep, next_steps
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.nodes import NodeReport, explain_nodes
 from gpufleet.change.plan import ChangePlan
 from gpufleet.change.preview import read_preview, validate_preview
-from gpufleet.cli.change_text import plan_text, reports_text
+from gpufleet.cli.change_text import next_text, plan_text, reports_text
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -68,16 +70,21 @@ def command(
     """Plan the change from declaration OLD to declaration NEW: which nodes are emptied, reset,
     rebooted or replaced, in which waves, what stays in service, and when to stop.
 
-    Nothing is changed: the waves are made by `pulumi up` (docs/changing-a-layout.md).
+    Nothing is changed: the waves are made by `pulumi up` (docs/changing-a-layout.md). With pods
+    and ResourceSlices among the live objects, a pool that goes from device plugin to DRA driver
+    (or back) gets the next command of each node (docs/dra.md).
 
     \b
         git show HEAD:stacks/Pulumi.prod.yaml | gpufleet change - stacks/Pulumi.prod.yaml
         kubectl get nodes -o json | gpufleet change old.yaml new.yaml --nodes -
+        kubectl get nodes,pods,resourceslices -A -o json > live.json
+        gpufleet change old.yaml new.yaml --nodes live.json
         pulumi preview --json | gpufleet change old.yaml new.yaml --preview -
 
     JSON: {"pools": [...], "cluster": [...], "stops": [...], "nodes": [...] or null,
-    "findings": [...]}. Exits 1 when a finding is an error, which a difference of unknown effect is
-    until it is accepted with a reason, 2 when something cannot be read.
+    "next": [...] or null, "findings": [...]}. Exits 1 when a finding is an error, which a
+    difference of unknown effect is until it is accepted with a reason, 2 when something cannot be
+    read.
     """
     if reason is not None and not reason.strip():
         raise UnreadableInputError("--accept-unknown wants a reason, found none")
@@ -96,14 +103,19 @@ def command(
     except ValueError as problem:
         raise UnreadableInputError(str(problem)) from None
     reports: tuple[NodeReport, ...] | None = None
+    steps: list[NextStep] | None = None
     findings = (*findings, *plan.findings)
     if nodes is not None:
-        reports, of_nodes = _live(after, nodes)
+        reports, of_nodes, steps = _live(after, nodes)
         findings = (*findings, *of_nodes)
     if preview is not None:
         findings = (*findings, *_previewed(plan, before, after, preview))
     text = plan_text(plan, after) + ("" if reports is None else "\n\n" + reports_text(reports))
-    document = plan_as_dict(plan) | {"nodes": None if reports is None else reports_as_dict(reports)}
+    text += "\n\n" + next_text(steps) if steps else ""
+    document = plan_as_dict(plan) | {
+        "nodes": None if reports is None else reports_as_dict(reports),
+        "next": None if steps is None else next_as_dict(steps),
+    }
     _finish(document, text, findings, output_format)
 
 
@@ -126,12 +138,18 @@ def _counts(given: tuple[str, ...]) -> dict[str, int]:
     return counts
 
 
-def _live(fleet: Fleet, source: str) -> tuple[tuple[NodeReport, ...], tuple[Finding, ...]]:
+def _live(
+    fleet: Fleet, source: str
+) -> tuple[tuple[NodeReport, ...], tuple[Finding, ...], list[NextStep] | None]:
+    """Where the nodes are, what is wrong with them, and the next steps where pods are there too."""
     try:
-        nodes = read_nodes(read_document(read_bytes(source)))
+        document = read_document(read_bytes(source))
+        nodes = read_nodes(document)
     except (UnreadableDocumentError, ValueError) as problem:
         raise UnreadableInputError(f"{source}: {problem}") from None
-    return explain_nodes(fleet, nodes)
+    state = read_cut_over_state(document)
+    steps = None if state is None else next_steps(fleet, nodes, state.published, state.holders)
+    return *explain_nodes(fleet, nodes), steps
 
 
 def _previewed(plan: ChangePlan, old: Fleet, new: Fleet, source: str) -> tuple[Finding, ...]:
@@ -150,7 +168,13 @@ def _finish(
 ) -> None:
     found = ordered(findings)
     if output_format == "json":
-        empty: dict[str, object] = {"pools": None, "cluster": [], "stops": [], "nodes": None}
+        empty: dict[str, object] = {
+            "pools": None,
+            "cluster": [],
+            "stops": [],
+            "nodes": None,
+            "next": None,
+        }
         print_json({**(document or empty), "findings": [f.as_dict() for f in found]})
     else:
         print_findings(found)

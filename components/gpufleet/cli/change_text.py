@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from gpufleet.change.cut_over_steps import NextStep
 from gpufleet.change.nodes import NodeReport, Stage
 from gpufleet.change.plan import (
     ChangeCapacity,
@@ -24,6 +25,7 @@ _KINDS = {
     NodeChangeKind.RESTART: "machines are powered off and on",
     NodeChangeKind.PLUGIN: "the device plugin restarts, running pods stay",
     NodeChangeKind.RECUT: "GPUs are repartitioned, every pod leaves first",
+    NodeChangeKind.CUT_OVER: "the GPUs get another advertiser, node by node",
     NodeChangeKind.NEW_NODES: "nodes are replaced",
     NodeChangeKind.NEW_POOL: "the platform replaces the pool",
 }
@@ -57,18 +59,29 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
     return "\n".join(lines)
 
 
+def next_text(steps: Sequence[NextStep]) -> str:
+    """What each node of a cut-over needs now."""
+    lines = ["Next"]
+    for one in steps:
+        act = "done" if one.act is None else one.act.value
+        lines.append(f"  {one.node}: {act}, {one.text}")
+        if one.command:
+            lines.append(f"    {one.command}")
+    return "\n".join(lines)
+
+
 def _pool(pool: PoolChange, new: Fleet) -> str:
     lines = [click.style(pool.name, bold=True) + f"  {_KINDS[pool.kind]}"]
     lines += _lines(pool.differences)
     lines += _inputs(pool)
-    if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}:
+    if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN, NodeChangeKind.CUT_OVER}:
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
         lines += [f"    {s.act.value:<9} {s.text} ({s.who})" for s in pool.steps]
         if pool.labels and not platform_facts(new.spec.platform).simulated:
             pairs = " ".join(f"{key}={value}" for key, value in pool.labels.items())
             lines.append(f"    kubectl label node NODE --overwrite {pairs}")
-    if pool.kind is NodeChangeKind.RECUT:
+    if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.CUT_OVER}:
         lines.append(
             f"  out of service: {pool.gpu_hours} GPU-hours if all goes well, at most "
             f"{pool.gpu_hours_at_most}"

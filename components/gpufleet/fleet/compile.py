@@ -23,6 +23,7 @@ from gpufleet.fleet.addon_rules import validate_addons
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
 from gpufleet.fleet.capacity_rules import validate_windows
 from gpufleet.fleet.contract_facts import cluster_facts
+from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
@@ -152,7 +153,8 @@ def _decide_mig_strategy(made: Compilation) -> Iterable[Finding]:
 def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
     """Claims and vGPUs: what all pools that use them must agree on."""
     members = [(d.spec, d.path, d.partition, d.image) for d in made.drafts]
-    return [*validate_dra(members, made.spec), *validate_vgpu(members, made.spec)]
+    claimed = [(d.spec, d.path, d.claimed or d.partition, d.image) for d in made.drafts]
+    return [*validate_dra(claimed, made.spec), *validate_vgpu(members, made.spec)]
 
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
@@ -164,6 +166,7 @@ def _compile_pools(made: Compilation) -> Iterable[Finding]:
     return [
         *validate_prices(made.spec, made.pools, made.catalogue, day),
         *validate_windows(made.pools, made.at),
+        *validate_cut_overs(made.pools),
     ]
 
 

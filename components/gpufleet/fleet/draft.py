@@ -47,6 +47,11 @@ class PoolDraft:
         return not self.served_by_platform and not is_neuron(self.gpu)
 
     @property
+    def claimed(self) -> Partition | None:
+        """What nodes offer as claims, now or until their turn has come."""
+        return next((one for one in self.partitions if one.dra is not None), None)
+
+    @property
     def partitions(self) -> tuple[Partition, ...]:
         """Everything that nodes of the pool may be at present."""
         return (self.partition,) if self.previous is None else (self.partition, self.previous)

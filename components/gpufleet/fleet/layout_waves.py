@@ -6,6 +6,7 @@ nodes of a cloud's group are not: there a person labels those of each wave.
 
 from collections.abc import Mapping
 
+from gpufleet.fleet.cut_over import is_cut_over
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.partition import Partition
 
@@ -26,8 +27,11 @@ def nodes_before(pool: Pool, ordinal: int) -> range:
 
 
 def reached(pool: Pool, ordinal: int) -> bool:
-    """Whether this update takes the node to the new sharing."""
+    """Whether this update takes the node to the new sharing. Between device plugin and DRA driver
+    no update does: an update sets all labels at once, and both would advertise for a while."""
     change = pool.spec.change
+    if is_cut_over(pool):
+        return False
     if change is None or pool.previous is None or change.waves is None:
         return True
     return wave_of(pool, ordinal) < change.waves

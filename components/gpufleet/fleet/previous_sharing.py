@@ -9,8 +9,8 @@ from gpufleet.partition.partition import Partition, cut
 from gpufleet.spec.pool import GpuPool, Provisioner
 
 IN_PLACE = frozenset({"exclusive", "timeSlicing", "mps", "mig"})
-"""Ways of sharing between which a node changes by its labels. Claims (`dra`) and vGPU change who
-serves the node, or the machine."""
+"""Ways of sharing between which a node changes by its labels. Claims (`dra`) change who serves the
+node (`fleet/cut_over.py`), vGPU the machine."""
 
 
 def cut_previous(
@@ -54,10 +54,12 @@ def _not_in_place(
 ) -> Iterable[Finding]:
     assert pool.change is not None
     modes = (pool.change.previous.mode, pool.sharing.mode)
-    other = next((mode for mode in modes if mode not in IN_PLACE), None)
+    other = next((mode for mode in modes if mode not in IN_PLACE and mode != "dra"), None)
     reason = None
     if other is not None:
         reason = f"{other} is served by something else than the device plugin"
+    elif modes == ("dra", "dra"):
+        reason = "the DRA driver has one configuration, which holds for all nodes at once"
     elif plugin_owner is not None:
         reason = f"{plugin_owner} makes a new node pool when its GPU sharing changes"
     elif provisioner is not Provisioner.MANAGED:

@@ -6,9 +6,9 @@ v0.4.1 decodes it, strictly. Whole GPUs use the class of the driver's chart, whi
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.fleet.cut_over import claim_cuts, pool_claims
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer
 from gpufleet.partition.shares import MIB
@@ -29,7 +29,7 @@ def device_classes(fleet: Fleet) -> list[Manifest]:
     A class holds for the cluster: it carries its classic name as soon as one pool says so.
     """
     offers: dict[str, DraOffer] = {}
-    for _, made in _dynamic(fleet):
+    for _, made in claim_cuts(fleet):
         for offer in made.offers:
             if offer.profile is not None and (
                 offer.device_class not in offers or offer.extended_resource is not None
@@ -56,7 +56,7 @@ def claims(fleet: Fleet) -> list[Manifest]:
     Shared claims: one for each device of the pool's smallest size, at least of one node.
     """
     found: list[Manifest] = []
-    for pool, made in _dynamic(fleet):
+    for pool, made in claim_cuts(fleet):
         for namespace in made.namespaces:
             for offer in made.offers:
                 if made.clients == 1:
@@ -134,7 +134,7 @@ def device_config(made: DraCut, offer: DraOffer) -> dict[str, Any] | None:
 
 
 def _claim_spec(pool: Pool, offer: DraOffer) -> dict[str, Any]:
-    made = pool.partition.dra
+    made = pool_claims(pool)
     assert made is not None
     exactly: dict[str, Any] = {
         "deviceClassName": offer.device_class,
@@ -168,12 +168,6 @@ def _of_gpu(pool: Pool) -> str:
 def _metadata(pool: Pool, name: str, namespace: str) -> dict[str, Any]:
     labels = {**MANAGED_BY, "gpufleet.dev/pool": pool.name}
     return {"name": name, "namespace": namespace, "labels": labels}
-
-
-def _dynamic(fleet: Fleet) -> Iterator[tuple[Pool, DraCut]]:
-    for pool in fleet.pools:
-        if pool.partition.dra is not None:
-            yield pool, pool.partition.dra
 
 
 __all__ = [

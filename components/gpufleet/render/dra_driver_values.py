@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import Field
 
-from gpufleet.contract.dra import driver_gates, driver_root
+from gpufleet.contract.dra import driver_root
 from gpufleet.contract.platform_facts import HOST_ROOT
 from gpufleet.fleet.config_names import DRA_LABEL
+from gpufleet.fleet.cut_over import claim_cuts
 from gpufleet.fleet.model import Fleet
 from gpufleet.spec.base import SpecModel
 
@@ -76,7 +77,8 @@ def dra_driver_values(settings: DraDriverSettings) -> dict[str, Any]:
 
 def fleet_dra_driver_settings(fleet: Fleet) -> DraDriverSettings:
     """What the pools of a fleet ask of the driver."""
-    served = [pool for pool in fleet.pools if pool.partition.dra is not None]
+    cuts = list(claim_cuts(fleet))
+    served = [pool for pool, _ in cuts]
     roots = {driver_root(pool.image, fleet.spec.platform) for pool in served}
     taints = {
         (taint.key, taint.value, taint.effect)
@@ -85,7 +87,7 @@ def fleet_dra_driver_settings(fleet: Fleet) -> DraDriverSettings:
         if (taint.key, taint.effect) != ("nvidia.com/gpu", "NoSchedule")
     }
     data: dict[str, Any] = {
-        "featureGates": dict.fromkeys(driver_gates(pool.partition for pool in served), True),
+        "featureGates": {gate: True for _, cut in cuts for gate in cut.gates},
         "driverRoot": min(roots, default=HOST_ROOT),
         "tolerations": [
             {"key": key, "value": value, "effect": effect} for key, value, effect in sorted(taints)
@@ -99,4 +101,4 @@ def needs_dra_driver(fleet: Fleet) -> bool:
     declared = fleet.spec.addons.dra_driver.enabled
     if declared is not None:
         return declared
-    return any(pool.partition.dra is not None for pool in fleet.pools)
+    return any(True for _ in claim_cuts(fleet))

@@ -89,7 +89,10 @@ def test_each_node_waits_for_what_it_is_promised() -> None:
 @pytest.mark.parametrize(
     ("pool", "code"),
     [
-        ({"sharing": {"dra": {}}, "change": {"previous": EIGHTHS}}, "change-not-in-place"),
+        (
+            {"sharing": {"dra": {}}, "change": {"previous": {"dra": {"sharing": "timeSlicing"}}}},
+            "change-not-in-place",
+        ),
         ({"sharing": EIGHTHS, "change": {"previous": EIGHTHS}}, "change-without-difference"),
         (
             {

@@ -1,0 +1,162 @@
+"""The cut-over of one node, step by step: what the plan says, and what a live node needs next.
+
+The next step follows from what the cluster shows alone: the node, the ResourceSlices of its DRA
+driver, and pods that hold its GPUs. Nothing is remembered, so whoever makes the steps can be ended
+at any moment and started again. Order: cordon, drain, stop the old advertiser, wait until it offers
+nothing, change the GPUs, start the new one, wait until it offers all, uncordon.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpufleet.change.live_node import LiveNode
+from gpufleet.change.plan import Act, Step
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.cut_over import CutOver, Labels, cut_over, is_cut_over
+from gpufleet.fleet.model import Fleet
+
+_DEVICE = "nvidia.com/"
+_EMPTY = "a node offers its GPUs twice while both advertise them, so the old one must be gone first"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What one node needs now."""
+
+    node: str
+    act: Act | None
+    """None: nothing, its cut-over is done."""
+    text: str
+    labels: Labels
+    """To be set; None takes one away. Empty where no label changes."""
+
+    @property
+    def command(self) -> str:
+        """The step as a command; empty while something is awaited, and at the end."""
+        if self.act is Act.CORDON:
+            return f"kubectl cordon {self.node}"
+        if self.act is Act.DRAIN:
+            return f"kubectl drain {self.node} --ignore-daemonsets --delete-emptydir-data"
+        if self.act is Act.UNCORDON:
+            return f"kubectl uncordon {self.node}"
+        if self.act is Act.LABEL:
+            return f"kubectl label node {self.node} --overwrite {label_arguments(self.labels)}"
+        return ""
+
+
+def label_arguments(labels: Labels) -> str:
+    """Arguments of `kubectl label`: `key=value`, and `key-` for a label that goes."""
+    return " ".join(
+        f"{key}-" if value is None else f"{key}={value}" for key, value in labels.items()
+    )
+
+
+def cut_over_steps(cut: CutOver) -> tuple[Step, ...]:
+    """Everything that is done to one node, in order."""
+    plugin, driver = "the device plugin", "the DRA driver"
+    old, new = (plugin, driver) if cut.to_dra else (driver, plugin)
+    gone = (
+        "until its allocatable GPUs are 0"
+        if cut.to_dra
+        else "until the node has no ResourceSlice of gpu.nvidia.com"
+    )
+    there = (
+        "until its ResourceSlices show every device"
+        if cut.to_dra
+        else "until the node offers what is promised"
+    )
+    found = [
+        Step(Act.CORDON, "you", "no pod may come while the advertiser changes"),
+        Step(Act.DRAIN, "you", "pods keep the devices they were given; a claim goes with its pod"),
+        Step(Act.LABEL, "you", f"{old} leaves: {label_arguments(cut.stop)}"),
+        Step(Act.WAIT, old, f"{gone}; {_EMPTY}"),
+    ]
+    if cut.partition:
+        found += [
+            Step(Act.LABEL, "you", f"GPUs get their layout: {label_arguments(cut.partition)}"),
+            Step(Act.WAIT, "mig-manager", "until nvidia.com/mig.config.state is success"),
+        ]
+    return (
+        *found,
+        Step(Act.LABEL, "you", f"{new} comes: {label_arguments(cut.start)}"),
+        Step(Act.WAIT, new, there),
+        Step(Act.UNCORDON, "you", "the node takes pods again"),
+    )
+
+
+def next_step(cut: CutOver, node: LiveNode, published: int, holders: int) -> NextStep:
+    """What the node needs now. `published`: devices in its ResourceSlices of the newest
+    generation; `holders`: pods that hold its GPUs, by a resource or a claim."""
+    offered = sum(n for name, n in node.offers.items() if name.startswith(_DEVICE))
+    old_gone = offered == 0 if cut.to_dra else published == 0
+    new_there = published >= cut.devices if cut.to_dra else _holds(node, cut.new)
+    started = _has(node, cut.stop) and _has(node, cut.start)
+
+    def step(act: Act | None, text: str, labels: Labels | None = None) -> NextStep:
+        return NextStep(node.name, act, text, labels or {})
+
+    if started and old_gone and new_there:
+        if node.cordoned:
+            return step(Act.UNCORDON, "the new advertiser offers everything")
+        return step(None, "done")
+    if not node.cordoned:
+        return step(Act.CORDON, "the advertiser of its GPUs changes")
+    if not started and holders:
+        return step(Act.DRAIN, f"{holders} pods hold its GPUs")
+    if not _has(node, cut.stop):
+        return step(Act.LABEL, "the old advertiser leaves", cut.stop)
+    if not old_gone:
+        return step(Act.WAIT, "the old advertiser still offers devices")
+    if not started and not _has(node, cut.partition):
+        return step(Act.LABEL, "MIG manager changes the GPUs", cut.partition)
+    if not started and cut.partition and node.state != "success":
+        return step(Act.WAIT, f"nvidia.com/mig.config.state is {node.state or 'not set'}")
+    if not started:
+        return step(Act.LABEL, "the new advertiser comes", cut.start)
+    return step(Act.WAIT, "the new advertiser does not offer everything yet")
+
+
+def next_steps(
+    fleet: Fleet,
+    nodes: tuple[LiveNode, ...],
+    published: Mapping[str, int],
+    holders: Mapping[str, int],
+) -> list[NextStep]:
+    """The next step of every node of a pool whose cut-over is declared, at most `change.width`
+    nodes of a pool at a time: the others wait until those are done."""
+    found: list[NextStep] = []
+    for pool in fleet.pools:
+        if not is_cut_over(pool) or pool.spec.change is None:
+            continue
+        cut = cut_over(pool)
+        members = sorted(
+            (node for node in nodes if node.labels.get(POOL_LABEL) == pool.name),
+            key=lambda node: node.name,
+        )
+        steps = [
+            next_step(cut, node, published.get(node.name, 0), holders.get(node.name, 0))
+            for node in members
+        ]
+        begun = [
+            one
+            for one, node in zip(steps, members, strict=True)
+            if one.act is not None and (node.cordoned or _has(node, cut.stop))
+        ]
+        room = pool.spec.change.width - len(begun)
+        for one in steps:
+            if one.act is None or one in begun:
+                found.append(one)
+            elif room > 0:
+                room -= 1
+                found.append(one)
+            else:
+                found.append(NextStep(one.node, Act.WAIT, "its turn has not come", {}))
+    return found
+
+
+def _has(node: LiveNode, labels: Labels) -> bool:
+    return all(node.labels.get(key) == value for key, value in labels.items())
+
+
+def _holds(node: LiveNode, promised: Mapping[str, int]) -> bool:
+    return all(node.offers.get(name, 0) >= count for name, count in promised.items())

@@ -1,0 +1,136 @@
+"""A pool whose GPUs are advertised by another: from the device plugin to the DRA driver, or back.
+
+Each node goes through the same order, and the old advertiser is gone before the new one comes:
+both at once offer every GPU twice (NVIDIA/aicr#1327). Both are chosen by labels of the node: the
+GPU Operator's device plugin by `nvidia.com/gpu.deploy.device-plugin` (NVIDIA/gpu-operator 04751ec
+`controllers/state_manager.go`), the DRA driver by `gpufleet.dev/dra` (its chart's nodeSelector).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpufleet.contract.owners import Owner
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.config_names import (
+    ALL_DISABLED,
+    DEPLOY_DEVICE_PLUGIN_LABEL,
+    DEPLOY_MIG_MANAGER_LABEL,
+    DRA_LABEL,
+    MIG_CONFIG_LABEL,
+)
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.partition.dra import DraCut
+from gpufleet.partition.partition import Partition
+
+Labels = Mapping[str, str | None]
+"""Label -> its value; None: it is taken away."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutOver:
+    """The labels of one pool's cut-over, in the order in which each node gets them."""
+
+    to_dra: bool
+    stop: Labels
+    """The old advertiser goes."""
+    partition: Labels
+    """MIG manager changes the GPUs, while no one advertises them; empty: they stay as they are."""
+    start: Labels
+    """The new advertiser comes."""
+    old: Mapping[str, int]
+    """What the device plugin offers before, of a node; empty from the DRA driver."""
+    new: Mapping[str, int]
+    """What the device plugin offers after."""
+    devices: int
+    """Devices that the DRA driver publishes of a node at least."""
+    physical: int
+    """GPUs of a node."""
+
+
+def is_cut_over(pool: Pool) -> bool:
+    """Whether a change between device plugin and DRA driver is declared and under way."""
+    previous = pool.previous
+    return previous is not None and (pool.partition.dra is None) != (previous.partition.dra is None)
+
+
+def claim_cuts(fleet: Fleet) -> Iterator[tuple[Pool, DraCut]]:
+    """What pools offer as claims; in a cut-over back, what its nodes still offer."""
+    for pool in fleet.pools:
+        cut = pool_claims(pool)
+        if cut is not None:
+            yield pool, cut
+
+
+def pool_claims(pool: Pool) -> DraCut | None:
+    """What one pool offers as claims, as `claim_cuts`."""
+    previous = None if pool.previous is None else pool.previous.partition.dra
+    return pool.partition.dra or previous
+
+
+def cut_over(pool: Pool) -> CutOver:
+    """The order of labels of a pool for which `is_cut_over` holds."""
+    assert pool.previous is not None
+    old, new = pool.previous, pool.labels
+    to_dra = pool.partition.dra is not None
+    differs = {
+        key: new.get(key)
+        for key in sorted({*old.labels, *new})
+        if old.labels.get(key) != new.get(key)
+    }
+    stop: dict[str, str | None] = (
+        {DEPLOY_DEVICE_PLUGIN_LABEL: "false"} if to_dra else {DRA_LABEL: None}
+    )
+    partition = _partition(old.partition, pool.partition, differs)
+    # A label that MIG manager still needs stays until the end.
+    start = {key: value for key, value in differs.items() if key not in {*stop, *partition}}
+    if not to_dra:
+        start[DEPLOY_DEVICE_PLUGIN_LABEL] = "true"
+    elif partition.get(MIG_CONFIG_LABEL) == ALL_DISABLED and MIG_CONFIG_LABEL not in new:
+        start[MIG_CONFIG_LABEL] = None
+    return CutOver(
+        to_dra=to_dra,
+        stop=stop,
+        partition=partition,
+        start=start,
+        old=dict(old.partition.advertised),
+        new=dict(pool.advertised),
+        devices=_published(pool),
+        physical=pool.gpus_per_node,
+    )
+
+
+def validate_cut_overs(pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Cut-overs whose two advertisers cannot be told apart node by node."""
+    for pool in pools:
+        if is_cut_over(pool) and pool.owners.device_plugin is not Owner.GPU_OPERATOR:
+            yield error(
+                "cut-over-plugin-not-by-node",
+                f"{pool.path}.change",
+                f"the device plugin of {pool.name} is {pool.owners.device_plugin.value}'s, which "
+                "no label keeps off a single node: both would advertise its GPUs",
+                "make a second pool with the new sharing, move the work, then remove this one; or "
+                "let the GPU Operator run the device plugin",
+                found=pool.owners.device_plugin.value,
+                limit=Owner.GPU_OPERATOR.value,
+            )
+
+
+def _published(pool: Pool) -> int:
+    """Devices of a node: what it is cut into, or GPUs, of which parts are cut when asked for."""
+    claims = pool_claims(pool)
+    assert claims is not None
+    if claims.on_demand:
+        return pool.gpus_per_node
+    return sum(offer.per_node for offer in claims.offers)
+
+
+def _partition(old: Partition, new: Partition, differs: Labels) -> dict[str, str | None]:
+    """What MIG manager is told between the two advertisers."""
+    layouts = [[dict(gpu.devices) for gpu in one.gpus] for one in (old, new)]
+    on_demand = new.dra is not None and new.dra.on_demand
+    if on_demand and old.mig_enabled:
+        return {MIG_CONFIG_LABEL: ALL_DISABLED}
+    wanted = differs.get(MIG_CONFIG_LABEL)
+    if on_demand or wanted is None or (layouts[0] == layouts[1] and not old.mig_enabled):
+        return {}
+    return {MIG_CONFIG_LABEL: wanted, DEPLOY_MIG_MANAGER_LABEL: "true"}
