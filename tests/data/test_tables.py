@@ -28,6 +28,7 @@ KEYS = {
     "images": ("key",),
     "packages": ("name",),
     "sources": ("key",),
+    "transitions": ("subject", "at", "source"),
 }
 
 
@@ -91,6 +92,7 @@ def test_no_field_of_a_file_is_ignored(
     assert fresh.charts
     assert fresh.images
     assert fresh.packages
+    assert fresh.transitions
     assert {table for table, _ in rows} == set(KEYS)
     for table, row in rows:
         assert set(row) <= row.seen, (table, dict(row))
@@ -117,6 +119,8 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
         for key, known in prices.items():
             yield from ((" ".join(key), price.source) for price in known)
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
+    for rows in catalogue.transitions.values():
+        yield from ((f"{row.subject} {row.at}", row.source) for row in rows)
     for table in (catalogue.models, catalogue.charts, catalogue.images, catalogue.packages):
         yield from ((key, row.source) for key, row in table.items())
 

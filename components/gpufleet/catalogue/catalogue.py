@@ -39,6 +39,7 @@ from gpufleet.catalogue.model import (
 )
 from gpufleet.catalogue.overlay import Overlay
 from gpufleet.catalogue.price_rows import PriceTable
+from gpufleet.catalogue.transitions import Transition, transition_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +186,11 @@ class Catalogue:
     def images(self) -> Mapping[str, NodeImage]:
         """Node images by key."""
         return software_rows.image_table(self._rows("images"), self.sources)
+
+    @cached_property
+    def transitions(self) -> Mapping[str, tuple[Transition, ...]]:
+        """What breaks on the way from one version to another, by chart, image or `kubernetes`."""
+        return transition_table(read_rows(self.folder, "transitions"), self.sources)
 
     def gpu(self, key: str) -> Gpu:
         """The GPU of exactly this key. Raises UnknownKeyError with the nearest keys."""

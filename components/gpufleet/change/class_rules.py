@@ -81,6 +81,10 @@ def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
         for one in found:
             if one.leaf_class is leaf_class:
                 addons.setdefault(".".join(one.field.split(".")[:2]), []).append(one)
+        if leaf_class is LeafClass.OPERAND and any(
+            one.leaf_class is LeafClass.DRIVER and one.field.startswith("addons.") for one in found
+        ):
+            addons.pop("addons.gpuOperator", None)
         for path, fields in addons.items():
             shown = ", ".join(f"{one.field} from {one.old} to {one.new}" for one in fields[:_SHOWN])
             yield warning(code, path, f"{shown}: {text}", fix, fields=[one.field for one in fields])

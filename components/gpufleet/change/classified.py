@@ -22,6 +22,9 @@ _KINDS = {
     LeafClass.NEW_NODES: NodeChangeKind.LIVE,
     LeafClass.LIVE: NodeChangeKind.LIVE,
 }
+_RELOADS = ("addons.gpuOperator.version", "addons.gpuOperator.values")
+"""Another image of the driver manager is another driver pod: a release of the operator reloads the
+driver, though its version stays (NVIDIA, Upgrading the GPU Operator, Prerequisites)."""
 _RANK = (
     NodeChangeKind.UNTOUCHED,
     NodeChangeKind.LIVE,
@@ -51,7 +54,13 @@ def _of_cluster(field: str, old: Fleet, new: Fleet) -> LeafClass:
     idle = section == "addons" and addon in leaf_classes.ADDONS
     if idle and not any(installed(fleet, addon) for fleet in (old, new)):
         return LeafClass.NONE
-    return class_of(field, leaf_classes.CLUSTER)
+    found = class_of(field, leaf_classes.CLUSTER)
+    drivers = any(fleet.addons.gpu_operator.driver for fleet in (old, new))
+    if field in _RELOADS and drivers:
+        return LeafClass.DRIVER
+    if found is LeafClass.DRIVER and addon == "gpuOperator" and not drivers:
+        return LeafClass.OPERAND
+    return found
 
 
 def pool_differences(

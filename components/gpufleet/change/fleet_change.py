@@ -31,6 +31,11 @@ from gpufleet.change.steps import (
     kind_in_place,
     steps,
 )
+from gpufleet.change.transition_rules import (
+    validate_images,
+    validate_together,
+    validate_transitions,
+)
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet.cut_over import cut_over, is_cut_over
@@ -65,6 +70,7 @@ def change_plan(
         *validate_cluster(old, new),
         *validate_versions(old, new),
         *validate_addons(cluster),
+        *validate_transitions(old, new, accept_unknown),
         *unknown(cluster, "", "the cluster", accept_unknown),
     ]
     for name in dict.fromkeys((*before, *after)):
@@ -86,7 +92,9 @@ def change_plan(
         findings += validate_pool(one, two, change, new)
         findings += validate_nodes(one, two, change)
         findings += validate_refused(two, inputs)
+        findings += validate_images(old, new, name)
         findings += unknown([*found, *inputs], two.path, two.name, accept_unknown)
+    findings += validate_together(cluster, changes)
     touched = any(c.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN} for c in changes)
     return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings), cluster)
 

@@ -9,20 +9,7 @@ from gpufleet.spec.pool import Provisioner
 def installed(fleet: Fleet, section: str) -> bool:
     """Whether the add-on of a section of `addons` may be installed. Where only the platform decides
     it, an add-on counts as installed unless it is switched off."""
-    plans, spec = fleet.addons, fleet.spec.addons
-    addon: Addon = {
-        "gpuOperator": spec.gpu_operator,
-        "networkOperator": spec.network_operator,
-        "devicePlugin": spec.device_plugin,
-        "draDriver": spec.dra_driver,
-        "karpenter": spec.karpenter,
-        "clusterAutoscaler": spec.cluster_autoscaler,
-        "efaDevicePlugin": spec.efa_device_plugin,
-        "nodeMonitoringAgent": spec.node_monitoring_agent,
-        "neuronDevicePlugin": spec.neuron_device_plugin,
-        "kueue": spec.kueue,
-        "keda": spec.keda,
-    }[section]
+    plans, addon = fleet.addons, declared_addon(fleet, section)
     provisioners = {pool.provisioner for pool in fleet.pools}
     decided = {
         "gpuOperator": plans.gpu_operator.enabled,
@@ -36,3 +23,22 @@ def installed(fleet: Fleet, section: str) -> bool:
         "keda": addon.enabled is True,
     }
     return (decided.get(section, True) and addon.enabled is not False) or addon.enabled is True
+
+
+def declared_addon(fleet: Fleet, section: str) -> Addon:
+    """What the declaration says of an add-on."""
+    spec = fleet.spec.addons
+    addons: dict[str, Addon] = {
+        "gpuOperator": spec.gpu_operator,
+        "networkOperator": spec.network_operator,
+        "devicePlugin": spec.device_plugin,
+        "draDriver": spec.dra_driver,
+        "karpenter": spec.karpenter,
+        "clusterAutoscaler": spec.cluster_autoscaler,
+        "efaDevicePlugin": spec.efa_device_plugin,
+        "nodeMonitoringAgent": spec.node_monitoring_agent,
+        "neuronDevicePlugin": spec.neuron_device_plugin,
+        "kueue": spec.kueue,
+        "keda": spec.keda,
+    }
+    return addons[section]

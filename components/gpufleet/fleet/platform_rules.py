@@ -233,6 +233,10 @@ class PlatformRules:
         kind, _, apart = resource.partition("/")
         return self.engine_names.get(kind, "{}").format(apart)
 
+    def image_release(self, pool: Pool) -> str | None:
+        """The pinned release of the node image, as a date: `20250224`; None where none is."""
+        return None
+
     def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
         """Settings whose change makes a new node group, with their value before and after."""
         return {}

@@ -111,6 +111,11 @@ class EksRules(PlatformRules):
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return input_class(kind, path, old, new)
 
+    def image_release(self, pool: Pool) -> str | None:
+        """The last part of `1.36.0-20261101`."""
+        version = None if pool.spec.eks is None else pool.spec.eks.release_version
+        return None if version is None or "-" not in version else version.rpartition("-")[2]
+
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         return leaf_classes(pool)
 

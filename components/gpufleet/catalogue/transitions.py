@@ -1,0 +1,58 @@
+"""What breaks on the way from one version to another: lines of transitions.jsonl."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gpufleet.catalogue.edition import RawRow
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, source_of
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One thing that breaks when a version is reached or passed."""
+
+    subject: str
+    """A chart, `kubernetes`, or the key of a node image."""
+    at: str
+    """First version that breaks it; for node images the release, or the key of another image."""
+    breaks: str
+    first: str
+    """What to do before."""
+    source: Source
+    fixed: str | None = None
+    """First version that does not break it any more."""
+    driver: bool = False
+    """Only where the GPU Operator installs the driver."""
+
+    def applies(self, old: str, new: str) -> bool:
+        """Whether the way from one version to the other leads through it."""
+        if self.fixed is not None and ordinal(new) >= ordinal(self.fixed):
+            return False
+        return ordinal(old) < ordinal(self.at) <= ordinal(new)
+
+
+def ordinal(version: str) -> tuple[int, ...]:
+    """Numbers of a version, in order: `v25.10.0`, `1.36`, `20250224`."""
+    return tuple(int(part) for part in re.findall(r"[0-9]+", version.partition("+")[0]))
+
+
+def transition_table(
+    rows: Iterable[RawRow], sources: SourceTable
+) -> Mapping[str, tuple[Transition, ...]]:
+    """Subject -> what breaks, in the order of the file."""
+    found: dict[str, list[Transition]] = {}
+    for raw in rows:
+        found.setdefault(raw["subject"], []).append(
+            Transition(
+                subject=raw["subject"],
+                at=raw["at"],
+                breaks=raw["breaks"],
+                first=raw["first"],
+                source=source_of(raw, sources),
+                fixed=raw.get("fixed"),
+                driver=raw.get("driver", False),
+            )
+        )
+    return {subject: tuple(rows) for subject, rows in found.items()}

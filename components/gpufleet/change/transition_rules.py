@@ -1,0 +1,180 @@
+"""What breaks on the way from one version to another, and changes that should not go together.
+
+Records are rows of the catalogue (`transitions.jsonl`), each with its source. A version that no row
+and no pin of the edition names is not recorded, and an error until it is accepted.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpufleet.catalogue import Catalogue, load
+from gpufleet.catalogue.transitions import Transition, ordinal
+from gpufleet.change.installed import declared_addon, installed
+from gpufleet.change.plan import FieldDifference, NodeChangeKind, PoolChange
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.registry import platform_rules
+
+CHARTS = {
+    "gpuOperator": "gpu-operator",
+    "networkOperator": "network-operator",
+    "devicePlugin": "nvidia-device-plugin",
+    "draDriver": "dra-driver-nvidia-gpu",
+    "karpenter": "karpenter",
+    "clusterAutoscaler": "cluster-autoscaler",
+    "efaDevicePlugin": "aws-efa-k8s-device-plugin",
+    "neuronDevicePlugin": "neuron-helm-chart",
+    "kueue": "kueue",
+    "keda": "keda",
+}
+"""Section of `addons` -> its chart in the catalogue."""
+KUBERNETES = "kubernetes"
+
+
+def validate_transitions(old: Fleet, new: Fleet, reason: str | None) -> Iterator[Finding]:
+    """Findings about versions of charts, Kubernetes and node images that both fleets have."""
+    before, after = (_catalogue(fleet) for fleet in (old, new))
+    drivers = new.addons.gpu_operator.driver
+    for section, chart in CHARTS.items():
+        if not (installed(old, section) and installed(new, section)):
+            continue
+        path = f"addons.{section}.version"
+        one, two = (
+            declared_addon(fleet, section).version or catalogue.chart(chart).version
+            for fleet, catalogue in ((old, before), (new, after))
+        )
+        if ordinal(one) == ordinal(two):
+            continue
+        yield from _crossed(after, chart, path, one, two, drivers=drivers)
+        yield from _of_chart(after, chart, path, (one, two), reason)
+    one, two = (fleet.spec.cluster.kubernetes_version for fleet in (old, new))
+    yield from _crossed(after, KUBERNETES, "cluster.kubernetesVersion", one, two, drivers=drivers)
+    yield from _of_driver(old, new, after)
+
+
+def validate_images(old: Fleet, new: Fleet, name: str) -> Iterator[Finding]:
+    """Findings about the node image of a pool that both fleets have."""
+    one, two, catalogue = old.pool(name), new.pool(name), _catalogue(new)
+    if one.image is None or two.image is None:
+        return
+    path = f"{two.path}.image"
+    if one.image.key != two.image.key:
+        rows = catalogue.transitions.get(one.image.key, ())
+        yield from (_finding(row, path) for row in rows if row.at == two.image.key)
+        return
+    before, after = (platform_rules(pool.platform).image_release(pool) for pool in (one, two))
+    if after is not None and before != after:
+        rows = catalogue.transitions.get(two.image.key, ())
+        dated = (row for row in rows if row.at.isdigit())
+        yield from (_finding(row, path) for row in dated if row.applies(before or "0", after))
+
+
+def validate_together(
+    cluster: Sequence[FieldDifference], changes: Sequence[PoolChange]
+) -> Iterator[Finding]:
+    """Changes that hide each other's failures: one at a time shows which one broke."""
+    classes = {one.leaf_class for one in cluster}
+    kubernetes = LeafClass.CONTROL_PLANE in classes
+    driver = LeafClass.DRIVER in classes
+    recut = [c.name for c in changes if c.kind is NodeChangeKind.RECUT]
+    images = [c.name for c in changes if any(one.field == "image" for one in c.differences)]
+    fields = [one.field for one in cluster]
+    operators = [f for f in fields if f.startswith("addons.") and f.endswith("version")]
+    for there, what in (
+        (kubernetes and bool(operators), f"Kubernetes and {', '.join(operators)}"),
+        (kubernetes and driver and not operators, "Kubernetes and the driver"),
+        (driver and bool(recut), f"the driver and the partition of {', '.join(recut)}"),
+        (kubernetes and bool(recut), f"Kubernetes and the partition of {', '.join(recut)}"),
+        (driver and bool(images), f"the driver and the image of {', '.join(images)}"),
+    ):
+        if there:
+            yield warning(
+                "change-together",
+                "",
+                f"{what} change in one update: when nodes come back without GPUs, nothing says "
+                "which of them did it, and each waits for nodes that the other empties",
+                "change them one after the other, and look at one node between",
+            )
+
+
+def _catalogue(fleet: Fleet) -> Catalogue:
+    return load(fleet.spec.catalogue, overlay=fleet.spec.catalogue_overlay)
+
+
+def _crossed(
+    catalogue: Catalogue, subject: str, path: str, old: str, new: str, *, drivers: bool
+) -> Iterator[Finding]:
+    for row in catalogue.transitions.get(subject, ()):
+        if row.applies(old, new) and (drivers or not row.driver):
+            yield _finding(row, path, f"{subject} {old} -> {new}: ")
+
+
+def _finding(row: Transition, path: str, head: str = "") -> Finding:
+    return warning(
+        "change-breaks",
+        path,
+        f"{head}from {row.at} on {row.breaks}",
+        row.first,
+        facts=[{"fact": row.breaks, "source": row.source.key}],
+    )
+
+
+def _of_chart(
+    catalogue: Catalogue, chart: str, path: str, versions: tuple[str, str], reason: str | None
+) -> Iterable[Finding]:
+    old, new = versions
+    if ordinal(new) < ordinal(old):
+        yield error(
+            "chart-downgrade",
+            path,
+            f"{chart} {old} -> {new}: a chart does not take back what its newer release has made "
+            "of definitions and stored objects",
+            f'write "{old}", or remove the chart and install the older one',
+            found=new,
+            limit=old,
+        )
+    recorded = (row.at for row in catalogue.transitions.get(chart, ()))
+    known = {catalogue.chart(chart).version, *recorded}
+    if ordinal(new) not in {ordinal(one) for one in known}:
+        accepted = "" if reason is None else f"; accepted: {reason}"
+        yield (error if reason is None else warning)(
+            "change-version-unrecorded",
+            path,
+            f"{chart} {old} -> {new}: no record says what {new} breaks{accepted}",
+            f"read its release notes, then repeat with --accept-unknown REASON, or take "
+            f"{catalogue.chart(chart).version}",
+            found=new,
+            reason=reason,
+        )
+
+
+def _of_driver(old: Fleet, new: Fleet, catalogue: Catalogue) -> Iterator[Finding]:
+    if not (old.addons.gpu_operator.driver and new.addons.gpu_operator.driver):
+        return
+    one, two = (fleet.spec.addons.gpu_operator.driver for fleet in (old, new))
+    if one.precompiled and not two.precompiled:
+        rows = catalogue.transitions.get("driver-precompiled", ())
+        path = "addons.gpuOperator.driver.precompiled"
+        yield from (_finding(row, path) for row in rows)
+    policy = two.upgrade_policy
+    changed = one.version != two.version or (
+        old.addons.gpu_operator.version != new.addons.gpu_operator.version
+    )
+    if not changed or policy is None:
+        return
+    if not policy.auto_upgrade:
+        yield warning(
+            "change-driver-waits",
+            "addons.gpuOperator.driver.upgradePolicy.autoUpgrade",
+            "nodes stay in `upgrade-required` with the old driver until someone deletes their "
+            "driver pod; a driver pod that restarts by itself then finds its driver in use",
+            "delete the driver pods node by node after a drain, or write `autoUpgrade: true`",
+        )
+    elif not policy.drain.enabled:
+        yield warning(
+            "change-driver-without-drain",
+            "addons.gpuOperator.driver.upgradePolicy.drain.enabled",
+            "only pods that ask for a GPU leave the node: one that uses it otherwise keeps the "
+            "driver loaded, and the driver pod stays in Init:CrashLoopBackOff",
+            "write `drain: {enabled: true}`",
+        )
