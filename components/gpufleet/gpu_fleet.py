@@ -15,6 +15,7 @@ from gpufleet.components_base.component import (
     warning_texts,
 )
 from gpufleet.components_base.inputs import declared, looked_at, refuse
+from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.platform_components import Connection, PlatformFleet
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import (
@@ -25,10 +26,10 @@ from gpufleet.fleet import (
     compile_data,
     fleet_as_dict,
 )
-from gpufleet.fleet.model import Money
+from gpufleet.fleet.model import Money, Pool
 from gpufleet.platforms.gke.connection import GkeNetworkArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
-from gpufleet.platforms.registry import platform_components
+from gpufleet.platforms.registry import platform_components, platform_rules
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
@@ -168,6 +169,9 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
         self._queues(f"{name}-queues", fleet, below)
         self._monitoring(f"{name}-monitoring", fleet, below)
         parts = platform.parts(self, name)
+        for pool in fleet.pools:
+            if pool.ownership is not Ownership.GITOPS:
+                self._storage(f"{name}-{pool.name}", pool, below)
         # Labels name configurations: the operator must have them before a node shows up.
         opts = pulumi.ResourceOptions(parent=self, depends_on=[addons, *parts])
         self._pools: dict[str, FleetPool] = {}
@@ -193,6 +197,13 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
             return self._pools[name]
         except KeyError:
             raise KeyError(f"no pool {name!r}; there is {', '.join(self._pools)}") from None
+
+    def _storage(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> None:
+        """PersistentVolumes and claims of the pool's volumes."""
+        for one in platform_rules(pool.platform).pod_volumes(pool):
+            for document in one.objects:
+                kind = "claim" if document["kind"] == "PersistentVolumeClaim" else "volume"
+                ManifestObject(f"{name}-{one.declared.name}-{kind}", document, opts)
 
     def _monitoring(self, name: str, fleet: Fleet, opts: pulumi.ResourceOptions) -> None:
         if fleet.spec.monitoring is None:

@@ -12,6 +12,7 @@ from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.openshift import OpenShiftOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
+from gpufleet.arguments.storage import PoolVolumeArgs
 from gpufleet.arguments.vsphere import VsphereOptionsArgs
 
 
@@ -99,6 +100,9 @@ class GpuPoolArgs(TypedDict):
     """Zones to use. Default: all the connection has subnets in."""
     disk: NotRequired[DiskArgs]
     """Root disk of each node. Default 200 GiB."""
+    storage: NotRequired[list[PoolVolumeArgs]]
+    """Volumes that pods of the pool mount, at most 8: Lustre, buckets, local NVMe disks. Default:
+    none."""
     labels: NotRequired[dict[str, str]]
     """Labels every node is born with, next to those that gpufleet derives."""
     gpu_taint: NotRequired[bool]

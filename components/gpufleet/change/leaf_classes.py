@@ -71,6 +71,7 @@ POOL: Mapping[str, LeafClass] = {
     "change": LeafClass.LIVE,
     "maintenance": LeafClass.LIVE,
     "commitments": LeafClass.LIVE,
+    "storage": LeafClass.LIVE,
     "nodes": LeafClass.COMPILED,
     "nodes.expected": LeafClass.NONE,
 }

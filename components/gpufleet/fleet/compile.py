@@ -184,6 +184,11 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
     spec, pools = made.spec, made.pools
     return [
         *platform_rules(spec.platform).validate_pools(spec, pools),
+        *(
+            found
+            for pool in pools
+            for found in platform_rules(spec.platform).validate_pod_volumes(pool)
+        ),
         *validate_autoscalers(spec, pools),
     ]
 

@@ -8,7 +8,7 @@ from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
 from gpufleet.partition.shares import gib
-from gpufleet.platforms.registry import platform_facts, platform_files
+from gpufleet.platforms.registry import platform_facts, platform_files, platform_rules
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
 from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, ArtefactKind
@@ -186,6 +186,14 @@ def _vgpu(fleet: Fleet) -> Iterator[Artefact]:
 def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     if pool.ownership is not Ownership.EXISTING:
         yield from platform_files(pool.platform).pool_files(fleet, pool)
+    for one in platform_rules(pool.platform).pod_volumes(pool):
+        if one.objects:
+            yield Artefact(
+                f"manifests/storage/{pool.name}-{one.declared.name}.yaml",
+                ArtefactKind.MANIFEST,
+                f"file system that pods of {pool.name} mount at {one.declared.mount}",
+                "---\n".join(yaml_text(document) for document in one.objects),
+            )
     network = rdma_resources(pool, fleet.addons.network_operator)
     hint = pod_annotations(pool, fleet.spec.queues)
     head = {"metadata": {"annotations": hint}} if hint else {}

@@ -70,9 +70,12 @@ def claiming_pod_spec(
 
 
 def pod_annotations(pool: Pool, queues: Queues | None) -> dict[str, str]:
-    """Annotations of a pod: the hint on its place, and the interfaces of the fabric."""
+    """Annotations of a pod: the hint on its place, the interfaces of the fabric, and what mounts
+    its volumes."""
     asked = platform_rules(pool.platform).fabric_request(pool)
-    return {**topology_hint(pool, queues), **asked.annotations}
+    volumes = platform_rules(pool.platform).pod_volumes(pool)
+    of_volumes = {key: text for one in volumes for key, text in one.annotations.items()}
+    return {**topology_hint(pool, queues), **asked.annotations, **of_volumes}
 
 
 def topology_hint(pool: Pool, queues: Queues | None) -> dict[str, str]:
@@ -113,15 +116,18 @@ def _add_network(container: dict[str, Any], pool: Pool, network_resources: Seque
 
 
 def _with_fabric(spec: dict[str, Any], pool: Pool) -> dict[str, Any]:
-    """The pod's spec with the volumes and containers that the fabric needs."""
-    asked = platform_rules(pool.platform).fabric_request(pool)
+    """The pod's spec with the volumes and containers that the fabric needs, and the volumes that
+    the pool declares."""
+    rules = platform_rules(pool.platform)
+    asked, own = rules.fabric_request(pool), rules.pod_volumes(pool)
     main = spec["containers"][0]
-    for key, items in (("env", asked.env), ("volumeMounts", asked.mounts)):
+    mounts = [*asked.mounts, *(one.mount for one in own)]
+    for key, items in (("env", asked.env), ("volumeMounts", mounts)):
         if items:
             main[key] = [dict(one) for one in items]
     spec["containers"] += [dict(one) for one in asked.sidecars]
-    if asked.volumes:
-        spec["volumes"] = [dict(one) for one in asked.volumes]
+    if volumes := [*asked.volumes, *(one.volume for one in own)]:
+        spec["volumes"] = [dict(one) for one in volumes]
     return spec
 
 

@@ -8,6 +8,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
+from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.platforms.eks.autoscaler_tags import EFA
 from gpufleet.platforms.eks.bottlerocket import (
     as_published,
@@ -19,6 +20,7 @@ from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.leaf_classes import leaf_classes
 from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.eks.rules import validate_eks
+from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
@@ -104,6 +106,12 @@ class EksRules(PlatformRules):
             limits={EFA: str(interfaces), HUGE_PAGES: EFA_HUGE_PAGES},
             requests={"memory": LEAST_MEMORY},
         )
+
+    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
+        return pod_volumes(pool)
+
+    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
+        return validate_eks_storage(pool)
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         return registered(fleet, pool)

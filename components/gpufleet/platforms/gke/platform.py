@@ -9,6 +9,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
+from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
@@ -25,6 +26,7 @@ from gpufleet.platforms.gke.sharing import (
     validate_gke_sharing,
     without_gke_stack,
 )
+from gpufleet.platforms.gke.storage import pod_volumes, validate_gke_storage
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -160,6 +162,12 @@ class GkeRules(PlatformRules):
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """GPUDirect: interfaces, libraries and the daemon next to the job."""
         return gpudirect_request(pool)
+
+    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
+        return pod_volumes(pool)
+
+    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
+        return validate_gke_storage(pool)
 
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
         selected = {
