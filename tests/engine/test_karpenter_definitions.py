@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet.contract.schemas import schema_problems
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.karpenter_node_class import node_class
@@ -184,4 +185,5 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_their_rules_are_in_force(validated: Callable[[dict[str, Any]], str], what: str) -> None:
     document, said = WRONG[what]
+    assert schema_problems(document), "`check` evaluates them too"
     until(lambda: said in validated(document), lambda: validated(document), 30)

@@ -41,7 +41,14 @@ def functions() -> dict[str, Callable[..., Any]]:
         "lowerAscii": str.lower,
         "upperAscii": str.upper,
         "trim": str.strip,
+        "split": str.split,
+        "find": _find,
     }
+
+
+def _find(text: str, pattern: str) -> str:
+    found = re.search(pattern, text)
+    return "" if found is None else found.group()
 
 
 def _quantity(text: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.contract.schemas.expressions import broken_rules
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
@@ -55,7 +56,17 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
     Raises KeyError where the catalogue has no schema.
     """
     version, kind = api_version or document["apiVersion"], document["kind"]
-    return _problems_of(_validator(version, kind), json_schema(version, kind), document)
+    shape = _problems_of(_validator(version, kind), json_schema(version, kind), document)
+    if any(one.kind is not SchemaProblemKind.UNKNOWN for one in shape):
+        return shape  # a server does not evaluate expressions either
+    broken = broken_rules(version, kind, _without_nulls(document))
+    return (*shape, *(_broken_rule(steps, rule) for steps, rule in broken))
+
+
+def _broken_rule(steps: tuple[str | int, ...], rule: str) -> SchemaProblem:
+    where = field_name(steps) if steps else "the object"
+    message = f"{where} breaks a rule of the definition: {rule}"
+    return _problem(SchemaProblemKind.CONDITION, steps, message, None, None, None)
 
 
 _PARTS: dict[str, "Validator"] = {}

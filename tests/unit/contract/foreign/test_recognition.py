@@ -42,7 +42,10 @@ def test_a_config_map_is_of_the_kind_of_its_value() -> None:
 
 
 def test_objects_of_several_files_are_validated_together() -> None:
-    efa = [{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "efa-only"}] * 2
+    efa = [
+        {"networkCardIndex": card, "deviceIndex": card, "interfaceType": kind}
+        for card, kind in enumerate(("interface", "efa-only"))
+    ]
     of_class, of_pool = validate_objects("karpenter", [node_class(networkInterfaces=efa), pool()])
     assert [one.code for one in of_class] == []
     assert {one.code: one.path for one in of_pool} == {
