@@ -1,0 +1,289 @@
+"""`check`, `audit` and the CrossGuard pack say the same about one object: rule, level and message.
+
+All case tables of the rules go through all three. What may differ is listed, with the reason.
+The wire of CrossGuard has a test of its own, tests/policies/test_fronts_agree.py.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from gpufleet.contract.foreign.codes import code_space
+from gpufleet.contract.foreign.validation import Verdict
+from gpufleet_policies.fronts import check, crossguard
+from gpufleet_policies.fronts.audit import run
+from gpufleet_policies.rules.registry import by_id
+from tests.policies.differential.fronts import Answers, Said, answers
+from tests.policies.differential.samples import Sample, samples
+
+GROUPS: dict[str, list[Sample]] = defaultdict(list)
+for _sample in samples():
+    GROUPS[_sample.group].append(_sample)
+ALL = [one for group in GROUPS.values() for one in group]
+
+
+@cache
+def answered(sample: Sample) -> Answers:
+    """What all fronts say about a sample: asked once."""
+    with TemporaryDirectory() as folder:
+        return answers(sample, Path(folder))
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """A difference that is meant."""
+
+    rule: str
+    front: str
+    """The only one that says it."""
+    level: str
+    reason: str
+
+
+ALONE = "a resource alone: what is next to it is known only when the program is complete"
+DIFFERENCES = (
+    Allowed("gpu-pool-untainted", "crossguard", "advisory", f"{ALONE}; advice until then"),
+    Allowed("sharing-not-fail-fast", "crossguard", "advisory", f"{ALONE}; then counted as one"),
+    Allowed("mig-layout-nowhere", "crossguard", "mandatory", f"{ALONE}; then by its pools' GPU"),
+    Allowed("mig-layout-strands-slices", "crossguard", "advisory", f"{ALONE}; then impossible"),
+    Allowed("sharing-not-fail-fast", "audit", "advisory", "several configurations of an object"),
+)
+
+
+def unexpected(found: Iterable[tuple[str, Said]]) -> list[str]:
+    """Differences that are not listed."""
+    allowed = {(one.rule, one.front, one.level) for one in DIFFERENCES}
+    return [
+        f"{said.rule} ({said.level}): only {front}: {said.text[:200]}"
+        for front, said in found
+        if (said.rule, front, said.level) not in allowed
+    ]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_fronts_say_the_same(group: str) -> None:
+    found = {str(one): unexpected(answered(one).differences) for one in GROUPS[group]}
+    assert {name: differ for name, differ in found.items() if differ} == {}
+
+
+def test_every_listed_difference_is_there() -> None:
+    """An entry that nothing needs would hide the next one."""
+    found = {
+        (said.rule, front, said.level) for one in ALL for front, said in answered(one).differences
+    }
+    assert found == {(one.rule, one.front, one.level) for one in DIFFERENCES}
+
+
+NOTHING_TO_JUDGE = "a text that is read as a kind and holds nothing of it"
+BY_THE_CHART = "without a context only the values of Karpenter's chart in the same files say it"
+BY_THE_OPERATOR = "operator and chart set it through the environment: a ConfigMap need not"
+ONLY_NAMED = {
+    "autoscaler-nothing-to-judge": NOTHING_TO_JUDGE,
+    "karpenter-nothing-to-judge": NOTHING_TO_JUDGE,
+    "kueue-nothing-to-judge": NOTHING_TO_JUDGE,
+    "manifest-nothing-to-judge": NOTHING_TO_JUDGE,
+    "object-nothing-to-judge": NOTHING_TO_JUDGE,
+    "object-version-unknown": "a remark; recognised files list it as not judged",
+    "karpenter-overlay-gate-off": BY_THE_CHART,
+    "karpenter-static-gate-off": BY_THE_CHART,
+    "karpenter-pod-fits-no-pool": "a pod that selects no pool may run on nodes of other files",
+    "device-plugin-mps-root-missing": BY_THE_OPERATOR,
+    "device-plugin-mps-root-elsewhere": BY_THE_OPERATOR,
+    "mig-parted-config-not-selected": "a remark; recognised files have a finding for each config",
+    "wrapped-chart-unknown": "recognised files list it as not judged",
+    "wrapped-values-elsewhere": "recognised files list it as not judged",
+}
+"""What only `--as` reports of a file whose kind is recognised."""
+ONLY_RECOGNISED = {
+    "device-plugin-chart-key-unknown": "each document of a file of values is judged",
+    "dra-chart-gpus-override": "each document of a file of values is judged",
+    "dra-values-key-unknown": "each document of a file of values is judged",
+}
+
+
+@pytest.mark.parametrize("group", [one for one in GROUPS if one not in ("policies", "others")])
+def test_a_named_kind_finds_what_a_recognised_one_does(group: str) -> None:
+    allowed = {
+        *(("--as", code) for code in ONLY_NAMED),
+        *(("recognised", code) for code in ONLY_RECOGNISED),
+    }
+    found = {str(one): set(answered(one).named) - allowed for one in GROUPS[group]}
+    assert {name: differ for name, differ in found.items() if differ} == {}
+
+
+NO_DOCUMENT = "a text that is no mapping: nothing says that it is of this kind"
+OF_THE_CALL = "about the options of the command"
+NEEDS_A_PLACE = "only `--context`, `--gpu` or `--select` says it: what runs there, on which GPU"
+OF_A_TEXT = "about a text as it is written; a resource has none"
+IN_FILES_ONLY = "no resource holds this kind of configuration"
+
+SILENT_IN_FILES = {
+    **{rule: reason for rule, reason in ONLY_NAMED.items() if "remark" not in reason},
+    "configmap-key-absent": NOTHING_TO_JUDGE,
+    "configmap-value-invalid": "a ConfigMap is an object itself: object-wrong-type",
+    "object-field-missing": "the object may be a patch, or complete in another file",
+    "document-unreadable": "the audit lists the file as not read",
+    **dict.fromkeys(("context-key-unknown", "context-value-invalid", "gpu-unknown"), OF_THE_CALL),
+    **dict.fromkeys(
+        (
+            "device-plugin-no-mapping",
+            "device-plugin-values-no-mapping",
+            "dra-values-no-mapping",
+            "gpu-operator-no-mapping",
+            "mig-parted-no-mapping",
+            "mig-placement-no-mapping",
+            "network-operator-no-mapping",
+        ),
+        NO_DOCUMENT,
+    ),
+    **dict.fromkeys(
+        (
+            "device-plugin-chart-default-namespace",
+            "device-plugin-key-absent",
+            "device-plugin-mps-on-mig",
+            "device-plugin-mps-one-request",
+            "device-plugin-mps-unsupported",
+            "dra-chart-default-namespace",
+            "dra-chart-kubernetes",
+            "dra-class-off",
+            "dra-consumable-shares-mps",
+            "dra-domain-immutable",
+            "dra-domain-nodes-required",
+            "dra-gate-missing",
+            "dra-plugin-too",
+            "dra-vfio-webhook",
+            "gpu-operator-dra-too",
+            "gpu-operator-driver-immutable",
+            "gpu-operator-nfd-twice",
+            "gpu-operator-no-dra",
+            "karpenter-latest-in-prod",
+            "mig-compute-instance-mixed",
+            "mig-parted-compute-instance-mixed",
+            "mig-parted-config-absent",
+            "mig-parted-filter-too-new",
+            "mig-parted-reset-needed",
+            "mig-parted-single-profiles",
+            "mig-placement-unknown",
+            "mig-single-profiles",
+            "mig-strategy-gpu-count",
+            "network-operator-kubernetes",
+            "network-operator-nfd-twice",
+        ),
+        NEEDS_A_PLACE,
+    ),
+}
+"""Rules that the audit never reports about these samples, and why."""
+_OF_TEXTS = (
+    "device-plugin-values",
+    "dra",
+    "dra-values",
+    "gpu-operator",
+    "mig-placement",
+    "mig-strategy",
+    "network-operator",
+)
+SILENT = {
+    "check": {},
+    "audit": SILENT_IN_FILES,
+    "crossguard": {
+        **SILENT_IN_FILES,
+        **{f"{kind}-key-repeated": OF_A_TEXT for kind in _OF_TEXTS},
+        **{f"{kind}-second-document": OF_A_TEXT for kind in _OF_TEXTS},
+        "dra-no-config": OF_A_TEXT,
+        **dict.fromkeys(
+            (
+                "mig-count-invalid",
+                "mig-count-zero",
+                "mig-counts-zero",
+                "mig-profile-malformed",
+                "mig-strategy-invalid",
+                "mig-strategy-key-misspelt",
+                "mig-strategy-key-unknown",
+                "mig-strategy-mixed-compute-instance",
+                "mig-strategy-mixed-empty",
+                "mig-strategy-none-ignores-mig",
+                "mig-strategy-single-empty",
+                "mig-strategy-single-mode",
+                "mig-strategy-single-profiles",
+                "mig-strategy-unknown",
+            ),
+            IN_FILES_ONLY,
+        ),
+    },
+}
+"""Front -> rules that it never reports about these samples, and why."""
+
+REMARKS = {c for c, found in code_space().items() if found.rule.verdict is Verdict.ACCEPT}
+"""Rules that `check` shows as remarks; they are off elsewhere."""
+
+
+@pytest.mark.parametrize("front", ["check", "audit", "crossguard"])
+def test_every_rule_is_reported_by_every_front(front: str) -> None:
+    """So that no rule is equal in all fronts because none of them runs it."""
+    reported = {rule for one in ALL for by, rule in answered(one).fired if by == front}
+    silent = set(by_id()) - reported - (set() if front == "check" else REMARKS)
+    assert silent == set(SILENT[front])
+
+
+def _without(rule: str, of: str) -> Callable[..., Any]:
+    """A function of a front that forgets a rule."""
+    real: Any = {"check": check.judged, "audit": run.validate, "crossguard": crossguard.run_rules}[
+        of
+    ]
+
+    def forgetful(*args: Any, **kwargs: Any) -> Any:
+        result = real(*args, **kwargs)
+        if isinstance(result, list):
+            return [one for one in result if one.rule != rule]
+        files = tuple(
+            _replaced(file, findings=tuple(f for f in file.findings if f.finding.rule != rule))
+            for file in result.files
+        )
+        return _replaced(result, files=files)
+
+    return forgetful
+
+
+def _replaced(value: Any, **changes: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(value, **changes)
+
+
+@pytest.mark.parametrize(
+    ("front", "module", "name"),
+    [
+        ("check", check, "judged"),
+        ("audit", run, "validate"),
+        ("crossguard", crossguard, "run_rules"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("rule", "group"),
+    [
+        ("gpu-idle-command", "policies"),
+        ("device-plugin-replicas-invalid", "device-plugin"),
+        ("kueue-quota-order", "kueue"),
+    ],
+)
+def test_a_rule_that_one_front_skips_is_noticed(
+    front: str,
+    module: Any,
+    name: str,
+    rule: str,
+    group: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = [one for one in GROUPS[group] if rule in one.name]
+    assert chosen
+    monkeypatch.setattr(module, name, _without(rule, front))
+    found = [line for one in chosen for line in unexpected(answers(one, tmp_path).differences)]
+    assert found
+    assert all(line.startswith(rule) for line in found)
