@@ -269,7 +269,9 @@ def _device_lines(answer: Sizing) -> list[str]:
         lines.append(
             f"speed ({speed.basis.value}): first token {speed.first_token_seconds:.3f} s, "
             f"{1000 * speed.token_seconds:.1f} ms per token, {speed.tokens_per_second:.0f} "
-            f"tokens/s; saturated {speed.saturated_tokens_per_second:.0f} tokens/s at "
+            f"tokens/s; under this load 95 % of first tokens within "
+            f"{speed.loaded_first_token_seconds:.3f} s, {1000 * speed.loaded_token_seconds:.1f} ms "
+            f"per token; saturated {speed.saturated_tokens_per_second:.0f} tokens/s at "
             f"{speed.saturation_sequences} sequences; {speed.binding} binds"
         )
     elif isinstance(speed, TrainingSpeed):

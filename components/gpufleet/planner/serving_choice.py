@@ -7,6 +7,7 @@ from gpufleet.findings import has_errors
 from gpufleet.planner.need import WorkloadNeed, mean_output
 from gpufleet.planner.network import NVLINK_SHARE_OF_TOKEN, has_nvlink
 from gpufleet.planner.option import Miss, Reached
+from gpufleet.planner.target import ServingTarget
 from gpufleet.sizing.cache_capacity import capacity
 from gpufleet.sizing.communication import forward_seconds, inside_node
 from gpufleet.sizing.device import Device
@@ -14,7 +15,12 @@ from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.embedding_rates import embedding_speed
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
-from gpufleet.sizing.serving_rates import ServingSpeed, serving_replica
+from gpufleet.sizing.serving_rates import (
+    PERCENTILE,
+    ServingReplica,
+    ServingSpeed,
+    serving_replica,
+)
 from gpufleet.sizing.throughput import check_capability
 
 PLANNED_UTILISATION = 0.8
@@ -120,8 +126,8 @@ def serve(
         need_bytes=least if full.planning_bytes > device.usable_bytes else full.planning_bytes,
         usable_bytes=device.usable_bytes,
         batch=batch,
-        first_token_seconds=speed.first_token_seconds,
-        token_seconds=speed.token_seconds,
+        first_token_seconds=speed.loaded_first_token_seconds,
+        token_seconds=speed.loaded_token_seconds,
         tokens_per_second=speed.tokens_per_second * copies,
         asked_tokens_per_second=asked,
         binding=speed.binding,
@@ -132,41 +138,45 @@ def serve(
 def _largest(
     need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism, most: int
 ) -> tuple[int, ServingSpeed] | Miss:
-    """The largest batch up to `most` that keeps the time per token, and its speed. Time per token
-    never falls with the batch, so the interval can be halved; the first token waits for the prompt
-    alone."""
+    """The largest batch up to `most` that keeps time per token and time to the first token while it
+    is served, and its speed. Neither falls with the batch, so the interval can be halved."""
     replica = serving_replica(need.model, serving, device, parallel)
     if replica is None:
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
-    target, step = need.target, replica.step
+    target = need.target
     first = 1000 * replica.first_token_seconds
     if target.first_token_ms is not None and first > target.first_token_ms:
         text = f"first token after {first:.0f} ms on an idle replica, {target.first_token_ms:g} ms"
         return Miss("first-token", f"{text} allowed", first)
     unlinked = parallel.tensor == 2 and not has_nvlink(device)
-    limit = target.token_ms
-    kept = limit is None or 1000 * step.seconds(most) <= limit
-    if kept and not unlinked:
-        return most, replica.speed(most)
-    token = 1000 * step.seconds(1)
-    if limit is not None and token > limit:
-        text = f"{token:.1f} ms per token even for one sequence, {limit:g} ms allowed"
+    token = 1000 * replica.loaded_token_seconds(1)
+    if target.token_ms is not None and token > target.token_ms:
+        text = f"{token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
         return Miss("token", text, token)
     share = 1000 * _communication(need, parallel, device) / token if unlinked else 0.0
     if share > NVLINK_SHARE_OF_TOKEN:
         text = f"two {device.gpu.key} on PCIe spend {100 * share:.0f} % of each token on"
         return Miss("network", f"{text} all-reduces: NVLink is needed above 15 %")
-    if kept:
+    if _kept(replica, target, most):
         return most, replica.speed(most)
-    assert limit is not None
     low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
-        if 1000 * step.seconds(middle) <= limit:
+        if _kept(replica, target, middle):
             low = middle
         else:
             high = middle
     return low, replica.speed(low)
+
+
+def _kept(replica: ServingReplica, target: ServingTarget, batch: int) -> bool:
+    """Whether a batch keeps the times while it is served."""
+    if target.token_ms is not None and 1000 * replica.loaded_token_seconds(batch) > target.token_ms:
+        return False
+    limit = target.first_token_ms
+    if limit is None:
+        return True
+    return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE) <= limit
 
 
 def _communication(need: WorkloadNeed, parallel: Parallelism, device: Device) -> float:

@@ -16,9 +16,9 @@ class ServingTarget(RequestModel):
     """Limits a choice must keep. Left out: no limit, and the cheapest that fits is chosen."""
 
     first_token_ms: Amount | None = None
-    """Longest time to the first token of one prompt on an idle replica, milliseconds."""
+    """Longest time to the first token of 95 % of the requests under the planned load, ms."""
     token_ms: Amount | None = None
-    """Longest time per output token, milliseconds, at the concurrency planned."""
+    """Longest mean time per output token under the planned load, milliseconds."""
     output_tokens_per_second: Amount | None = None
     """Output tokens per second of all replicas together."""
     requests_per_second: Amount | None = None

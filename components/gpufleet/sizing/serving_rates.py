@@ -1,6 +1,7 @@
 """Speed of serving: time to first token, time per token, tokens per second, saturation."""
 
 from dataclasses import dataclass
+from math import ceil, log
 
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
@@ -14,7 +15,12 @@ from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.throughput import attention_flops, device_rate, prefill_mfu
 
 DECODE_HEAVY = 1.3
-"""Sampling, attention and scheduling that the model leaves out where outputs dominate."""
+"""Sampling, attention and scheduling that the model leaves out where outputs dominate, from
+`_HEAVY_FROM` sequences on; less for fewer."""
+_HEAVY_FROM = 64
+PERCENTILE = 0.95
+"""Of requests whose first token comes within the time that is planned with."""
+_MOST_BUSY = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,12 @@ class ServingSpeed:
     first_token_seconds: float
     """TTFT of one prompt on an idle replica; queueing comes on top."""
     token_seconds: float
-    """TPOT: one decode step at the stated batch."""
+    """TPOT: one decode step at the stated batch; prompts that come in between come on top."""
+    loaded_first_token_seconds: float
+    """TTFT that 95 % of the requests keep while the stated batch is served: a prompt waits for
+    others, and its steps decode the batch as well."""
+    loaded_token_seconds: float
+    """TPOT while the stated batch is served: each step takes a part of the next prompts as well."""
     tokens_per_second: float
     """Output tokens at the stated batch, prefill of new prompts included."""
     saturated_tokens_per_second: float
@@ -74,13 +85,48 @@ class ServingReplica:
     ends, all GPUs at work at once, communication left out."""
     prompt_ratio: float
     """Prompt tokens for each output token."""
+    output_tokens: int
+    """Of a mean request."""
+    chunks: int
+    """Steps over which the engine spreads a mean prompt."""
+
+    def loaded_token_seconds(self, batch: int) -> float:
+        """Time per token while so many sequences are served: prompts of the others share steps."""
+        step, others = self.step, batch - 1
+        moved = others * self.prompt_ratio * step.moved_seconds_per_token
+        busy = step.seconds(batch) + others * self.output_token_seconds + moved
+        return busy * self._heavy(batch)
+
+    def loaded_first_token_seconds(self, batch: int, part: float | None = None) -> float:
+        """Time to the first token while so many sequences are served: of the mean request, or what
+        a part of the requests keeps.
+
+        Prompts arrive at random and are prefilled one after the other (M/D/1); each occupies its
+        own prefill and the decoding of the batch that its steps carry.
+        """
+        step = self.step.seconds(batch)
+        service = self.first_token_seconds + self.chunks * step
+        if batch == 1:
+            return service
+        # It arrives within a step: half of that is waited for on average.
+        busy = min(self.tokens_per_second(batch) / self.output_tokens * service, _MOST_BUSY)
+        scale = service / (2 * (1 - busy))
+        if part is None:
+            return service + step / 2 + busy * scale
+        return service + step + scale * max(0.0, log(busy / (1 - part)))
+
+    def _heavy(self, batch: int) -> float:
+        """Factor for what the model leaves out where outputs dominate."""
+        if self.prompt_ratio >= 1:
+            return 1.0
+        return 1 + (DECODE_HEAVY - 1) * min(1.0, batch / _HEAVY_FROM)
 
     def tokens_per_second(self, batch: int) -> float:
         """Output tokens at a batch: B / (step + B * (ISL/OSL) * prefill of one token)."""
         step, ratio = self.step, self.prompt_ratio
         moved = step.moved_seconds + batch * ratio * step.moved_seconds_per_token
         rate = batch / (step.seconds(batch) + batch * self.output_token_seconds + moved)
-        return rate / DECODE_HEAVY if ratio < 1 else rate
+        return rate / self._heavy(batch)
 
     def speed(self, batch: int) -> ServingSpeed:
         """Every figure at a batch."""
@@ -90,6 +136,8 @@ class ServingReplica:
         return ServingSpeed(
             first_token_seconds=self.first_token_seconds,
             token_seconds=step.seconds(batch),
+            loaded_first_token_seconds=self.loaded_first_token_seconds(batch, PERCENTILE),
+            loaded_token_seconds=self.loaded_token_seconds(batch),
             tokens_per_second=self.tokens_per_second(batch),
             saturated_tokens_per_second=self.tokens_per_second(full) if full else 0.0,
             saturation_sequences=full,
@@ -168,6 +216,8 @@ def serving_replica(
         first_token_seconds=prompt * each / (parallel.prompt_gpus * peak) + moved,
         output_token_seconds=ratio * each / (parallel.serving_gpus * peak),
         prompt_ratio=ratio,
+        output_tokens=_output(serving),
+        chunks=ceil(prompt / serving.batched_tokens) if serving.chunked_prefill else 1,
     )
 
 
