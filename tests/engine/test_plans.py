@@ -1,4 +1,4 @@
-"""Three plans, deployed from the FleetSpec and the manifests the command writes: every pod runs on
+"""Seven plans, deployed from the FleetSpec and the manifests the command writes: every pod runs on
 what it was promised, and nothing was planned that could be left out."""
 
 import json
@@ -33,6 +33,10 @@ class Planned:
         self.documents = list(yaml.safe_load_all(manifests.read_text()))
         for document in self.documents:
             document["metadata"]["namespace"] = namespace
+            if document["kind"] == "Service":
+                continue
+            # What Kueue does when it admits a job; it does not run here.
+            document["spec"].pop("suspend", None)
             # Jobs of the sandbox end after a second; these are to be looked at.
             annotations = document["spec"]["template"]["metadata"]["annotations"]
             annotations["sandbox.gpufleet.dev/run-for"] = "24h"
@@ -42,18 +46,26 @@ class Planned:
         """Pods of each workload."""
         return {
             d["metadata"]["name"]: d["spec"].get("replicas", d["spec"].get("completions"))
-            for d in self.documents
+            for d in self.workloads
         }
 
+    @property
+    def workloads(self) -> list[dict[str, Any]]:
+        """Documents but the Services through which pods of a job find each other."""
+        return [d for d in self.documents if d["kind"] != "Service"]
+
     def pool_of(self, app: str) -> str:
-        document = next(d for d in self.documents if d["metadata"]["name"] == app)
+        document = next(d for d in self.workloads if d["metadata"]["name"] == app)
         return document["spec"]["template"]["spec"]["nodeSelector"][POOL]
 
 
-NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("shared", "training")]
+NIGHTLY = [
+    pytest.param(name, marks=pytest.mark.nightly)
+    for name in ("shared", "training", "serving", "lora", "notebooks")
+]
 
 
-@pytest.fixture(params=["slices", *NIGHTLY])
+@pytest.fixture(params=["slices", "pretraining", *NIGHTLY])
 def planned(
     request: pytest.FixtureRequest, stack: Stack, cluster: Any, namespace: str, tmp_path: Path
 ) -> Planned:

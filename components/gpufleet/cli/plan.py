@@ -24,7 +24,7 @@ from gpufleet.planner.difference import difference
 from gpufleet.planner.engine_arguments import check_model_names
 from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.explanation.line import lines_as_list
-from gpufleet.planner.manifest import manifest_text, manifests
+from gpufleet.planner.manifest import manifest_text, manifests, rendezvous_services
 from gpufleet.planner.pictures.packing_picture import packing_picture
 from gpufleet.planner.pictures.plan_rows import plan_rows
 from gpufleet.planner.plan import PlannedFleet, plan
@@ -85,7 +85,7 @@ def command(
         print_json(
             {
                 **plan_as_dict(answer, hints),
-                "manifests": list(documents),
+                "manifests": [*rendezvous_services(answer), *documents],
                 "diff": told,
                 **_explained(answer, explain),
                 "findings": [f.as_dict() for f in findings],

@@ -10,6 +10,7 @@ from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.partition.partition import PartitionShare
 from gpufleet.planner.engine_arguments import engine_arguments, engine_probes
 from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
+from gpufleet.planner.rendezvous import rendezvous_env, rendezvous_service
 from gpufleet.planner.scaling import hinted_object, scaling_annotations
 from gpufleet.planner.workloads import Notebooks
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
@@ -23,11 +24,17 @@ _DEADLINE_MARGIN = 1.5
 
 
 def manifests(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
-    """One Deployment, Job or StatefulSet for each workload; one Job of several pods where a job
-    takes several machines. Empty when there is no fleet."""
+    """One Deployment, Job or StatefulSet for each workload; a Job on several machines is indexed.
+    Empty when there is no fleet."""
     if plan.fleet is None:
         return ()
     return tuple(_manifest(work, plan.fleet) for work in plan.workloads)
+
+
+def rendezvous_services(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
+    """The Services through which pods of jobs over several machines find each other."""
+    found = (rendezvous_service(document) for document in manifests(plan))
+    return tuple(service for service in found if service is not None)
 
 
 def manifest_text(plan: PlannedFleet) -> str:
@@ -43,6 +50,9 @@ def manifest_text(plan: PlannedFleet) -> str:
                 "GpuScaledObject makes the same:"
             )
             comment = f"{head}\n{yaml_text(scaled)}"
+        service = rendezvous_service(document)
+        if service is not None:
+            parts.append(yaml_text(service))
         parts.append(yaml_text(document, comment))
     return "---\n".join(parts)
 
@@ -62,7 +72,11 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
         container |= {"args": arguments, **engine_probes(work)}
     training = option.reached.training
     if training is not None:
-        container.setdefault("env", []).extend(settings_env(training, option.reached.parallel))
+        environment = container.setdefault("env", [])
+        environment += settings_env(training, option.reached.parallel)
+        if option.reached.gpus_each > 1:
+            gpus = _gpus_of_pod(work)
+            environment += rendezvous_env(entry.name, option.devices // gpus, gpus)
     machine = option.machine
     each = _gpus_of_pod(work)
     resources = container["resources"]
@@ -87,6 +101,9 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     if work.need is not None and work.need.trains:
         spec["restartPolicy"] = "OnFailure" if entry.interruptible else "Never"
         job: dict[str, Any] = {"completions": pods, "parallelism": pods, "backoffLimit": 3}
+        if pods > 1:
+            job["completionMode"] = "Indexed"
+            spec["subdomain"] = entry.name
         if option.reached.run_hours is not None:
             job["activeDeadlineSeconds"] = ceil(3600 * option.reached.run_hours * _DEADLINE_MARGIN)
         if entry.team is not None:

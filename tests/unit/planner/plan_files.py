@@ -10,7 +10,8 @@ from gpufleet.planner.plan import PlannedFleet
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plan"
 
 
-NAMES = ("team", "slices", "sandbox-slices", "sandbox-shared", "sandbox-training")
+NAMES = ("team", "slices", "sandbox-slices", "sandbox-shared", "sandbox-training",
+         "sandbox-serving", "sandbox-lora", "sandbox-notebooks", "sandbox-pretraining")  # fmt: skip
 
 
 def example(name: str) -> dict[str, Any]:

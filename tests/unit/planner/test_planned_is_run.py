@@ -1,16 +1,20 @@
 """What a plan assumes is what its fleet and its manifests ask for."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
+from gpufleet.cli.audit import command as audit
+from gpufleet.cli.plan import command as plan_command
 from gpufleet.cli.size import command
 from gpufleet.planner.explanation.explain import explain_option
-from gpufleet.planner.manifest import manifests
+from gpufleet.planner.manifest import manifest_text, manifests, rendezvous_services
 from gpufleet.planner.plan import PlannedFleet, plan
 from gpufleet.planner.spec_text import spec_text
-from tests.unit.planner.plan_files import file
+from tests.unit.planner.plan_files import example, file
 
 VLLM = "vllm/vllm-openai:v0.11.0"
 
@@ -83,7 +87,7 @@ def test_what_a_job_must_do_for_its_memory_is_in_plan_and_manifest() -> None:
     job, split = work.option.reached.training, work.option.reached.parallel
     assert job is not None
     assert split.data > 1
-    env = {one["name"]: one["value"] for one in pod(answer)["containers"][0]["env"]}
+    env = {one["name"]: one.get("value") for one in pod(answer)["containers"][0]["env"]}
     assert env["GPUFLEET_SHARDING"] == "zero3"
     assert env["GPUFLEET_CHECKPOINTING"] == job.checkpointing.value
     assert env["GPUFLEET_LOSS"] == job.loss.value
@@ -99,3 +103,90 @@ def test_the_text_of_size_names_what_training_must_do() -> None:
         command, ["--model", "Llama-3.1-8B", "--context", "4096", "--workload", "lora"]
     )
     assert "checkpointing none, loss eager, rank 16" in result.output
+
+
+def test_pods_of_a_job_over_machines_find_each_other() -> None:
+    """An indexed Job, a headless Service, and the variables torchrun reads for its options."""
+    answer = plan(example("sandbox-pretraining"))
+    (work,) = answer.workloads
+    machines = work.option.machines
+    assert machines > 1
+    (job,) = manifests(answer)
+    (service,) = rendezvous_services(answer)
+    spec = job["spec"]
+    assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == (
+        "Indexed",
+        machines,
+        machines,
+    )
+    template = spec["template"]["spec"]
+    assert template["subdomain"] == service["metadata"]["name"] == "pretrain"
+    assert service["metadata"]["namespace"] == job["metadata"]["namespace"]
+    assert service["spec"]["clusterIP"] == "None"
+    assert service["spec"]["publishNotReadyAddresses"] is True
+    assert service["spec"]["selector"] == {"batch.kubernetes.io/job-name": "pretrain"}
+    env = {one["name"]: one for one in template["containers"][0]["env"]}
+    assert env["PET_NNODES"]["value"] == str(machines)
+    assert env["PET_NPROC_PER_NODE"]["value"] == "8"
+    assert env["PET_MASTER_ADDR"]["value"] == "pretrain-0.pretrain"
+    port = str(service["spec"]["ports"][0]["port"])
+    assert env["PET_MASTER_PORT"]["value"] == env["MASTER_PORT"]["value"] == port
+    rank = env["PET_NODE_RANK"]["valueFrom"]["fieldRef"]["fieldPath"]
+    assert rank == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    kinds = [document["kind"] for document in yaml.safe_load_all(manifest_text(answer))]
+    assert kinds == ["Service", "Job"]
+
+
+def test_what_was_timed_is_what_the_job_is_given() -> None:
+    """Key by key: every setting memory and speed rest on is a variable of the container."""
+    answer = plan(example("sandbox-pretraining"))
+    (work,) = answer.workloads
+    job, split = work.option.reached.training, work.option.reached.parallel
+    assert job is not None
+    container = pod(answer)["containers"][0]
+    env = {one["name"]: one.get("value") for one in container["env"]}
+    assert (
+        env.items()
+        >= {
+            "GPUFLEET_FRAMEWORK": job.framework.value,
+            "GPUFLEET_ARITHMETIC": job.arithmetic.value,
+            "GPUFLEET_PRECISION": job.precision.value,
+            "GPUFLEET_OPTIMIZER": job.optimizer.value,
+            "GPUFLEET_MICRO_BATCH": str(job.batch),
+            "GPUFLEET_ACCUMULATION": str(job.accumulation),
+            "GPUFLEET_CHECKPOINTING": job.checkpointing.value,
+            "GPUFLEET_LOSS": job.loss.value,
+            "GPUFLEET_SHARDING": split.sharding.value,
+            "GPUFLEET_DATA": str(split.data),
+        }.items()
+    )
+    gpus = int(container["resources"]["limits"]["nvidia.com/gpu"])
+    assert gpus * work.option.machines == split.training_gpus == work.option.reached.gpus_each
+    mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+    assert "/dev/shm" in mounts
+
+
+def test_a_job_of_one_gpu_needs_no_rendezvous() -> None:
+    answer = plan(example("sandbox-lora"))
+    assert rendezvous_services(answer) == ()
+    env = {one["name"] for one in pod(answer)["containers"][0]["env"]}
+    assert not any(name.startswith("PET_") for name in env)
+
+
+@pytest.mark.parametrize("name", ["serving", "lora", "notebooks", "pretraining"])
+def test_a_plan_is_audited_without_findings(name: str, tmp_path: Path) -> None:
+    """Fleet and manifests as the command writes them. On EKS: nodes of the local control plane
+    cannot start from 0, which the policies name."""
+    data = example(f"sandbox-{name}") | {
+        "platform": "eks",
+        "environment": "prod",
+        "cluster": {"name": "test", "region": "us-east-1"},
+    }
+    source, pods, fleet = (tmp_path / f"{part}.yaml" for part in ("in", "pods", "fleet"))
+    source.write_text(yaml.safe_dump(data), "utf-8")
+    done = CliRunner().invoke(plan_command, [str(source), "--manifests", str(pods)])
+    assert done.exit_code == 0, done.output
+    fleet.write_text(done.stdout, "utf-8")
+    found = CliRunner().invoke(audit, [str(pods), str(fleet)])
+    assert found.exit_code == 0, found.output
+    assert "no errors, no warnings" in found.output
