@@ -40,6 +40,7 @@ CHARTS = (
             _signs("migManager", "dcgmExporter"),
             _signs("toolkit", "driver"),
             _signs("devicePlugin", "operator"),
+            _signs("migManager.config"),
             _signs("mig", "migManager"),
             _signs("mig", "devicePlugin"),
             _signs("driver", "mig"),

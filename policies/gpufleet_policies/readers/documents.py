@@ -97,7 +97,11 @@ def _facts(
         yield from releases(document, Locator("Release", "", "", "", path, line), catalogue)
     else:
         chart = chart_of_file(document, path)
-        if chart is not None:
+        if _is_object_without_version(document):
+            where = Locator(str(document["kind"]), _name(document), "", "", path, line)
+            reason = "it has no apiVersion, without which the API server takes no object"
+            yield NotJudged(locator=where, what="document", reason=reason)
+        elif chart is not None:
             where = Locator("Values", chart.name, "", "", path, line)
             yield from of_values(
                 chart.name, document, where, place="", written=written(), catalogue=catalogue
@@ -106,6 +110,18 @@ def _facts(
             where = Locator("Values", PurePath(path).name, "", "", path, line)
             reason = "the chart of these values is not known from their keys, name or folder"
             yield NotJudged(locator=where, what="chart", reason=reason)
+
+
+def _is_object_without_version(document: Mapping[str, Any]) -> bool:
+    kind = document.get("kind")
+    return (
+        isinstance(kind, str) and isinstance(document.get("spec"), dict) and bool(_name(document))
+    )
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    name = mapping(document.get("metadata")).get("name")
+    return name if isinstance(name, str) else ""
 
 
 def typed_member(whole: Mapping[str, Any], item: Any) -> Any:

@@ -91,16 +91,23 @@ def _head(
             money=held(context, workload, group),
             remediation=tuple(p for c in group.containers for p in _without_gpu(c)),
         )
-    elif others and not declared.is_unknown:
+    elif others and not declared.is_unknown and _scales(workload):
+        # In a cluster of fixed size the head is one node of several, as vLLM over Ray needs it.
         yield Violation(
             where=f"group head ({group.place})",
-            found="the head and at least one group of workers ask for GPUs",
-            limit="the head stays as long as the cluster, so that its GPUs stand next to those of "
-            "the workers",
+            found="the head asks for a GPU, and only groups of workers can become smaller",
+            limit="the head stays as long as the cluster: its GPUs cannot be scaled down",
             alternative='write num-gpus: "0" in the head\'s rayStartParams and remove its GPU',
-            money=held(context, workload, group),
             at_most=Level.ADVISORY,
         )
+
+
+def _scales(workload: WorkloadFacts) -> bool:
+    """Whether workers of a Ray cluster come and go: not known counts as a fixed size."""
+    return any(
+        one.minimum.is_known and one.maximum.is_known and one.minimum.value < one.maximum.value
+        for one in workload.scaling
+    )
 
 
 def _without_gpu(container: Container) -> JsonPatch:

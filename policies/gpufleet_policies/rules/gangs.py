@@ -9,7 +9,7 @@ from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
-from gpufleet_policies.rules.purpose import is_inference, is_training, serving
+from gpufleet_policies.rules.purpose import is_inference, is_training, serving, training
 from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
@@ -49,10 +49,12 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
     "; reported by kubeflow/trainer#165",
 )
 def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Jobs, and groups that train, of two pods and more with many GPUs; advice for what has no end,
-    and for a TrainJob, whose runtime may make a group of its pods. Not for groups that serve.
+    """Jobs, and what is known to train, of two pods and more with many GPUs; advice for what has no
+    end, and for a TrainJob, whose runtime may make a group of its pods. Not for groups that serve.
     """
     if not workload.starts_together or _has_gang(workload) or _serves(workload):
+        return
+    if not workload.runs_to_completion and training(workload) is None:
         return
     total, largest = Fraction(0), None
     for group in _together(workload):

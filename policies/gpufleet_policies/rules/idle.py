@@ -10,6 +10,9 @@ from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule
 from gpufleet_policies.rules.waiting import goes_on, last_statement, waits_for_ever
 
+_LAUNCHES = re.compile(r"\b(?:mpirun|mpiexec|orterun|horovodrun|deepspeed|pdsh)\b")
+"""Programs that start processes on other nodes, over ssh."""
+
 _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", re.IGNORECASE)
 
 
@@ -35,7 +38,7 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
             if container.init or not container.gpu_resources:
                 continue
             waiting = waits_for_ever(container, context.thresholds.idle_sleep_seconds)
-            if waiting is None:
+            if waiting is None or _is_started_by_others(workload, group.name, waiting):
                 continue
             resource = container.gpu_resources[0]
             amount = container.gpus(resource)
@@ -49,6 +52,17 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
                 money=held(context, workload, group),
                 evidence={"resource": resource, "command": waiting},
             )
+
+
+def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> bool:
+    """Workers of MPI: a launcher starts the work in them, through sshd or `kubectl exec`."""
+    if workload.locator.kind == "MPIJob":
+        return group == "Worker"
+    others = (c.words for g in workload.pod_groups if g.name != group for c in g.containers)
+    return waiting == "sshd -D" and any(
+        words.is_unknown or (words.is_known and _LAUNCHES.search(" ".join(words.value)))
+        for words in others
+    )
 
 
 @rule(

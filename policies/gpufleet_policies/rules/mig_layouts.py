@@ -35,7 +35,8 @@ def stranded_slices(
 
     A layout that a pool's label selects is checked with the pool's GPU. A finding about a layout of
     a mig-parted file that no pool here selects is advice, for every GPU that has its profiles.
-    Nothing is reported about NVIDIA's own layouts (`all-...`): a file may offer unused layouts.
+    Nothing is reported about NVIDIA's own layouts (`all-...`) and those like them: a file may offer
+    unused layouts.
     """
     if isinstance(subject, FleetFacts):
         for pool in subject.pools:
@@ -98,6 +99,8 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Vio
             found = [_stranded(shape, layout) for shape in shapes]
             if not shapes or any(one is None for one in found):
                 continue  # some GPU loses nothing by it
+            if any(_is_all_of_one(shape, layout) for shape in shapes):
+                continue  # instances of one size, as in NVIDIA's own layouts
             (lost, better), shape = min(
                 ((one, shape) for one, shape in zip(found, shapes, strict=True) if one),
                 key=lambda pair: pair[0],
@@ -111,6 +114,16 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Vio
                 at_most=Level.ADVISORY,
                 evidence={"config": name, "devices": layout, "stranded": lost},
             )
+
+
+def _is_all_of_one(shape: MigGeometry, layout: dict[str, int]) -> bool:
+    """As many instances of one profile as a GPU has room for."""
+    from gpufleet.partition.placement import MigPlacement, place
+
+    if len(layout) != 1:
+        return False
+    ((profile, count),) = layout.items()
+    return not isinstance(place(shape, {profile: count + 1}), MigPlacement)
 
 
 def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeometry]:

@@ -55,17 +55,21 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
     if not chosen.is_known or chosen.value != "single":
         return
     if isinstance(subject, MigLayouts):
-        for name, entries in subject.layouts.items():
-            layouts = _entry_layouts(tuple(e for e in entries if not e.filters))
-            if not _differ(layouts) or _selected(context, name):
-                continue
+        names = [
+            name
+            for name, entries in subject.layouts.items()
+            if _differ(_entry_layouts(tuple(e for e in entries if not e.filters)))
+            and not _selected(context, name)
+        ]
+        if names:
+            what = f"config {names[0]} cuts" if len(names) == 1 else f"configs {_listed(names)} cut"
             yield Violation(
-                where=f"{subject.place} {name}".strip(),
-                found=f"config {name} cuts GPUs differently",
+                where=f"{subject.place} {names[0]}".strip(),
+                found=f"{what} GPUs differently",
                 limit="the strategy single, in force here, publishes nothing then",
                 alternative="set mig.strategy: mixed, or one profile for all GPUs of a node",
                 at_most=Level.ADVISORY,
-                evidence={"config": name},
+                evidence={"configs": names},
             )
         return
     for pool in gpu_pools(context, subject):
@@ -81,6 +85,11 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
             money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
             evidence={"config": name or ""},
         )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} others"
 
 
 def _selected(context: RuleContext, name: str) -> bool:

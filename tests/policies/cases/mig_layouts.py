@@ -53,8 +53,8 @@ CASES = (
     Case(
         "mig-layout-strands-slices",
         layouts('"3g.40gb": 1, "2g.20gb": 2'),
-        layouts('"1g.20gb": 4'),
-        "4 x 1g.20gb strands 3 of 7 compute slices of each GPU",
+        layouts('"4g.40gb": 1, "1g.20gb": 2'),
+        "strands 1 of 7 compute slices of each GPU",
         Level.ADVISORY,
         alongside=(),
     ),

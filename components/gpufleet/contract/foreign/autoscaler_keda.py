@@ -52,21 +52,22 @@ def validate_keda(
             "write `minReplicaCount: 1`, or add the length of a queue or gateway in front",
         )
     fallback = as_mapping(spec.get("fallback"))
-    for index, one in enumerate(triggers):
-        metadata = as_mapping(one.get("metadata")) or {}
-        silent = str(metadata.get("ignoreNullValues", "true")).lower() != "false"
-        if (
-            one.get("type") == "prometheus"
-            and silent
-            and fallback is None
-            and is_of_pods(texts[index])
-        ):
-            report.add(
-                "autoscaler-silence-is-zero",
-                child(child(child(place, "triggers"), index), "metadata"),
-                "while the exporter is silent the load counts as 0",
-                'write `ignoreNullValues: "false"`, and a `fallback`',
-            )
+    silent = [
+        index
+        for index, one in enumerate(triggers)
+        if one.get("type") == "prometheus"
+        and str((as_mapping(one.get("metadata")) or {}).get("ignoreNullValues", "true")).lower()
+        != "false"
+        and is_of_pods(texts[index])
+    ]
+    if silent and fallback is None:
+        report.add(
+            "autoscaler-silence-is-zero",
+            child(child(child(place, "triggers"), silent[0]), "metadata"),
+            "while the exporter is silent the load counts as 0"
+            + (f", by {len(silent)} triggers" if len(silent) > 1 else ""),
+            'write `ignoreNullValues: "false"`, and a `fallback`',
+        )
     kinds = {str(one.get("type")) for one in triggers}
     if target is not None and target.accelerators and kinds and kinds <= set(HOST_SIGNALS):
         validate_cpu(child(place, "triggers"), sorted(kinds), report)

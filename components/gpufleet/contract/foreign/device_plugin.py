@@ -23,7 +23,7 @@ from gpufleet.contract.foreign.node import (
     mig_resource,
     offered,
 )
-from gpufleet.contract.foreign.strategy_env import mig_strategy
+from gpufleet.contract.foreign.strategy_env import mig_strategy, written_strategy
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
@@ -79,7 +79,12 @@ def _validate_flags(
         )
         written = cast("str | None", config.flags.get(flag))
         value = mig_strategy(context) if flag == "migStrategy" else env.get(variable)
-        if value is not None and written is not None and value != written:
+        differs = value is not None and written is not None and value != written
+        if flag == "migStrategy" and written == "none" and not env.get(variable):
+            # NVIDIA's own examples of time-slicing write none next to the chart's default, which
+            # changes nothing on a GPU without MIG.
+            differs = differs and written_strategy(context) is not None
+        if differs:
             report.add(
                 "device-plugin-env-wins",
                 path,

@@ -233,7 +233,8 @@ RULES = rule_table(
         ("11",),
         _WARN,
         "CONTAINERD_CONFIG is a file that k3s or RKE2 generates: config.toml is written again at "
-        "each start, config.toml.tmpl replaces the generated configuration.",
+        "each start, config.toml.tmpl replaces the generated configuration; or one that their "
+        "containerd does not read.",
         "NVIDIA/gpu-operator#473, #992, docs.rke2.io advanced",
     ),
     CheckRule(

@@ -58,3 +58,12 @@ def validate_runtime_paths(data: Mapping[str, Any], path: str, report: CheckRepo
             _FIX + "; both find the nvidia runtime by themselves",
             value=config,
         )
+    elif config and socket.startswith(_RANCHER):
+        report.add(
+            "gpu-operator-containerd-config",
+            config_place,
+            f"the toolkit configures {config}, which the containerd of k3s and RKE2 at {socket} "
+            "does not read",
+            _FIX + "; both find the nvidia runtime by themselves",
+            value=config,
+        )

@@ -43,8 +43,9 @@ def validate_class(
         )
     terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
     where = child(place, "amiSelectorTerms")
-    _validate_images(spec, terms, where, context, report)
     machines = [row for pool in pools for row in _machines(pool)]
+    of_gpus = bool(machines) or not pools
+    _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
     _validate_architecture(terms, {row.architecture for row in machines}, where, report)
     if machines:
         _validate_disk(spec, place, report)
@@ -73,6 +74,8 @@ def _validate_images(
     where: str,
     context: CheckContext,
     report: CheckReport,
+    *,
+    of_gpus: bool,
 ) -> None:
     version = context.kubernetes_version or _default_kubernetes()
     said = ".".join(map(str, version))
@@ -91,7 +94,7 @@ def _validate_images(
             )
         if family == "al2" and version > AL2_LAST:
             _ended(place, alias, said, report)
-        if release == "latest":
+        if release == "latest" and of_gpus:
             prod = context.environment == "prod"
             report.add(
                 "karpenter-latest-in-prod" if prod else "karpenter-latest",

@@ -93,7 +93,11 @@ def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:
             found.workloads.append((path, item))
             continue
         elif version != VERSIONS[kind]:
-            _not_served(path, f"{kind} {version}", f"write apiVersion: {VERSIONS[kind]}", report)
+            fix = f"write apiVersion: {VERSIONS[kind]}"
+            disruption = as_mapping((as_mapping(item.get("spec")) or {}).get("disruption")) or {}
+            if "expireAfter" in disruption:
+                fix += ", and move expireAfter from spec.disruption to spec.template.spec"
+            _not_served(path, f"{kind} {version}", fix, report)
         if kind == "NodePool":
             found.pools.append((path, item))
         elif kind == "EC2NodeClass":

@@ -101,7 +101,7 @@ RULES = rule_table(
         "pods get either.",
         _TYPES,
     ),
-    _reject(
+    _warn(
         "karpenter-zones-with-efa",
         8,
         "The node class gives nodes EFA interfaces, and the pool may launch in several zones, "
@@ -162,7 +162,8 @@ RULES = rule_table(
     _warn(
         "karpenter-latest",
         10,
-        "The image alias is latest: each release of the image replaces all nodes.",
+        "The image alias is latest, and no pool that names the class is known to be without GPUs: "
+        "each release of the image replaces all nodes.",
         _CLASSES,
     ),
     _reject(

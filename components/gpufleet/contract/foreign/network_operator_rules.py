@@ -25,8 +25,8 @@ RULES = rule_table(
         "network-operator-section-moved",
         ("OUR-5", "8.1"),
         _REJECT,
-        "The values have a section of NicClusterPolicy, which the chart does not read (older "
-        "charts did): nothing is deployed.",
+        "The values have sections of NicClusterPolicy, which the chart does not read since v24.10: "
+        "nothing of them is deployed. A warning where the version of the chart is not known.",
         f"{_CHART}/values.yaml",
     ),
     CheckRule(

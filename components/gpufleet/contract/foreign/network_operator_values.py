@@ -45,7 +45,8 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     """Validate values, a NicClusterPolicy, another resource of the operator, or a List of these."""
     report = CheckReport(RULES)
     note_text(read, "network-operator", report)
-    version = chart_version(context, "network-operator") or DEFAULT_VERSION
+    written_version = chart_version(context, "network-operator")
+    version = written_version or DEFAULT_VERSION
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:
         report.add(
@@ -58,7 +59,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     if objects is not None:
         validate_objects(objects, version, report)
         return report.validation()
-    _validate_keys(values, version, report)
+    _validate_keys(values, version, report, version_known=written_version is not None)
     for path in _SWITCHES:
         value = value_at(values, path)
         if isinstance(value, str):
@@ -74,7 +75,11 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
 
 
 def _validate_keys(
-    values: Mapping[str, Any], version: tuple[int, ...], report: CheckReport
+    values: Mapping[str, Any],
+    version: tuple[int, ...],
+    report: CheckReport,
+    *,
+    version_known: bool,
 ) -> None:
     """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
     known = known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
@@ -90,14 +95,15 @@ def _validate_keys(
         )
         validate_spec(values, version, report)
         return
-    for key in moved:
+    if moved:
         report.add(
             "network-operator-section-moved",
-            key,
-            f"{_READER} does not read {key}: nothing of it is deployed",
-            "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy"
-            if key != "deployCR"
-            else "make a NicClusterPolicy of your own",
+            moved[0],
+            f"{_READER} does not read {', '.join(moved)} since v24.10: nothing of it is deployed"
+            + ("" if version_known else "; the version of the chart is not known"),
+            "put the sections under `spec:` of a NicClusterPolicy called nic-cluster-policy",
+            uncertain=not version_known,
+            keys=moved,
         )
     named = {*sections, "deployCR"}
     problems = [

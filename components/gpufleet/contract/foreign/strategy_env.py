@@ -14,10 +14,14 @@ def mig_strategy(context: CheckContext) -> str | None:
     """
     if context.env is not None and "MIG_STRATEGY" in context.env:
         return context.env["MIG_STRATEGY"]
-    chart = context.chart
-    if chart is None:
-        return None
-    written = chart.value("mig.strategy") or chart.value("migStrategy")
-    if isinstance(written, str):
+    written = written_strategy(context)
+    if written is not None or context.chart is None:
         return written
-    return OPERATOR_STRATEGY if chart.name == "gpu-operator" else None
+    return OPERATOR_STRATEGY if context.chart.name == "gpu-operator" else None
+
+
+def written_strategy(context: CheckContext) -> str | None:
+    """The strategy that the values of the chart state; None where the chart's default counts."""
+    chart = context.chart
+    written = chart and (chart.value("mig.strategy") or chart.value("migStrategy"))
+    return written if isinstance(written, str) else None

@@ -30,6 +30,7 @@ def key_rules(
     )
 
 
+_SHORT = 12
 _OBJECT_KEYS = ("apiVersion", "kind", "metadata")
 
 
@@ -41,11 +42,16 @@ def report_key(
     known: Iterable[str],
     reader: str,
     of_release: str | None = None,
+    *,
+    needless: bool = False,
 ) -> None:
     """Add the finding about one key that `reader` ignores. `of_release`: what is known is of this
-    release, and the document is of an older one, which may have read the key."""
+    release, and the document is of an older one, which may have read the key. `needless`: the key
+    asks for nothing, so that only a misspelling of another loses something."""
     names = tuple(known)
     if of_release is not None:
+        if needless:
+            return
         report.add(
             f"{prefix}-key-unknown",
             child(path, key),
@@ -68,6 +74,8 @@ def report_key(
             nearest=near[0],
         )
         return
+    if needless:
+        return
     report.add(
         f"{prefix}-key-unknown",
         place,
@@ -82,4 +90,6 @@ def _looks_like(key: str, known: str) -> bool:
 
     one, other = key.lower(), known.lower()
     same = difflib.SequenceMatcher(None, one, other).ratio()
-    return same >= 0.75 or one.replace("-", "").replace("_", "") == other
+    # Of long names made of several words, two share a word easily.
+    needed = 0.75 if max(len(one), len(other)) <= _SHORT else 0.85
+    return same >= needed or one.replace("-", "").replace("_", "") == other

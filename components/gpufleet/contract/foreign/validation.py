@@ -100,12 +100,21 @@ class CheckReport:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def add(
-        self, code: str, path: str, message: str, fix: str | None = None, **evidence: object
+        self,
+        code: str,
+        path: str,
+        message: str,
+        fix: str | None = None,
+        *,
+        uncertain: bool = False,
+        **evidence: object,
     ) -> None:
-        """Add the finding of a rule. Raises KeyError for a code that has none."""
+        """Add the finding of a rule, as a warning where the case is uncertain. Raises KeyError for
+        a code that has none."""
         rule = self.rules[code]
         facts: dict[str, object] = {"rules": rule.ids, **evidence, "source": rule.source}
-        self.findings.append(Finding(code, _SEVERITY[rule.verdict], path, message, facts, fix))
+        severity = Severity.WARNING if uncertain else _SEVERITY[rule.verdict]
+        self.findings.append(Finding(code, severity, path, message, facts, fix))
 
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add findings of another validate."""

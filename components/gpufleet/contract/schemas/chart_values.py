@@ -7,6 +7,7 @@ as what it reads like; lists and mappings are handed on as they are. What is emp
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
@@ -38,7 +39,9 @@ def values_problems(
         if version is not None and version <= (release_numbers(last) or ())
     }
     return tuple(
-        problem
+        replace(problem, asks_for_nothing=_asks_for_nothing(_value(problem, values)))
+        if problem.kind is SchemaProblemKind.UNKNOWN
+        else problem
         for problem in part_problems(f"chart-{chart}", values_schema(chart), values)
         if problem.path not in read
         and (
@@ -141,3 +144,16 @@ def _left_out(problem: SchemaProblem, values: Mapping[str, Any], typed: bool) ->
             return False  # a required field that is missing
         here = here[step]
     return not here or (not typed and is_switch(here) and problem.limit == ["boolean"])
+
+
+def _value(problem: SchemaProblem, values: Mapping[str, Any]) -> Any:
+    here: Any = values
+    for step in problem.steps:
+        here = here[step]
+    return here
+
+
+def _asks_for_nothing(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(_asks_for_nothing(one) for one in cast("Mapping[str, Any]", value).values())
+    return not value

@@ -53,6 +53,8 @@ class SchemaProblem:
     limit: object = None
     known: tuple[str, ...] = ()
     """Fields that exist where an unknown one was found."""
+    asks_for_nothing: bool = False
+    """Of an unknown field: whether its value is empty or false (`psp: {enabled: false}`)."""
 
 
 def wrong_type(

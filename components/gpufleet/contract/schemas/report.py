@@ -122,10 +122,11 @@ def report_problem(
     if problem.kind is _K.UNKNOWN:
         parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
         known, reader = problem.known, codes.reader
-        report_key(report, codes.prefix, parent, key, known, reader, codes.of_release)
+        release, needless = codes.of_release, problem.asks_for_nothing
+        report_key(report, codes.prefix, parent, key, known, reader, release, needless=needless)
         return
     limit = "allowed" if problem.kind is _K.CHOICE else "limit"
-    facts = {"value": problem.value, limit: problem.limit}
+    facts: dict[str, Any] = {"value": problem.value, limit: problem.limit}
     report.add(
         code or codes.of(problem.kind),
         path_of(problem.steps, path),

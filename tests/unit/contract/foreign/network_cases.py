@@ -25,7 +25,7 @@ NETWORK_OPERATOR: list[CaseRow] = [
     ("network-operator-no-mapping", "[]", "", {}),
     ("network-operator-key-misspelt", "sriovNetworkOperater: {enabled: true}", None, {}),
     ("network-operator-key-unknown", "whatever: 1", None, {}),
-    ("network-operator-section-moved", "nfd: {enabled: true}\ndeployCR: true", None, {}),
+    ("network-operator-section-moved", "nfd: {enabled: true}\ndeployCR: true", "nfd: {enabled: true}", {"context": {"version": "25.1.0"}}),
     ("network-operator-bare-spec", f"ofedDriver: {{{OFED % '24.01-0.3.3.1-0'}}}", None, {}),
     ("network-operator-nfd-twice", "", "nfd: {enabled: false}", {"context": {"chart": {"name": "gpu-operator", "values": {}}}}),
     ("network-operator-kubernetes", "", None, {"context": {"chart": {"kubernetesVersion": "1.20"}}}),

@@ -90,7 +90,7 @@ GPU_OPERATOR: list[CaseRow] = [
     ("gpu-operator-key-misspelt", "migManger: {enabled: false}", None, {}),
     ("gpu-operator-key-unknown", "somethingElse: 1", None, {}),
     ("gpu-operator-key-ignored", "driver: {useOpenKernelModules: true}", None, {}),
-    ("gpu-operator-key-ignored", "cdi: {default: true}", None, {}),
+    ("gpu-operator-key-ignored", "cdi: {default: false}", None, {}),
     ("gpu-operator-plugin-default-absent", "devicePlugin: {config: {default: b, data: {a: 'version: v1'}}}", "devicePlugin: {config: {default: a, data: {a: 'version: v1'}}}", {}),
     ("gpu-operator-reset-needed", "mig: {strategy: mixed}", "mig: {strategy: mixed}\nmigManager: {env: [{name: WITH_REBOOT, value: 'true'}]}", A100),
     ("gpu-operator-dra-too", "", "devicePlugin: {enabled: false}", dra_chart()),

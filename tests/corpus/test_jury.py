@@ -1,0 +1,89 @@
+"""Public files that the rules were not written with, and what was decided about each finding.
+
+`jury.jsonl` has one document set a line: the fields of a public file that say something about GPUs,
+written again in short form, with its repository, path and commit. The files of one repository are
+audited together, at their own paths. `jury_labels.csv` has a label of each finding, decided with
+the file and the vendor's documents: right, noise (true, and not worth the reader's time) or wrong.
+"""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.rules.rule import Level
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.objects import TODAY
+
+FILES = [
+    json.loads(line)
+    for line in Path(__file__).with_name("jury.jsonl").read_text(encoding="utf-8").splitlines()
+]
+LABELS = Path(__file__).with_name("jury_labels.csv")
+KEY = ("repository", "path", "object", "rule", "where")
+MOST_WRONG, MOST_NOISE = 0.03, 0.10
+
+
+def labels() -> dict[tuple[str, ...], dict[str, str]]:
+    with LABELS.open(newline="", encoding="utf-8") as text:
+        return {tuple(row[key] for key in KEY): row for row in csv.DictReader(text)}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[tuple[str, ...], PlacedFinding]]:
+    root = tmp_path_factory.mktemp("jury")
+    return [
+        (key, finding)
+        for repository in dict.fromkeys(one["repository"] for one in FILES)
+        for key, finding in _audited(repository, root / repository.replace("/", "__"))
+    ]
+
+
+def _audited(repository: str, folder: Path) -> Iterator[tuple[tuple[str, ...], PlacedFinding]]:
+    for one in FILES:
+        if one["repository"] == repository:
+            file = folder / one["path"]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(one["text"], encoding="utf-8")
+    for placed in audit(find_inputs([str(folder)]), read_settings({}), TODAY).findings:
+        finding = placed.finding
+        path = str(Path(placed.file).relative_to(folder))
+        where = finding.violation.where
+        yield (repository, path, str(finding.locator), finding.rule, where), placed
+
+
+def test_every_finding_is_labelled_and_few_are_wrong_or_noise(found) -> None:
+    known = labels()
+    unlabelled = [
+        f"{' | '.join(key)}: {one.finding.message}" for key, one in found if key not in known
+    ]
+    assert not unlabelled, "\n".join(["read these files and label them:", *unlabelled])
+    counted = Counter(known[key]["label"] for key, _ in found)
+    wrong_errors = [
+        key
+        for key, one in found
+        if known[key]["label"] == "wrong" and one.finding.level is Level.MANDATORY
+    ]
+    assert wrong_errors == []
+    total = sum(counted.values())
+    assert counted["wrong"] <= MOST_WRONG * total, counted
+    assert counted["noise"] <= MOST_NOISE * total, counted
+
+
+def test_labels_are_of_findings_and_have_reasons(found) -> None:
+    rows = labels()
+    assert set(rows) <= {key for key, _ in found}
+    assert {row["label"] for row in rows.values()} <= {"right", "noise", "wrong"}
+    assert [key for key, row in rows.items() if not row["reason"].strip()] == []
+
+
+def test_each_file_has_a_source_and_is_no_copy_of_another() -> None:
+    sources = [(one["repository"], one["path"], one["commit"]) for one in FILES]
+    assert len(set(sources)) == len(FILES)
+    assert [one for one in sources if len(one[2]) != 40] == []
