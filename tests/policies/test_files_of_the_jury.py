@@ -294,3 +294,99 @@ def test_triggers_of_one_object_with_one_fault_are_one_finding():
     )
     codes = [one.code for one in validate_text("autoscaler", text).findings]
     assert codes.count("autoscaler-silence-is-zero") == 1
+
+
+OWN = """
+roleLabel: gpu-hpc
+nfd: {enabled: true, namespace: openshift-nfd, subscription: {name: nfd}}
+gpuOperator: {namespace: nvidia-gpu-operator}
+clusterPolicy: {name: gpu-cluster-policy, migStrategy: none}
+"""
+
+
+def test_a_chart_of_ones_own_may_be_called_like_a_published_one(run):
+    """roiblum1/hpc-gpu-configuration, charts/gpu-operator/values.yaml."""
+    result = run(OWN, "charts/gpu-operator/values.yaml")
+    assert result.findings == ()
+    assert [one.what for one in result.not_judged] == ["chart"]
+
+
+def test_values_below_the_name_of_a_dependency_are_those_of_its_chart(said):
+    """The common form of values of an umbrella chart (Helm, Chart dependencies)."""
+    text = "gpu-operator:\n  enabled: true\n  driver: {enabled: false}\n  mig: {strategy: mixd}\n"
+    found = said(text, "charts/gpu-operator/values.yaml")
+    assert set(found) == {"gpu-operator-choice-unknown"}
+    assert (
+        found["gpu-operator-choice-unknown"].finding.violation.where == "gpu-operator.mig.strategy"
+    )
+
+
+OLD = """
+driver: {useOpenKernelModules: false, securityContext: {privileged: true}}
+cdi: {default: false}
+devicePlugin: {version: %s}
+"""
+
+
+@pytest.mark.parametrize(("plugin", "found"), [("v0.17.0", False), ("v0.99.0", True)])
+def test_values_with_older_operands_are_those_of_an_older_chart(said, plugin, found):
+    """kubeslice-ent/egs-installation and bluefishforsale/homelab-kube, charts/gpu-operator."""
+    rules = set(said(OLD % plugin, "gpu-operator-values.yaml"))
+    expected = {"gpu-operator-key-ignored", "gpu-operator-key-unknown"}
+    assert rules == (expected if found else set())
+
+
+POD = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      nodeSelector: {node.kubernetes.io/instance-type: p4d.24xlarge}
+      containers:
+      - name: train
+        image: x
+        command: [python, train.py]
+        env: [{name: WANDB_API_KEY, value: %s}]
+        resources:
+          limits: {cpu: "96", nvidia.com/gpu: "8"}
+"""
+KEY = "8a7f3c1b9d2e4f60" + "715a8b9c0d1e2f3a4b5c6d7e"
+
+
+def test_a_pod_that_no_node_can_hold_wastes_nothing(said):
+    """JonSnow1807/metaflow-distributed-training-platform, kubernetes/training-job.yaml."""
+    found = said(POD % "from-a-secret")["pod-strands-node-gpus"].finding
+    assert "the pod stays Pending" in found.message
+    assert found.violation.money is None
+
+
+@pytest.mark.parametrize(("value", "found"), [(KEY, True), ("not-set", False), ("${KEY}", False)])
+def test_a_key_without_a_form_in_a_variable_for_keys(said, value, found):
+    """glaive-ai/training-job, training-job.yaml."""
+    rules = said(POD % value)
+    assert ("gpu-workload-plain-secret" in rules) is found
+    assert all(KEY not in one.finding.message for one in rules.values())
+
+
+FAMILIES = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  limits: {nvidia.com/gpu: 16}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements:
+      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [%s]}
+"""
+
+
+@pytest.mark.parametrize(("families", "found"), [("p4d, p4de", True), ("g6, p4d, p4de, p5", False)])
+def test_pods_choose_in_a_pool_of_several_gpus(said, families, found):
+    """shawnawshk/ray-serve-on-eks, k8s/karpenter/gpu-nodepool.yaml."""
+    assert ("karpenter-memories-mixed" in said(FAMILIES % families)) is found

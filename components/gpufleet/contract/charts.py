@@ -109,6 +109,7 @@ CHARTS = (
 _BY_NAME = {name: chart for chart in CHARTS for name in (chart.name, *chart.others)}
 _VALUES = re.compile(r"[-_.]?(?:helm[-_.])?values(?:[-_.].*)?$")
 _VALUES_OF = re.compile(r"^(?:helm[-_.])?values[-_.]")
+_OF_HELM = ("enabled", "global", "commonLabels", "fullnameOverride", "nameOverride")
 _FOLDERS = 3
 """Folders above a values file that may name its chart."""
 
@@ -148,8 +149,33 @@ def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:
         return found
     for folder in reversed(pure.parts[:-1][-_FOLDERS:]):
         if folder in _BY_NAME:
-            return _BY_NAME[folder]
+            chart = _BY_NAME[folder]
+            return chart if reads_most_of(chart, document) else None
     return None
+
+
+def dependency_of(document: Mapping[str, Any]) -> tuple[str, KnownChart] | None:
+    """The key and the chart of values for a chart that has a known one as its dependency: Helm
+    hands on to it what stands below its name."""
+    for key, below in document.items():
+        chart = _BY_NAME.get(key)
+        if chart is not None and isinstance(below, Mapping):
+            return (key, chart) if reads_most_of(chart, cast("Mapping[str, Any]", below)) else None
+    return None
+
+
+def reads_most_of(chart: KnownChart, values: Mapping[str, Any]) -> bool:
+    """Whether a chart knows most keys at the top of values; also where its keys are not known.
+
+    A chart of one's own may be called like one that is published.
+    """
+    if chart.name not in ("gpu-operator", "network-operator"):
+        return True
+    from gpufleet.contract.schemas.chart_values import values_schema  # imports this package
+
+    known = values_schema(chart.name)["properties"]
+    keys = [key for key in values if key not in _OF_HELM]
+    return 2 * sum(key in known for key in keys) > len(keys)
 
 
 def _names_in(stem: str) -> Iterator[str]:

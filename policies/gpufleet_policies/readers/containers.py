@@ -1,10 +1,11 @@
 """Containers of a pod template, and what a GPU container runs."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.secret_text import secret_in
+from gpufleet.secret_text import masked, secret_in
 from gpufleet_policies.facts.container import HIDDEN, NO_LAUNCH, Amount, Container
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, unknown
 from gpufleet_policies.readers.intent import ContainerProgram
@@ -145,6 +146,10 @@ def _program(
     )
 
 
+_CREDENTIAL = re.compile(r"(?:PASSWORD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY)$", re.IGNORECASE)
+"""Names of variables that hold one."""
+
+
 def _plain_secrets(place: str, raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
     """Where credentials are written out, and what they are. No value is kept."""
     for key in ("command", "args"):
@@ -156,8 +161,11 @@ def _plain_secrets(place: str, raw: dict[str, Any]) -> Iterable[tuple[str, str]]
             if kind is not None:
                 yield f"{place}.{key}[{index}]", kind
     for index, variable in enumerate(items(raw.get("env"))):
-        value = at(variable, "value")
+        name, value = at(variable, "name"), at(variable, "value")
         kind = secret_in(value) if isinstance(value, str) else None
+        if kind is None and isinstance(name, str) and isinstance(value, str):
+            named = _CREDENTIAL.search(name) is not None and masked(value) != value
+            kind = "what looks like a credential" if named else None
         if kind is not None:
             yield f"{place}.env[{index}].value", kind
 

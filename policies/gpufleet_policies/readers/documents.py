@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, load
-from gpufleet.contract.charts import chart_of_file, is_values_file
+from gpufleet.contract.charts import chart_of_file, dependency_of, is_values_file
 from gpufleet.contract.foreign.recognition import kind_of
 from gpufleet.contract.wrappers.registry import wrapper_of
 from gpufleet_policies.facts import FleetFacts, Locator
@@ -96,15 +96,21 @@ def _facts(
     elif wrapper_of(document, path) is not None:
         yield from releases(document, Locator("Release", "", "", "", path, line), catalogue)
     else:
-        chart = chart_of_file(document, path)
+        dependency = dependency_of(document)
+        chart = chart_of_file(document, path) if dependency is None else dependency[1]
         if _is_object_without_version(document):
             where = Locator(str(document["kind"]), _name(document), "", "", path, line)
             reason = "it has no apiVersion, without which the API server takes no object"
             yield NotJudged(locator=where, what="document", reason=reason)
         elif chart is not None:
             where = Locator("Values", chart.name, "", "", path, line)
+            place = "" if dependency is None else dependency[0]
+            values = mapping(document[place]) if place else document
+            # Helm's condition of a dependency is no value of its chart.
+            values = {key: value for key, value in values.items() if not place or key != "enabled"}
+            text = "" if place else written()
             yield from of_values(
-                chart.name, document, where, place="", written=written(), catalogue=catalogue
+                chart.name, values, where, place=place, written=text, catalogue=catalogue
             )
         elif is_values_file(path):
             where = Locator("Values", PurePath(path).name, "", "", path, line)

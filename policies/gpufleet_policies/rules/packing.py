@@ -111,10 +111,12 @@ def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
             found=f"each pod asks for {' and '.join(asks)} with {best.gpus} of {shape.gpus} "
             "GPUs "
             f"of a {shape.priced}: {best.pods} of {best.by_gpus} pods fit",
-            limit=f"{stranded} GPUs of every node stay empty",
+            limit=f"{stranded} GPUs of every node stay empty"
+            if best.pods
+            else "the pod stays Pending",
             alternative="ask for the pod's share of the node: at most "
             + " and ".join(_shares(cores, memory)),
-            money=_stranded_money(workload, group, best),
+            money=_stranded_money(workload, group, best) if best.pods else None,
             at_most=Level.MANDATORY if 2 * stranded >= shape.gpus else Level.ADVISORY,
             evidence={"machine": shape.name, "fits": best.pods, "stranded": stranded},
             remediation=_smaller(group, cores, memory),

@@ -16,8 +16,12 @@ def chart_version(context: CheckContext, chart: str) -> tuple[int, ...] | None:
     return release_numbers(installed.version)
 
 
-def chart_codes(codes: SchemaCodes, chart: str, version: tuple[int, ...] | None) -> SchemaCodes:
-    """The codes of a family for values of its chart, at a release."""
+def chart_codes(
+    codes: SchemaCodes, chart: str, version: tuple[int, ...] | None, *, older: bool = False
+) -> SchemaCodes:
+    """The codes of a family for values of its chart, at a release. `older`: no version is written,
+    and the values are those of an older one."""
     release = values_release(chart)
-    older = version is not None and version[:2] < (release_numbers(release) or (0,))[:2]
+    if version is not None:
+        older = version[:2] < (release_numbers(release) or (0,))[:2]
     return replace(codes, reader=f"the {chart} chart", of_release=release if older else None)

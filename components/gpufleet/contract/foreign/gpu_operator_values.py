@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.catalogue import load
 from gpufleet.contract.foreign.chart_release import chart_codes, chart_version
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_chart import CHARTS as DRA_CHARTS
@@ -32,7 +33,12 @@ from gpufleet.contract.foreign.gpu_operator_rules import RULES
 from gpufleet.contract.foreign.gpu_operator_runtime import validate_runtime_paths
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import is_switch, report_problems, values_problems
+from gpufleet.contract.schemas import (
+    is_switch,
+    release_numbers,
+    report_problems,
+    values_problems,
+)
 from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "validate"]
@@ -46,6 +52,13 @@ _IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
 }
 """Keys that look right and are not read, with the first release that does not, and what to write
 instead. NVIDIA/cloud-native-docs pull requests 165 (25.3) and 398 (25.10)."""
+_OPERANDS = {
+    "devicePlugin.version": "device-plugin",
+    "toolkit.version": "container-toolkit",
+    "migManager.version": "mig-manager",
+    "driver.manager.version": "driver-manager",
+}
+"""Versions in values -> components of the catalogue's row of the chart."""
 _SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
 _DRA_KUBERNETES = (1, 34)
 
@@ -75,11 +88,12 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
         validate_objects(objects, context, report)
         return report.validation()
     version = chart_version(context, "gpu-operator")
+    older = version is None and _pins_older_operands(values)
     for path, (since, fix) in _IGNORED.items():
         value = value_at(values, path)
         if path == "cdi.default" and value is True:
             continue  # what the chart does without it
-        if value is not None and (version is None or version >= since):
+        if value is not None and not older and (version is None or version >= since):
             report.add(
                 "gpu-operator-key-ignored", path, f"{_READER} does not read {path} any more", fix
             )
@@ -99,10 +113,23 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     _validate_neighbours(values, context, report)
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
-    codes = chart_codes(CODES, "gpu-operator", version)
+    codes = chart_codes(CODES, "gpu-operator", version, older=older)
     problems = values_problems("gpu-operator", values, version)
     report_problems(problems, codes, report, special=special_code)
     return report.validation()
+
+
+def _pins_older_operands(values: Mapping[str, Any]) -> bool:
+    """Whether values name images older than those of the catalogue's chart: copies of the values of
+    an older chart do, and their keys are those of its release."""
+    components = load().chart("gpu-operator").components
+    for path, component in _OPERANDS.items():
+        written = value_at(values, path)
+        pinned = release_numbers(written) if isinstance(written, str) else None
+        current = release_numbers(components.get(component, ""))
+        if pinned is not None and current is not None and pinned < current:
+            return True
+    return False
 
 
 def _is_json_patch(data: Any) -> bool:

@@ -106,12 +106,13 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
             )
     asked = {v for one in pool.requirements if one.key == _NAME for v in one.values}
     by_name: dict[str, set[str]] = {}
+    only = len({_gpu_name(row) for row in pool.machines}) == 1
     for row in pool.machines:
-        # A pool of any GPU leaves the choice to its pods.
+        # A pool of any GPU, or of several, leaves the choice to its pods.
         name = _gpu_name(row)
         if name is None or row.fractional:
             continue
-        if name in asked or names(row, pool.requirements):
+        if name in asked or (only and names(row, pool.requirements)):
             by_name.setdefault(name, set()).add(row.accelerator.gpu)
     for name, gpus in by_name.items():
         if len(gpus) > 1:

@@ -46,24 +46,23 @@ def report_key(
     needless: bool = False,
 ) -> None:
     """Add the finding about one key that `reader` ignores. `of_release`: what is known is of this
-    release, and the document is of an older one, which may have read the key. `needless`: the key
+    release, and the document is of an older one, which may have read the key: only what looks like
+    a misspelling is reported. `needless`: the key
     asks for nothing, so that only a misspelling of another loses something."""
     names = tuple(known)
-    if of_release is not None:
-        if needless:
-            return
-        report.add(
-            f"{prefix}-key-unknown",
-            child(path, key),
-            f"{reader} does not know `{key}` in {of_release}; whether the older release did is not "
-            "known",
-            None,
-            value=key,
-        )
-        return
     # A key of Kubernetes objects is no misspelling of one of the document (`version`).
     near = () if key in _OBJECT_KEYS else nearest_names(key, names, limit=1)
     place = child(path, key)
+    if near and _looks_like(key, near[0]) and of_release is not None:
+        report.add(
+            f"{prefix}-key-unknown",
+            place,
+            f"{reader} does not know `{key}` in {of_release}, and knows `{near[0]}`; whether the "
+            "older release did is not known",
+            f"write `{near[0]}` if you mean it",
+            value=key,
+        )
+        return
     if near and _looks_like(key, near[0]):
         report.add(
             f"{prefix}-key-misspelt",
@@ -74,7 +73,7 @@ def report_key(
             nearest=near[0],
         )
         return
-    if needless:
+    if needless or of_release is not None:
         return
     report.add(
         f"{prefix}-key-unknown",
