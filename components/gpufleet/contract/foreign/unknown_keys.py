@@ -31,6 +31,8 @@ def key_rules(
 
 
 _SHORT = 12
+_OF_PODS = ("affinity", "nodeSelector", "securityContext", "tolerations")
+"""Fields of pods, which no release of these charts has at the top of its values."""
 _OBJECT_KEYS = ("apiVersion", "kind", "metadata")
 
 
@@ -73,7 +75,7 @@ def report_key(
             nearest=near[0],
         )
         return
-    if needless or of_release is not None:
+    if needless or (of_release is not None and (path or key not in _OF_PODS)):
         return
     report.add(
         f"{prefix}-key-unknown",
