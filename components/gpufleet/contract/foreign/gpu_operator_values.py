@@ -59,6 +59,8 @@ _OPERANDS = {
     "driver.manager.version": "driver-manager",
 }
 """Versions in values -> components of the catalogue's row of the chart."""
+_OLDEST = (0,)
+"""Older than every release: whatever one of them read counts as read."""
 _SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
 _DRA_KUBERNETES = (1, 34)
 
@@ -114,7 +116,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
     codes = chart_codes(CODES, "gpu-operator", version, older=older)
-    problems = values_problems("gpu-operator", values, version)
+    problems = values_problems("gpu-operator", values, _OLDEST if older else version)
     report_problems(problems, codes, report, special=special_code)
     return report.validation()
 

@@ -31,8 +31,6 @@ def key_rules(
 
 
 _SHORT = 12
-_OF_PODS = ("affinity", "nodeSelector", "securityContext", "tolerations")
-"""Fields of pods, which no release of these charts has at the top of its values."""
 _OBJECT_KEYS = ("apiVersion", "kind", "metadata")
 
 
@@ -48,8 +46,8 @@ def report_key(
     needless: bool = False,
 ) -> None:
     """Add the finding about one key that `reader` ignores. `of_release`: what is known is of this
-    release, and the document is of an older one, which may have read the key: only what looks like
-    a misspelling is reported. `needless`: the key
+    release, and the document is of an older one, which may have read a key that looks like a
+    misspelling now. `needless`: the key
     asks for nothing, so that only a misspelling of another loses something."""
     names = tuple(known)
     # A key of Kubernetes objects is no misspelling of one of the document (`version`).
@@ -75,7 +73,7 @@ def report_key(
             nearest=near[0],
         )
         return
-    if needless or (of_release is not None and (path or key not in _OF_PODS)):
+    if needless:
         return
     report.add(
         f"{prefix}-key-unknown",
