@@ -1,5 +1,6 @@
 """The examples as they are in the repository, on the real engine and scheduler."""
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,10 +15,13 @@ from tests.engine.sandbox_stack import ROOT, Stack, gpus, nodes_advertise
 from tests.engine.waiting import until
 
 EXAMPLES = ROOT / "examples"
+HUB_TOKEN = "not-a-real-token"
+CONFIG = {"serving": {"hubToken": HUB_TOKEN}}
+"""Settings of an example that the test gives."""
 
 
 @pytest.fixture
-def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], PulumiEngine]]:
+def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[..., PulumiEngine]]:
     """Deploys a copy of an example, so that its stack's settings stay out of the repository."""
     deployed: list[PulumiEngine] = []
 
@@ -31,7 +35,7 @@ def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], Pulumi
         engine = PulumiEngine(sandbox.environment(), folder)
         engine.stack_init("example")
         deployed.append(engine)
-        engine.up("example", timeout=300)
+        engine.up("example", timeout=300, config=CONFIG.get(name))
         return engine
 
     yield up
@@ -39,7 +43,7 @@ def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], Pulumi
         engine.destroy("example")
 
 
-def test_the_smallest_fleet(example: Callable[[str], PulumiEngine], core: client.CoreV1Api) -> None:
+def test_the_smallest_fleet(example: Callable[..., PulumiEngine], core: client.CoreV1Api) -> None:
     engine = example("python-minimal")
     for node in ("minimal-chat-0", "minimal-chat-1"):
         until(
@@ -51,7 +55,7 @@ def test_the_smallest_fleet(example: Callable[[str], PulumiEngine], core: client
 
 
 def test_the_workloads_land_where_they_should(
-    stack: Stack, example: Callable[[str], PulumiEngine], core: client.CoreV1Api
+    stack: Stack, example: Callable[..., PulumiEngine], core: client.CoreV1Api
 ) -> None:
     stack.up()
     nodes_advertise(core)
@@ -90,3 +94,40 @@ def test_the_workloads_land_where_they_should(
         return [pod.spec.containers[0].command[-1:] for pod in pods]
 
     until(lambda: trained() == [["--resume"]], trained)
+
+
+def test_models_are_served_on_a_share_and_on_a_slice(
+    stack: Stack, example: Callable[..., PulumiEngine], core: client.CoreV1Api
+) -> None:
+    stack.up()
+    nodes_advertise(core)
+    engine = example("serving")
+
+    def landed() -> dict[str, str]:
+        pods = core.list_namespaced_pod("serving").items
+        return {
+            pod.metadata.labels["app"]: pod.spec.node_name
+            for pod in pods
+            if pod.status.phase == "Running"
+        }
+
+    until(
+        lambda: (
+            landed().get("chat", "").startswith("sandbox-chat-")
+            and landed().get("code") == "sandbox-notebooks-0"
+        ),
+        landed,
+    )
+    (env,) = (
+        core.list_namespaced_pod("serving", label_selector="app=chat")
+        .items[0]
+        .spec.containers[0]
+        .env
+    )
+    assert (env.name, env.value_from.secret_key_ref.name) == ("HF_TOKEN", "hub")
+    assert HUB_TOKEN not in json.dumps(engine.state("example"))
+    scaled = client.CustomObjectsApi(core.api_client).list_namespaced_custom_object(
+        "keda.sh", "v1alpha1", "serving", "scaledobjects"
+    )
+    assert {one["metadata"]["name"] for one in scaled["items"]} == {"chat", "code"}
+    engine.up("example", "--expect-no-changes")
