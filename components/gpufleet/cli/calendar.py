@@ -1,7 +1,7 @@
 """`gpufleet calendar`: which pools and teams have GPUs when, and what is paid for nothing."""
 
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -13,6 +13,7 @@ from gpufleet.calendar.fleet_calendar import fleet_calendar, pool_windows
 from gpufleet.calendar.ical import calendar_ical
 from gpufleet.calendar.model import FleetCalendar
 from gpufleet.calendar.rules import usd
+from gpufleet.cli.moments import MomentType
 from gpufleet.cli.output import exit_code, print_findings, print_json
 from gpufleet.cli.source import compile_source
 from gpufleet.environment import start_moment
@@ -22,23 +23,6 @@ from gpufleet.spec.capacity import minutes
 LONGEST_DAYS = 1100
 """Longest calendar, about three years: no cloud sells capacity for later."""
 _SHOWN = 30
-
-
-class _Moment(click.ParamType[datetime]):
-    name = "moment"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            found = datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"{value!r} is no moment: write 2026-12-01 or 2026-12-01T09:00:00Z")
-        if found.tzinfo is None and len(str(value)) > len("2026-12-01"):
-            self.fail(f"{value!r} has no zone: write 2026-12-01T09:00:00Z or +01:00 at its end")
-        return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
 
 
 class _Length(click.ParamType[timedelta]):
@@ -78,7 +62,7 @@ class _Zone(click.ParamType[ZoneInfo]):
 @click.argument("source", metavar="SPEC")
 @click.option(
     "--at",
-    type=_Moment(),
+    type=MomentType(),
     metavar="TIME",
     help="Where the calendar begins: 2026-12-01 (UTC), 2026-12-01T09:00:00+01:00. Default: "
     "GPUFLEET_AT, else now.",

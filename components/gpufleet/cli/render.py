@@ -1,10 +1,12 @@
 """`gpufleet render`: every manifest, values file and NVIDIA configuration as files."""
 
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import click
 
+from gpufleet.cli.moments import MomentType
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.rendered_folder import (
     FileChange,
@@ -23,13 +25,28 @@ from gpufleet.render.artefacts import artefacts, validate_artefacts
 @click.option("--out", "out", metavar="DIR", required=True, help="Folder of the files.")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
 @click.option("--prices", metavar="FILE", help="Prices of your own (docs/catalogue.md).")
+@click.option(
+    "--at",
+    type=MomentType(),
+    metavar="TIME",
+    help="Moment (2026-12-01, 2026-12-01T09:00:00Z) at which windows of capacity are open or not: "
+    "quotas and limits follow them (docs/calendar.md). Default: none, every window is open.",
+)
 @format_option
-def command(source: str, out: str, dry_run: bool, prices: str | None, output_format: str) -> None:
+def command(
+    source: str,
+    out: str,
+    dry_run: bool,
+    prices: str | None,
+    at: datetime | None,
+    output_format: str,
+) -> None:
     """Render a FleetSpec into files, for GitOps and for reading.
 
     SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`. The same SPEC
-    always gives the same bytes. With an error among the findings nothing is written. Files of an
-    earlier run that are no longer rendered are removed; files of anybody else are never touched.
+    (at the same --at) always gives the same bytes. With an error among the findings nothing is
+    written. Files of an earlier run that are no longer rendered are removed; files of anybody else
+    are never touched.
 
     \b
         gpufleet render fleet.yaml --out deploy/gpu
@@ -38,7 +55,7 @@ def command(source: str, out: str, dry_run: bool, prices: str | None, output_for
     JSON: a list of {"path", "kind", "purpose", "status", "bytes", "sha256"}; findings go to
     standard error. Exits 1 when a finding is an error, 2 when SPEC or DIR cannot be used.
     """
-    compiled = compile_source(source, prices)
+    compiled = compile_source(source, prices, at)
     findings: list[Finding] = list(compiled.findings)
     plan: FolderPlan | None = None
     if compiled.fleet is not None and compiled.deployable:

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from gpufleet.calendar.cells import calendar_grid
 from gpufleet.calendar.fleet_calendar import calendar_of, fleet_calendar
 from gpufleet.cli.calendar import command
+from gpufleet.cli.render import command as render
 from gpufleet.fleet import compile_data
 from tests.unit.calendar.calendars import at, block_fleet, block_pool, moment
 
@@ -205,6 +206,19 @@ def test_pictures_and_events_are_well_formed(tmp_path: Path) -> None:
     assert unfolded.count("BEGIN:VEVENT") == unfolded.count("END:VEVENT") >= 5
     identifiers = [line for line in unfolded if line.startswith("UID:")]
     assert len(set(identifiers)) == len(identifiers)
+
+
+def test_rendered_limits_follow_the_moment(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.yaml"
+    file.write_text(yaml.safe_dump(block_fleet(block_pool(provisioner="karpenter"))))
+    limits: dict[str, str] = {}
+    for when in ("2026-12-01", "2026-12-05"):
+        out = tmp_path / when
+        result = CliRunner().invoke(render, [str(file), "--out", str(out), "--at", when])
+        assert result.exit_code == 0, result.output
+        (pool,) = out.glob("**/node-pool-training.yaml")
+        limits[when] = yaml.safe_load(pool.read_text())["spec"]["limits"]["nodes"]
+    assert limits == {"2026-12-01": "0", "2026-12-05": "4"}
 
 
 @pytest.mark.parametrize(

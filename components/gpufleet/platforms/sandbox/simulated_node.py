@@ -145,6 +145,8 @@ def _awaited(pool: Pool, ordinal: int) -> dict[str, str]:
     if change is None or pool.previous is None:
         return {}
     promised = partition_of(pool, ordinal).advertised
+    if not promised:
+        return {}  # claims: nothing of them is in the node's status
     paths = [
         f"jsonpath={{.status.allocatable['{name}']}}={count}" for name, count in promised.items()
     ]
