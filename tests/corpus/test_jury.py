@@ -83,6 +83,21 @@ def test_labels_are_of_findings_and_have_reasons(found) -> None:
     assert [key for key, row in rows.items() if not row["reason"].strip()] == []
 
 
+def test_the_figures_of_the_documentation_are_those_of_the_labels() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
+    rounds = {(one["repository"], one["path"]): one["round"] for one in FILES}
+    for number in sorted(set(rounds.values())):
+        counted = Counter(
+            row["label"]
+            for row in labels().values()
+            if rounds[row["repository"], row["path"]] == number
+        )
+        right, noise, wrong = (counted[label] for label in ("right", "noise", "wrong"))
+        files = sum(one["round"] == number for one in FILES)
+        total = right + noise + wrong
+        assert f"| round {number} | {files} | {total} | {right} | {noise} | {wrong} |" in text
+
+
 def test_each_file_has_a_source_and_is_no_copy_of_another() -> None:
     sources = [(one["repository"], one["path"], one["commit"]) for one in FILES]
     assert len(set(sources)) == len(FILES)
