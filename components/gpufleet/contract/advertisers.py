@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import raw, switch
+from gpufleet.contract.operator_values import switch
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
 
@@ -65,7 +66,7 @@ def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
     if addon.enabled is not True or len(served) < len(pools) or not served:
         return
     key = "resources.gpus.enabled"
-    if raw(addon.values, key) is False:
+    if value_at(addon.values, key) is False:
         return
     yield error(
         "two-advertisers",

@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any
+
+from gpufleet.documents.paths import value_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,18 +192,18 @@ def _names_in(stem: str) -> Iterator[str]:
             yield "".join(parts[:end])
 
 
+_NOTHING = object()
+
+
 def chart_of_keys(document: Mapping[str, Any]) -> KnownChart | None:
     """The chart whose keys values have; None where they are no chart's alone."""
     for chart in CHARTS:
-        if any(all(_has(document, key) for key in sign) for sign in chart.signs):
+        if any(
+            all(
+                value_at(document, key, absent=_NOTHING, unreadable=_NOTHING) is not _NOTHING
+                for key in sign
+            )
+            for sign in chart.signs
+        ):
             return chart
     return None
-
-
-def _has(document: Mapping[str, Any], path: str) -> bool:
-    here: Any = document
-    for step in path.split("."):
-        if not isinstance(here, Mapping) or step not in here:
-            return False
-        here = cast("Mapping[str, Any]", here)[step]
-    return True

@@ -11,7 +11,8 @@ from gpufleet.contract.driver_ranges import (
     operator_problem,
 )
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import VALUES, operator_value, place, raw, said, switch
+from gpufleet.contract.operator_values import VALUES, operator_value, place, said, switch
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.base import Ownership
 
@@ -38,7 +39,7 @@ def driver_of(pool: ContractPool, cluster: ClusterFacts) -> tuple[str, str, Cont
     if not _operator_installs(pool, cluster):
         return None
     operator = cluster.spec.addons.gpu_operator
-    written = raw(operator.values, "driver.version")
+    written = value_at(operator.values, "driver.version")
     where = f"{VALUES}.driver.version" if written is not None else _VERSION
     declared = str(written) if written is not None else operator.driver.version
     if declared is not None:

@@ -7,7 +7,8 @@ Operator's: it comes first, and nothing of it runs before its nodes are labelled
 from enum import StrEnum
 
 from gpufleet.contract.facts import ContractFact, chain
-from gpufleet.contract.operator_values import VALUES, raw
+from gpufleet.contract.operator_values import VALUES
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.addons import Addons
@@ -37,7 +38,7 @@ def decide_discovery(
     """Who runs it, given whether the Network Operator is in the cluster, and what contradicts."""
     operator = addons.gpu_operator
     typed = operator.node_feature_discovery.enabled
-    written = raw(operator.values, "nfd.enabled")
+    written = value_at(operator.values, "nfd.enabled")
     ours = written if isinstance(written, bool) else typed
     path = (
         f"{VALUES}.nfd.enabled"
@@ -48,7 +49,7 @@ def decide_discovery(
         if ours is not False:
             return DiscoveryOwner.OWN_OPERATOR, ()
         return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)
-    theirs = raw(addons.network_operator.values, "nfd.enabled") if network_operator else False
+    theirs = value_at(addons.network_operator.values, "nfd.enabled") if network_operator else False
     if network_operator and ours is not True:
         if theirs is False and ours is None:
             return DiscoveryOwner.GPU_OPERATOR, ()

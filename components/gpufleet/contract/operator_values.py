@@ -1,9 +1,9 @@
 """Effective values of a chart: raw Helm values are merged last and override typed settings."""
 
 from collections.abc import Mapping
-from typing import Any, cast
 
 from gpufleet.contract.facts import ContractFact
+from gpufleet.documents.paths import value_at
 from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.gpu_operator_keys import declared_field, typed_value
 
@@ -21,19 +21,9 @@ DEFAULTS: Mapping[str, object] = {
 VALUES = "addons.gpuOperator.values"
 
 
-def raw(values: Mapping[str, Any], key: str) -> object:
-    """The value at a dotted key of raw Helm values, or None where there is none."""
-    at: object = values
-    for part in key.split("."):
-        if not isinstance(at, Mapping) or part not in at:
-            return None
-        at = cast("Mapping[str, object]", at)[part]
-    return at
-
-
 def operator_value(operator: GpuOperator, key: str) -> object:
     """Effective value of the GPU Operator at a key of `DEFAULTS`."""
-    found = raw(operator.values, key)
+    found = value_at(operator.values, key)
     if found is None:
         found = typed_value(operator, key)
     return DEFAULTS[key] if found is None else found
@@ -41,7 +31,7 @@ def operator_value(operator: GpuOperator, key: str) -> object:
 
 def place(operator: GpuOperator, key: str) -> str:
     """Where a key of `DEFAULTS` was written: typed, unless a raw value beats it."""
-    written = raw(operator.values, key)
+    written = value_at(operator.values, key)
     typed = typed_value(operator, key)
     if written is None and typed is not None and typed != DEFAULTS[key]:
         return f"addons.gpuOperator.{declared_field(key)}"
@@ -50,7 +40,7 @@ def place(operator: GpuOperator, key: str) -> str:
 
 def said(operator: GpuOperator, key: str) -> ContractFact:
     """The same as a link of a chain."""
-    found = raw(operator.values, key)
+    found = value_at(operator.values, key)
     if found is not None:
         return ContractFact(f"{key} is {_yaml(found)}", f"{VALUES}.{key}")
     typed = typed_value(operator, key)
@@ -62,7 +52,7 @@ def said(operator: GpuOperator, key: str) -> ContractFact:
 def switch(operator: GpuOperator, part: str, key: str) -> tuple[bool | None, str]:
     """Whether a part is switched on or off in writing, and where: raw values beat the typed one."""
     path = f"addons.gpuOperator.{key}.enabled"
-    found = raw(operator.values, f"{key}.enabled")
+    found = value_at(operator.values, f"{key}.enabled")
     if isinstance(found, bool):
         return found, f"{VALUES}.{key}.enabled"
     typed: bool | None = getattr(operator, part).enabled

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import raw
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.spec.base import Ownership
@@ -39,7 +39,7 @@ def _validate(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
     believed = modelled(pool)
     if dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}:
         return
-    written = raw(karpenter.values, GATE)
+    written = value_at(karpenter.values, GATE)
     declared = written if isinstance(written, bool) else karpenter.node_overlay
     path = f"addons.karpenter.{f'values.{GATE}' if isinstance(written, bool) else 'nodeOverlay'}"
     if declared or (declared is None and karpenter.ownership is not Ownership.EXISTING):

@@ -8,7 +8,8 @@ cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabric
 from collections.abc import Iterable
 
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import operator_value, place, raw, said
+from gpufleet.contract.operator_values import operator_value, place, said
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.addons import GpuOperator, Ofed
@@ -202,7 +203,7 @@ def _order(cluster: ClusterFacts, asked: ContractFact, ofed: ContractFact) -> It
 def _from_host(operator: GpuOperator, ofed: Ofed) -> bool:
     """Whether driver pods take DOCA-OFED from the host: as said, else (typed) as `ofed` says."""
     typed = operator.driver.rdma
-    if typed.enabled and typed.use_host_mofed is None and raw(operator.values, HOST) is None:
+    if typed.enabled and typed.use_host_mofed is None and value_at(operator.values, HOST) is None:
         return ofed is Ofed.HOST
     return operator_value(operator, HOST) is True
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import VALUES, raw
+from gpufleet.contract.operator_values import VALUES
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.base import Ownership
@@ -66,7 +67,7 @@ def _operated(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
 def _unstated(operator: GpuOperator) -> bool:
     """Whether someone else's operator is there, and nothing says what it tolerates."""
     existing = operator.ownership is Ownership.EXISTING
-    return existing and raw(operator.values, WHERE[0]) is None
+    return existing and value_at(operator.values, WHERE[0]) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def _written_lists(
         (network, "addons.networkOperator.policy", "tolerations", "NIC drivers", rdma),
         (dra, "addons.draDriver.values", "kubeletPlugin.tolerations", "the DRA driver", claimed),
     ):
-        given = raw(values, key)
+        given = value_at(values, key)
         if isinstance(given, Sequence) and not isinstance(given, str):
             yield _WrittenList(f"{path}.{key}", cast("Sequence[object]", given), who, pools)
 

@@ -32,16 +32,6 @@ def nested(pairs: Iterable[tuple[str, Any]]) -> Values:
     return result
 
 
-def value_at(values: Mapping[str, Any], key: str) -> Any:
-    """The value at a dotted key, or None where there is none."""
-    at: object = values
-    for part in key.split("."):
-        if not isinstance(at, Mapping):
-            return None
-        at = cast("Mapping[str, object]", at).get(part)
-    return at
-
-
 def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     """Every value that is no mapping, by dotted key."""
     for key, value in values.items():

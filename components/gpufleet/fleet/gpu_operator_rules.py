@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, Severity, error
-from gpufleet.fleet.chart_values import Values, merged, value_at
+from gpufleet.fleet.chart_values import Values, merged
 from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
 from gpufleet.fleet.model import OperatorPlan
 from gpufleet.fleet.raw_values import validate_contradictions

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpufleet.contract.operator_values import raw
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import OperatorPlan, Pool
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -78,7 +78,7 @@ def _reach(spec: FleetSpec) -> Iterator[Finding]:
 def _branches(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
     driver = spec.addons.gpu_operator.driver
     host = driver.host_version
-    written = raw(spec.addons.gpu_operator.values, "driver.version")
+    written = value_at(spec.addons.gpu_operator.values, "driver.version")
     operated = str(written) if written is not None else driver.version
     if host is None:
         return

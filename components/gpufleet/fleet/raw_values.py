@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, warning
-from gpufleet.fleet.chart_values import value_at
 
 
 def validate_contradictions(

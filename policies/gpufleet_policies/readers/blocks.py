@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.documents.paths import value_at
 from gpufleet_policies.facts.subject import ENVIRONMENT_KEYS
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.reading import fact, mapping, text, whole
@@ -45,17 +46,7 @@ def inside(document: Any, path: str) -> Any:
 
     An explicit null is absent: Terraform writes every unset attribute as null.
     """
-    found = document
-    for key in path.split("."):
-        found = block(found)
-        if found is UNKNOWN:
-            return UNKNOWN
-        if found is None:
-            return None
-        if not isinstance(found, Mapping):
-            return UNKNOWN
-        found = found.get(key)
-    return found
+    return value_at(document, path, unreadable=UNKNOWN, opened=block)
 
 
 def number(document: Any, path: str) -> Fact[int]:

@@ -1,12 +1,11 @@
 """Reading fields of plain data as facts: path by path, any wrong type reads as unknown."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, TypeVar
 
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 from gpufleet_policies.facts.tristate import (
     UNKNOWN,
     Fact,
@@ -24,22 +23,7 @@ _WHOLE = re.compile(r"^-?[0-9]+$")
 
 def at(document: Any, path: str) -> Any:
     """The plain value under a dotted path: None when absent, UNKNOWN when it cannot be read."""
-    found = document
-    for key in _keys(path):
-        if type(found) is dict:
-            found = found.get(key)
-            continue
-        if found is UNKNOWN:
-            return UNKNOWN
-        if not isinstance(found, Mapping):
-            return None if found is None else UNKNOWN
-        found = found.get(key)
-    return found
-
-
-@lru_cache(maxsize=1000)
-def _keys(path: str) -> list[str]:
-    return path.split(".")
+    return value_at(document, path, unreadable=UNKNOWN)
 
 
 def place_of(document: Any, is_wanted: Callable[[Any], bool], path: str = "") -> str | None:

@@ -9,6 +9,7 @@ from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, TargetKey
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict, rule_table
+from gpufleet.documents.paths import value_at
 
 Layout = Mapping[str, int]
 
@@ -67,12 +68,7 @@ class InstalledChart:
 
     def value(self, path: str) -> Any:
         """The value at a dotted path, None where nothing is written."""
-        here: Any = self.values
-        for step in path.split("."):
-            if not isinstance(here, Mapping):
-                return None
-            here = cast("Mapping[str, Any]", here).get(step)
-        return here
+        return value_at(self.values, path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from typing import Any
 from gpufleet.contract.foreign import device_plugin, mig_parted
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
-from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 
 _UTIL = "DCGM_FI_DEV_GPU_UTIL"

@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.gpu_operator_images import (
     validate_driver_version,
     validate_policy_images,
@@ -21,7 +20,7 @@ from gpufleet.contract.schemas import (
     object_problems,
     report_problems,
 )
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
 GROUP = "nvidia.com"

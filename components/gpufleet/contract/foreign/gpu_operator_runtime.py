@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.validation import CheckReport
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 
 SOCKET = "/run/k3s/containerd/containerd.sock"
 """Of the containerd that k3s and RKE2 bring."""

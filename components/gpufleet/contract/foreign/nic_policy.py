@@ -7,7 +7,6 @@ from typing import Any
 
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.network_names import (
     guid,
     is_domain,
@@ -23,7 +22,7 @@ from gpufleet.contract.schemas import (
     object_problems,
     report_problems,
 )
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.quantities import quantity
 
 SECTIONS = (

@@ -17,8 +17,8 @@ from gpufleet.contract.wrappers.release import (
     items_at,
     mapping_at,
     text_at,
-    value_at,
 )
+from gpufleet.documents.paths import value_at
 
 Document = Mapping[str, Any]
 

@@ -22,9 +22,8 @@ from gpufleet.contract.wrappers.release import (
     set_steps,
     set_value,
     text_at,
-    value_at,
 )
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 
 Document = Mapping[str, Any]
 

@@ -18,8 +18,8 @@ from gpufleet.contract.wrappers.release import (
     mapping_at,
     set_steps,
     text_at,
-    value_at,
 )
+from gpufleet.documents.paths import value_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 
 Step = str | int
@@ -257,14 +257,6 @@ def found_elsewhere(
     return replace(
         release, sources=tuple(sources), chart=found[0], version=release.version or found[1]
     )
-
-
-def value_at(document: Any, path: str) -> Any:
-    """The value at a dotted path, None where nothing is written."""
-    here = document
-    for step in path.split("."):
-        here = (as_mapping(here) or {}).get(step)
-    return here
 
 
 def text_at(document: Any, path: str) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from gpufleet.contract.facts import ContractFact, chain
-from gpufleet.contract.operator_values import VALUES, raw
+from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.tolerations import GPU_KEY
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
@@ -59,7 +60,7 @@ def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
 
 def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """GKE's plugin also finishes GKE's driver: the label that stops one stops the other."""
-    if raw(spec.addons.gpu_operator.values, "devicePlugin.enabled") is not True:
+    if value_at(spec.addons.gpu_operator.values, "devicePlugin.enabled") is not True:
         return
     for pool in pools:
         if not pool.served_by_platform:

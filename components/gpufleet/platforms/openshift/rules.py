@@ -4,7 +4,7 @@ installs, settings that its objects do not have, drivers without an image."""
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from gpufleet.contract.operator_values import raw
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, AddonPlan, Pool
 from gpufleet.platforms.openshift.cluster_policy import without_a_place
@@ -121,7 +121,7 @@ def _versions(addons: Addons) -> Iterator[Finding]:
 def _driver(operator: GpuOperator) -> Iterator[Finding]:
     typed = operator.driver
     given = {
-        part: _said(raw(operator.values, f"driver.{part}"), value)
+        part: _said(value_at(operator.values, f"driver.{part}"), value)
         for part, value in (
             ("repository", typed.repository),
             ("image", typed.image),
@@ -139,7 +139,7 @@ def _driver(operator: GpuOperator) -> Iterator[Finding]:
             "write the version, or remove the others",
             found=given,
         )
-    precompiled = _said(raw(operator.values, "driver.usePrecompiled"), typed.precompiled)
+    precompiled = _said(value_at(operator.values, "driver.usePrecompiled"), typed.precompiled)
     if precompiled and not given["repository"]:
         yield error(
             "openshift-driver-precompiled",
