@@ -133,6 +133,12 @@ def test_the_kind_is_recognised(text: str, name: str, code: str) -> None:
             ("",),
             id="a JSON patch",
         ),
+        pytest.param(
+            f"{SERVICE}spec: {{clusterIP: None}}\n---\n{FINE}",
+            "unjudged",
+            ("spec",),
+            id="a key twice",
+        ),
         pytest.param(f"{FINE}---\nkind: Deployment\n", "unjudged", ("",), id="no apiVersion"),
         pytest.param(f"{FINE}---\njust words\n", "unjudged", ("",), id="a document of words"),
         pytest.param(

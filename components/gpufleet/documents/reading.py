@@ -75,7 +75,7 @@ def read_go(text: str | bytes) -> GoDocument:
         more = True
     builder = DataBuilder(CONFIGURATION, go_scalar)
     data = builder.data(node)
-    repeated = tuple(dict.fromkeys(_repeated(node, "", builder)))
+    repeated = _repeated_keys(node, builder)
     return GoDocument(
         data, line_of(node), node, repeated=repeated, more_documents=more, text=decoded
     )
@@ -95,6 +95,15 @@ def _nodes(text: str) -> Iterator[Any]:
         reader = open_reader(text, CONFIGURATION)
         while reader.check_node():
             yield reader.get_node()
+
+
+def repeated_keys(document: Document) -> tuple[str, ...]:
+    """Paths of keys that are written more than once: all but the last are dropped."""
+    return _repeated_keys(document.node, DataBuilder(MANIFESTS, go_scalar, null_keys=True))
+
+
+def _repeated_keys(node: Any, builder: DataBuilder) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_repeated(node, "", builder)))
 
 
 def _repeated(node: Any, path: str, builder: DataBuilder) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from gpufleet.contract.wrappers.holders import Holder, holders_of
 from gpufleet.contract.wrappers.links import GitOpsLink, links_of
+from gpufleet.contract.wrappers.release import steps_of
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import (
     JSON_DUMPS,
@@ -18,6 +19,7 @@ from gpufleet.documents.limits import (
     YAML_DUMPS,
     UnreadableDocumentError,
 )
+from gpufleet.documents.reading import repeated_keys
 from gpufleet.messages import message
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
@@ -126,6 +128,8 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
             reading.facts.append(fact)
             reading.sources.append(source)
     data = mapping(document.data)
+    if one.named and not large and "apiVersion" in data:
+        reading.not_judged += _dropped(document, one.name)
     if data and str(data.get("kind")) in _GITOPS_KINDS:
         reading.holders += [(holder, document) for holder in holders_of(data, one.name)]
         reading.links += links_of(data, one.name)
@@ -153,6 +157,14 @@ _GITOPS_KINDS = frozenset(
     }
 )
 """Kinds that `holders_of` and `links_of` look at, None among them; most objects are of none."""
+
+
+def _dropped(document: Document, name: str) -> Iterator[Unjudged]:
+    """What an object says under a key that it writes again: only the last one is judged."""
+    for path in repeated_keys(document):
+        reason = "the key is written twice: what it holds first is dropped by every reader"
+        line = document.line_of(steps_of(path))
+        yield Unjudged(name, line, path, "repeated", reason)
 
 
 def documents_of(one: Input) -> Iterator[Document]:

@@ -24,6 +24,7 @@ KINDS = {
         "objects with values that a tool fills in",
     ),
     "patch": ("patch without its object", "patches without their objects"),
+    "repeated": ("key that is written twice", "keys that are written twice"),
     "terraform": ("Terraform resource or file", "Terraform resources or files"),
     "document": ("document of no known kind", "documents of no known kind"),
 }
