@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
+from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
 from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
@@ -106,7 +108,13 @@ def cluster_plan(declared: DeclaredCluster) -> tuple[EksClusterPlan, list[Findin
         *validate_role_tags(declared.tags, "tags"),
     ]
     networks = {} if findings else zone_networks(declared.cidr, declared.zones)
-    return EksClusterPlan(declared=declared, zones=networks), findings
+    plan = EksClusterPlan(declared=declared, zones=networks)
+    rendered = {
+        CLUSTER: cluster_arguments(plan),
+        NODE_GROUP: system_group(plan),
+        LAUNCH_TEMPLATE: system_template(plan),
+    }
+    return plan, [*findings, *refused_arguments(rendered)]
 
 
 def zone_networks(cidr: str, zones: Sequence[str]) -> dict[str, ZoneNetwork]:

@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
+from gpufleet.platforms.gke.gcp_objects import CLUSTER, NODE_POOL, ROUTER_NAT, SUBNETWORK
 from gpufleet.platforms.gke.names import resource_label
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
@@ -99,8 +101,18 @@ class GkeClusterPlan(ComponentPlan):
 
 def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list[Finding]]:
     """The plan, and what prevents making it."""
-    findings = [*_validate_zones(declared), *_validate_ranges(declared)]
-    return GkeClusterPlan(declared=declared), findings
+    plan = GkeClusterPlan(declared=declared)
+    rendered = {
+        CLUSTER: gke_cluster_arguments(plan),
+        NODE_POOL: gke_system_pool(plan),
+        SUBNETWORK: subnetwork_arguments(plan),
+        ROUTER_NAT: nat_arguments(plan),
+    }
+    return plan, [
+        *_validate_zones(declared),
+        *_validate_ranges(declared),
+        *refused_arguments(rendered),
+    ]
 
 
 def _validate_zones(declared: DeclaredGkeCluster) -> Iterator[Finding]:
