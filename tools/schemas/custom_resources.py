@@ -9,9 +9,12 @@ from sharing import shared
 from sources import Source
 
 
+OWN = Path(__file__).parent / "definitions"
+
+
 def definitions(source: Source, crds: Path, modules: Path) -> list[Schema]:
     """The definitions of a source, by name of file."""
-    folder = modules / source.module if source.module else crds
+    folder = modules / source.module if source.module else OWN if source.own else crds
     files = sorted({file for pattern in source.files for file in folder.glob(pattern)})
     if not files:
         raise SystemExit(f"{folder}: no file {', '.join(source.files)} of {source.repository}")

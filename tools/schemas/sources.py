@@ -16,6 +16,8 @@ class Source:
     files: tuple[str, ...]
     """Patterns below the folder of definitions, or below `module` of the module cache."""
     module: str = ""
+    own: bool = False
+    """Whether the files are those of `definitions` beside this one, written from the vendor's."""
     commit: str = ""
     date: str = READ
 
@@ -108,6 +110,24 @@ SOURCES: dict[str, Source] = {
         "config/components/crd/bases",
         ("config/components/crd/bases/*.yaml",),
         module="sigs.k8s.io/jobset@v0.12.0",
+    ),
+    "networking.gke.io": Source(
+        "GoogleCloudPlatform/gke-networking-api",
+        "6b5fc8e",
+        "config/crds",
+        ("networking.gke.io_*.yaml",),
+        own=True,
+        commit="6b5fc8e505685396d716ad450ea4cc3a8cf942e0",
+        date="2026-11-23",
+    ),
+    "autoscaling.openshift.io": Source(
+        "openshift/cluster-autoscaler-operator",
+        "dd9f730",
+        "install",
+        ("autoscaling.openshift.io_*.yaml",),
+        own=True,
+        commit="dd9f730cf95f85b5b9fbbe55fa6ed19921dc6ccf",
+        date="2026-11-23",
     ),
     "ray.io": Source(
         "ray-project/kuberay",
