@@ -15,6 +15,7 @@ from tests.unit.components.eks_pools import arguments
 PAGE = Path(__file__).parents[3] / "docs/eks-gpu-node-group.md"
 MARK = "<!-- graph: EFA Capacity Block -->\n"
 SHOWN = {
+    "aws:autoscaling/schedule:Schedule": "scheduled action",
     "aws:ec2/launchTemplate:LaunchTemplate": "launch template",
     "aws:ec2/securityGroup:SecurityGroup": "security group",
     "aws:eks/nodeGroup:NodeGroup": "node group",

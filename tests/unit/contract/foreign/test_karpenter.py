@@ -95,8 +95,14 @@ def test_a_wrong_context_is_said() -> None:
     assert [f.code for f in validated.findings] == ["context-value-invalid"]
 
 
+NOT_IN_KARPENTER = {"p6e-gb300.36xlarge"}
+"""Machine types that Karpenter's generated tables of 2026-07-11 do not have."""
+
+
 def test_every_gpu_of_a_machine_of_aws_has_karpenters_name() -> None:
     for row in machines():
         gpu = load().gpu(row.accelerator.gpu)
+        if row.name in NOT_IN_KARPENTER:
+            continue
         assert gpu.karpenter_name, gpu.key
         assert "karpenter-aws-types" in {gpu.source.key, *gpu.source.also}, gpu.key
