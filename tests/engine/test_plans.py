@@ -71,6 +71,12 @@ def planned(
 ) -> Planned:
     plan = Planned(request.param, namespace, tmp_path)
     stack.config["gpufleet:fleet"] = plan.spec
+    core = client.CoreV1Api(cluster)
+    teams = [team["name"] for team in plan.spec.get("queues", {}).get("teams", ())]
+    # A team's namespace is its owner's: the fleet puts a queue into it.
+    present = {found.metadata.name for found in core.list_namespace().items}
+    for team in set(teams) - present:
+        core.create_namespace({"metadata": {"name": team}})
     stack.up()
     for document in plan.documents:
         utils.create_from_dict(cluster, document, namespace=namespace)
