@@ -60,7 +60,7 @@ class _Usd(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # ge
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _OPTIONS: tuple[tuple[str, Any, str], ...] = (
-    ("--first-token-ms", _POSITIVE, "Target: time to the first token on an idle replica."),
+    ("--first-token-ms", _POSITIVE, "Target: time to the first token of 95 % of requests."),
     ("--token-ms", _POSITIVE, "Target: time per output token."),
     ("--output-tokens-per-second", _POSITIVE, "Target: output tokens per second in all."),
     ("--requests-per-second", _POSITIVE, "Target: requests of the mean length per second."),

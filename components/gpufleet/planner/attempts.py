@@ -34,10 +34,6 @@ def try_services(
     kinds = allowed_kinds(need) if first.fraction == 1 else (DeviceShare.WHOLE,)
     gpu_usd = cheapest_gpu(group)
     most = max(machine.gpus for machine in group) if first.fraction == 1 else 1
-    if need.parallel is not None and not splits(need, device, most):
-        text = f"groups of {need.parallel.tensor} need NVLink, and {device.label} is on PCIe"
-        yield _rejected(device.label, first, Miss("network", text))
-        return
     for serving in formats:
         for parallel in splits(need, device, most):
             gpus = parallel.serving_gpus

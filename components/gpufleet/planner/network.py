@@ -12,8 +12,6 @@ from gpufleet.sizing.training_rates import exchanged_bytes
 
 RDMA_SHARE_OF_STEP = 0.30
 """Part of a step that exchanging gradients over a plain network may take."""
-NVLINK_SHARE_OF_TOKEN = 0.15
-"""Part of a decode step that two GPUs' all-reduces may take over PCIe."""
 _PLAIN_SUSTAINED = 0.7
 _KINDS = {
     "efa": LinkKind.EFA,

@@ -105,7 +105,11 @@ def machines(
     capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
     found: list[OfferedMachine] = []
     for platform in market.platforms:
-        found += [_own(row, platform, catalogue) for row in market.hardware]
+        found += [
+            _own(row, platform, catalogue)
+            for row in market.hardware
+            if not market.gpus or row.gpu in market.gpus
+        ]
         one_cloud = platform_facts(Platform(platform)).cloud is not None
         region = market.region if one_cloud else None
         listed = catalogue.in_region(region, estimate=not market.strict_prices)

@@ -5,11 +5,10 @@ from math import ceil
 
 from gpufleet.findings import has_errors
 from gpufleet.planner.need import WorkloadNeed, mean_output
-from gpufleet.planner.network import NVLINK_SHARE_OF_TOKEN, has_nvlink
+from gpufleet.planner.network import has_nvlink
 from gpufleet.planner.option import Miss, Reached
 from gpufleet.planner.target import ServingTarget
 from gpufleet.sizing.cache_capacity import capacity
-from gpufleet.sizing.communication import forward_seconds, inside_node
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.embedding_rates import embedding_speed
@@ -32,22 +31,19 @@ _GIB = 1 << 30
 def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, ...]:
     """How one replica may be spread over whole GPUs of one machine, fewest first.
 
-    Tensor parallel beyond two needs NVLink; boards on PCIe go on with pipeline stages. A stated
-    split is taken as it is on a GPU that was named with it, and is none elsewhere when it breaks
-    that rule. A replica never leaves its machine.
+    Tensor groups, timed over PCIe where boards have no NVLink; those boards also get pipeline
+    stages. A replica never leaves its machine.
     """
-    linked = has_nvlink(device)
     if need.parallel is not None:
-        kept = linked or need.gpu_named or need.parallel.tensor <= 2
-        return (need.parallel,) if kept else ()
+        return (need.parallel,)
+    linked = has_nvlink(device)
     found: list[Parallelism] = []
     for gpus in (1, 2, 4, 8, 16):
         if gpus > min(most, need.most_gpus):
             break
         options = [Parallelism(tensor=gpus)]
         if not linked and gpus > 1:
-            options = [Parallelism(tensor=2)] if gpus == 2 else []
-            options += [Parallelism(pipeline=gpus)]
+            options.append(Parallelism(pipeline=gpus))
         for parallel in options:
             problems = check_parallelism(need.model, parallel)
             if not has_errors(problems):
@@ -148,15 +144,10 @@ def _largest(
     if target.first_token_ms is not None and first > target.first_token_ms:
         text = f"first token after {first:.0f} ms even of one request, {target.first_token_ms:g} ms"
         return Miss("first-token", f"{text} allowed", first)
-    unlinked = parallel.tensor == 2 and not has_nvlink(device)
     token = 1000 * replica.loaded_token_seconds(1)
     if target.token_ms is not None and token > target.token_ms:
         text = f"{token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
         return Miss("token", text, token)
-    share = 1000 * _communication(need, parallel, device) / token if unlinked else 0.0
-    if share > NVLINK_SHARE_OF_TOKEN:
-        text = f"two {device.gpu.key} on PCIe spend {100 * share:.0f} % of each token on"
-        return Miss("network", f"{text} all-reduces: NVLink is needed above 15 %")
     if _kept(replica, target, most):
         return most, replica.speed(most)
     low, high = 1, most
@@ -177,11 +168,6 @@ def _kept(replica: ServingReplica, target: ServingTarget, batch: int) -> bool:
     if limit is None:
         return True
     return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE) <= limit
-
-
-def _communication(need: WorkloadNeed, parallel: Parallelism, device: Device) -> float:
-    """Seconds of one token's all-reduces."""
-    return forward_seconds(need.model, 1, parallel, inside_node(device.gpu, device.board))
 
 
 def _embed(

@@ -6,7 +6,7 @@ from math import ceil
 
 from gpufleet.findings import has_errors
 from gpufleet.planner.need import WorkloadNeed
-from gpufleet.planner.network import RdmaVerdict, has_nvlink, link_between, rdma
+from gpufleet.planner.network import RdmaVerdict, link_between, rdma
 from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.option import Miss, Reached
 from gpufleet.sizing.device import Device
@@ -35,14 +35,11 @@ def gpu_counts(need: WorkloadNeed, on_machine: int) -> tuple[int, ...]:
     return tuple(n for n in (*inside, *across) if n <= need.most_gpus)
 
 
-def training_splits(
-    need: WorkloadNeed, device: Device, gpus: int, on_machine: int
-) -> Iterator[Parallelism]:
+def training_splits(need: WorkloadNeed, gpus: int, on_machine: int) -> Iterator[Parallelism]:
     """Ways to spread a job, the plainest first: copies (DDP), then FSDP, then tensor groups inside
-    a machine with NVLink, then pipeline stages across machines."""
+    a machine, then pipeline stages across machines."""
     if need.parallel is not None:
-        linked = need.parallel.tensor == 1 or need.gpu_named or has_nvlink(device)
-        if linked and need.parallel.training_gpus == gpus:
+        if need.parallel.training_gpus == gpus:
             yield need.parallel
         return
     adapter = need.training[0].method is TrainingMethod.LORA
@@ -52,8 +49,6 @@ def training_splits(
     if adapter:
         yield Parallelism(data=gpus)
     yield Parallelism(data=gpus, sharding=Sharding.ZERO3)
-    if not has_nvlink(device):
-        return
     for tensor in (2, 4, 8):
         if tensor > min(gpus, on_machine) or gpus % tensor:
             continue
@@ -83,7 +78,7 @@ def train(
     best: _Timed | None = None
     smallest: int | None = None
     network: Miss | None = None
-    for parallel in training_splits(need, device, gpus, machine.gpus):
+    for parallel in training_splits(need, gpus, machine.gpus):
         problems = check_parallelism(need.model, parallel, training=True)
         if has_errors(problems):
             continue

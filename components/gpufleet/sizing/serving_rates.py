@@ -5,7 +5,7 @@ from math import ceil, log
 
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
-from gpufleet.sizing.communication import Link, inside_node
+from gpufleet.sizing.communication import Link, LinkKind, inside_node
 from gpufleet.sizing.decode_step import DecodeStep, decode_step
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.inference import Serving
@@ -206,7 +206,9 @@ def serving_replica(
     each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
     peak, ratio = rate.peak * mfu, prompt / _output(serving)
     moved = step.moved_seconds + prompt * step.moved_seconds_per_token
-    exact = basis is Basis.MEASURED and model.basis is not Basis.ASSUMED
+    # Rates of PCIe groups are planning constants.
+    joined_well = parallel.tensor == 1 or joined.kind is not LinkKind.PCIE
+    exact = basis is Basis.MEASURED and model.basis is not Basis.ASSUMED and joined_well
     return ServingReplica(
         step=step,
         basis=Basis.MODELLED if exact else Basis.ASSUMED,
