@@ -59,6 +59,17 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
         "resources": [_capacity(one) for one in pool.resources],
         "gpuHours": str(pool.gpu_hours),
         "gpuHoursAtMost": str(pool.gpu_hours_at_most),
+        "rollout": None
+        if pool.rollout is None
+        else {
+            "who": pool.rollout.who,
+            "atOnce": pool.rollout.at_once,
+            "newFirst": pool.rollout.before is None,
+            "note": pool.rollout.note,
+        },
+        "seconds": pool.seconds,
+        "usd": None if pool.usd is None else str(pool.usd),
+        "back": pool.back,
         "inputs": [_difference(one) for one in pool.inputs],
         "engine": [
             {"resource": one.resource, "operation": one.operation.value} for one in pool.engine

@@ -1,6 +1,7 @@
 """What differs between two fleets: fields of the declarations, and the files of a pool."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from gpufleet.change.files import ABSENT
@@ -24,12 +25,24 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def written(old: SpecModel, new: SpecModel, *, without: frozenset[str]) -> list[FieldDifference]:
     """Fields that the declarations have differently; a default may be written or not."""
-    return _compared(
-        *(
-            one.model_dump(mode="json", by_alias=True, exclude=set(without), exclude_defaults=True)
+    found, full = (
+        [
+            one.model_dump(
+                mode="json", by_alias=True, exclude=set(without), exclude_defaults=without_defaults
+            )
             for one in (old, new)
-        )
+        ]
+        for without_defaults in (True, False)
     )
+    defaults = [dict(leaves(one)) for one in full]
+    return [
+        replace(
+            one,
+            old=defaults[0].get(one.field, one.old),
+            new=defaults[1].get(one.field, one.new),
+        )
+        for one in _compared(*found)
+    ]
 
 
 def files_differ(old: Fleet, new: Fleet, name: str) -> bool:

@@ -23,7 +23,8 @@ from gpufleet.change.plan import (
     NodeChangeKind,
     PoolChange,
 )
-from gpufleet.change.rules import STOPS, validate_cluster, validate_pool
+from gpufleet.change.radius import BACK, NO_WAY_BACK, OUTSIDE, blast_radius, usd
+from gpufleet.change.rules import NEW_STOPS, STOPS, validate_cluster, validate_pool
 from gpufleet.change.steps import (
     DRAIN_SECONDS,
     expected_seconds,
@@ -88,6 +89,10 @@ def change_plan(
         found = pool_differences(old, new, name, kind, cluster, inputs)
         change = _change(one, two, counts[name], new, raised(kind, [*found, *inputs]), found)
         change = replace(change, inputs=tuple(inputs), engine=resource_changes(old, new, name))
+        classes = [difference.leaf_class for difference in (*found, *inputs)]
+        change = _with_radius(change, one, two, classes)
+        if old.spec.cluster.kubernetes_version != new.spec.cluster.kubernetes_version:
+            change = replace(change, back=NO_WAY_BACK)
         changes.append(change)
         findings += validate_pool(one, two, change, new)
         findings += validate_nodes(one, two, change)
@@ -96,7 +101,8 @@ def change_plan(
         findings += unknown([*found, *inputs], two.path, two.name, accept_unknown)
     findings += validate_together(cluster, changes)
     touched = any(c.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN} for c in changes)
-    return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings), cluster)
+    stops = (*(STOPS if touched else ()), *(NEW_STOPS if any(c.rollout for c in changes) else ()))
+    return ChangePlan(tuple(changes), stops, ordered(findings), cluster)
 
 
 def _counted(old: Fleet, nodes: Mapping[str, int]) -> dict[str, int]:
@@ -132,6 +138,28 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
         gpu_hours=gpu_hours(0, 0, 0),
         gpu_hours_at_most=gpu_hours(0, 0, 0),
     )
+
+
+def _with_radius(
+    change: PoolChange, old: Pool, new: Pool, classes: Sequence[LeafClass | None]
+) -> PoolChange:
+    """The change with its cost and the way back, and with the order of the one who makes it."""
+    change = replace(change, back=BACK.get(change.kind, ""))
+    if change.kind in OUTSIDE and change.nodes:
+        radius = blast_radius(old, new, change.nodes, classes)
+        change = replace(
+            change,
+            waves=radius.waves,
+            gpus=radius.gpus,
+            resources=radius.resources,
+            gpu_hours=radius.gpu_hours,
+            gpu_hours_at_most=radius.gpu_hours_at_most,
+            seconds=radius.seconds,
+            rollout=radius.rollout,
+        )
+    elif change.waves and change.kind is not NodeChangeKind.PLUGIN:
+        change = replace(change, seconds=len(change.waves) * expected_seconds(change.steps))
+    return replace(change, usd=usd(old, change.gpu_hours))
 
 
 def _managed(pool: Pool) -> bool:
@@ -187,12 +215,7 @@ def _change(
     per_node = old.gpus_per_node
     away = width if emptied else 0
     total = nodes * per_node
-    lowest = {
-        NodeChangeKind.NEW_POOL: 0,
-        NodeChangeKind.NEW_NODES: 0,
-        NodeChangeKind.RECUT: max(0, nodes - away) * per_node,
-        NodeChangeKind.CUT_OVER: max(0, nodes - away) * per_node,
-    }.get(kind, total)
+    lowest = max(0, nodes - away) * per_node if emptied else total
     changed = nodes if emptied else 0
     declared = new.spec.change
     limit = declared.timeout_seconds if declared is not None else _TIMEOUT

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.rollout import Rollout
 
 
 class NodeChangeKind(StrEnum):
@@ -124,6 +125,14 @@ class PoolChange:
     """The same if each node takes as long as it may before the change stops."""
     inputs: tuple[FieldDifference, ...] = ()
     """What differs in the inputs of the resources that its nodes are made by."""
+    rollout: Rollout | None = None
+    """Who replaces or restarts the nodes, and in which order, where the waves are not declared."""
+    seconds: int = 0
+    """Until the last node is back, if all goes well; 0 where no node leaves service."""
+    usd: Decimal | None = None
+    """What the GPU-hours out of service cost; None without a price."""
+    back: str = ""
+    """How to go back."""
     engine: tuple[ResourceChange, ...] = ()
     """What `pulumi up` does to those resources."""
 

@@ -32,6 +32,17 @@ _FULL = (
 STOPS = (_DRAIN, _FAILED, _PAUSED, _LESS, _FULL)
 """When to stop. The first node that does not offer what is promised stops `pulumi up` by itself."""
 
+_WORSE = (
+    "a new node does not become Ready, or offers less than promised: all that follow are made the "
+    "same way; take the change back before the next old node goes"
+)
+_PENDING = (
+    "pods of replaced nodes stay Pending longer than a node takes to start: the GPUs are not to be "
+    "had, and the provisioner goes on taking nodes away"
+)
+NEW_STOPS = (_WORSE, _PENDING)
+"""When to stop a change that a provisioner makes."""
+
 
 def validate_cluster(old: Fleet, new: Fleet) -> list[Finding]:
     """What changes for every node at once, waves or not."""

@@ -1,5 +1,6 @@
 """A change plan for people."""
 
+import textwrap
 from collections.abc import Sequence
 
 import click
@@ -14,8 +15,11 @@ from gpufleet.change.plan import (
     PoolChange,
 )
 from gpufleet.fleet import Fleet
+from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.registry import platform_facts, platform_rules
 
+WIDTH = 80
+"""Most characters of a line."""
 _KINDS = {
     NodeChangeKind.ADDED: "new pool",
     NodeChangeKind.REMOVED: "removed",
@@ -46,7 +50,23 @@ def plan_text(plan: ChangePlan, new: Fleet) -> str:
         blocks.insert(0, "\n".join([click.style("cluster", bold=True), *_lines(plan.cluster)]))
     if plan.stops:
         blocks.append("Stop when\n" + "\n".join(f"  - {one}" for one in plan.stops))
-    return "\n\n".join(blocks)
+    return _fitted("\n\n".join(blocks))
+
+
+def _fitted(text: str) -> str:
+    """The text in lines of at most `WIDTH` characters; a command that is pasted stays whole."""
+    return "\n".join(
+        part
+        for line in text.splitlines()
+        for part in (
+            [line] if len(click.unstyle(line)) <= WIDTH or "kubectl" in line else _wrapped(line)
+        )
+    )
+
+
+def _wrapped(line: str) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False)
 
 
 def reports_text(reports: Sequence[NodeReport]) -> str:
@@ -81,11 +101,17 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
         if pool.labels and not platform_facts(new.spec.platform).simulated:
             pairs = " ".join(f"{key}={value}" for key, value in pool.labels.items())
             lines.append(f"    kubectl label node NODE --overwrite {pairs}")
-    if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.CUT_OVER}:
+    if pool.rollout is not None:
+        lines.append(f"  {_order(pool, pool.rollout)}")
+    if pool.seconds:
+        cost = "" if pool.usd is None else f", {pool.usd} USD"
         lines.append(
             f"  out of service: {pool.gpu_hours} GPU-hours if all goes well, at most "
             f"{pool.gpu_hours_at_most}"
         )
+        lines.append(f"  expected: {-(-pool.seconds // 60)} minutes{cost}")
+    if pool.back and pool.kind not in _ALL_SERVE:
+        lines.append(f"  back: {pool.back}")
     if pool.kind not in _ALL_SERVE:
         lines.append("  in service      before  lowest   after")
         lines += [_capacity(one) for one in (pool.gpus, *pool.resources)]
@@ -103,6 +129,15 @@ def _inputs(pool: PoolChange) -> list[str]:
     lines += [f"    {line.strip()}" for line in _lines(changed[:_INPUTS])]
     more = len(changed) - _INPUTS
     return [*lines, f"    and {more} more inputs"] if more > 0 else lines
+
+
+def _order(pool: PoolChange, rollout: Rollout) -> str:
+    count = "all" if rollout.at_once is None else str(min(rollout.at_once, pool.nodes))
+    first = "new nodes first" if rollout.before is None else "old nodes first"
+    if rollout.before:
+        first = f"{rollout.before} new nodes first"
+    note = f" ({rollout.note})" if rollout.note else ""
+    return f"{rollout.who}: {count} of {pool.nodes} nodes at a time, {first}{note}"
 
 
 def _lines(differences: Sequence[FieldDifference]) -> list[str]:

@@ -25,6 +25,7 @@ from gpufleet.fleet.model import (
     Pool,
 )
 from gpufleet.fleet.pod_volumes import PodVolume
+from gpufleet.fleet.rollout import Rollout
 from gpufleet.fleet.storage_rules import validate_storage
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -242,6 +243,10 @@ class PlatformRules:
         """What the engine's name of a resource has behind the component's name."""
         kind, _, apart = resource.partition("/")
         return self.engine_names.get(kind, "{}").format(apart)
+
+    def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
+        """In which order nodes are replaced or restarted; `replaced`: their group is made anew."""
+        return Rollout("the engine", None)
 
     def image_release(self, pool: Pool) -> str | None:
         """The pinned release of the node image, as a date: `20250224`; None where none is."""

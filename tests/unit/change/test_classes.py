@@ -157,3 +157,38 @@ def test_a_block_that_has_ended_is_an_error_at_that_moment(as_of: date | None, e
     result = compile_data(eks(**pool), as_of=as_of)
     errors = [f.code for f in result.findings if f.severity is Severity.ERROR]
     assert errors == (["capacity-block-ended"] if ended else [])
+
+
+def test_the_order_of_a_node_group_decides_what_stays() -> None:
+    """EKS user guide, managed node update behavior: maxUnavailable nodes at a time."""
+
+    def pool(**eks_options: Any) -> Any:
+        changed = eks(disk={"sizeGib": 300}, eks=eks_options)
+        return change_plan(compiled(eks(eks=eks_options)), compiled(changed)).pool("cut")
+
+    minimal = pool(update={"maxUnavailable": 2})
+    assert [len(wave) for wave in minimal.waves] == [2, 2, 1]
+    assert (minimal.gpus.before, minimal.gpus.lowest, minimal.gpus.after) == (5, 3, 5)
+    # 5 nodes x 1 GPU x (300 s drain + 600 s start); three waves of them
+    assert (str(minimal.gpu_hours), minimal.seconds) == ("1.25", 3 * 900)
+    assert minimal.usd is not None
+    surge = pool(update={"strategy": "surge"})
+    assert (surge.gpus.lowest, str(surge.gpu_hours)) == (5, "0.00")
+
+
+def test_another_group_starts_with_its_smallest_size() -> None:
+    nodes = {"min": 1, "max": 5, "expected": 4}
+    plan = change_plan(compiled(eks(nodes=nodes)), compiled(eks(nodes=nodes, team="a")))
+    assert plan.pool("cut").gpus.lowest == 3
+    plan = change_plan(
+        compiled(eks(nodes=nodes)), compiled(eks(nodes=nodes, capacity=[{"spot": {}}]))
+    )
+    assert (plan.pool("cut").gpus.before, plan.pool("cut").gpus.lowest) == (4, 1)
+    assert "made anew" in plan.pool("cut").back or "replaced" in plan.pool("cut").back
+
+
+def test_kubernetes_does_not_go_back() -> None:
+    plan = change_plan(compiled(on(eks(), "1.35")), compiled(on(eks(), "1.36")))
+    assert plan.pool("cut").back.startswith("none")
+    (found,) = [one for one in plan.cluster if one.field == "cluster.kubernetesVersion"]
+    assert (found.old, found.new) == ("1.35", "1.36")

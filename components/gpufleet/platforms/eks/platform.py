@@ -9,6 +9,7 @@ from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
+from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.eks.autoscaler_tags import EFA
 from gpufleet.platforms.eks.bottlerocket import (
     as_published,
@@ -19,6 +20,7 @@ from gpufleet.platforms.eks.efa_pages import HUGE_PAGES
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.leaf_classes import leaf_classes
 from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
+from gpufleet.platforms.eks.rollout import rollout
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -118,6 +120,9 @@ class EksRules(PlatformRules):
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return input_class(kind, path, old, new)
+
+    def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
+        return rollout(pool, replaced=replaced)
 
     def image_release(self, pool: Pool) -> str | None:
         """The last part of `1.36.0-20261101`."""

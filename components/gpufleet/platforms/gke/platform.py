@@ -10,6 +10,7 @@ from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
+from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
@@ -30,6 +31,7 @@ from gpufleet.platforms.gke.storage import pod_volumes, validate_gke_storage
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.gke import UpgradeStrategy
 from gpufleet.spec.pool import Fabric, GpuPool
 from gpufleet.spec.sharing import Sharing
 
@@ -190,6 +192,18 @@ class GkeRules(PlatformRules):
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return input_class(kind, path, old, new)
+
+    def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
+        """A name is used once, so a node pool that cannot change goes before the new one comes.
+        Others follow the upgrade settings (Google's GKE documentation, node upgrade strategies)."""
+        if replaced:
+            return Rollout("pulumi up", None, 0, "the old node pool is deleted first")
+        upgrade = gke_shape(pool).options.upgrade
+        if upgrade.strategy is UpgradeStrategy.BLUE_GREEN:
+            return Rollout("GKE", None, None, "all new nodes first, blue-green")
+        if upgrade.max_unavailable == 0:
+            return Rollout("GKE", upgrade.max_surge, None)
+        return Rollout("GKE", upgrade.max_unavailable)
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         return LEAF_CLASSES

@@ -17,12 +17,14 @@ from gpufleet.fleet.model import (
     Pool,
 )
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.openshift import MachineRollout
 from gpufleet.spec.pool import GpuPool
 
 
@@ -80,6 +82,17 @@ class OpenShiftRules(PlatformRules):
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return input_class(kind, path, old, new)
+
+    def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
+        """`rollout` of the pool for another MachineSet; reboots follow its MachineConfigPool."""
+        options = pool.spec.openshift
+        if options is None:
+            return Rollout("pulumi up", None)
+        if not replaced:
+            made = options.machine_config
+            return Rollout("OpenShift", 1 if made is None else made.max_unavailable)
+        surge = options.rollout is MachineRollout.SURGE
+        return Rollout("pulumi up", None, None if surge else 0)
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         return LEAF_CLASSES

@@ -8,6 +8,7 @@ from gpufleet.fleet.input_differences import InputDifference
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.vsphere.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.vsphere.registered import input_differences, registered
 from gpufleet.platforms.vsphere.rules import validate_vsphere
@@ -57,6 +58,12 @@ class VsphereRules(PlatformRules):
         self, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]
     ) -> Iterable[InputDifference]:
         return input_differences(old, new)
+
+    def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
+        """The first machine alone, then `rolloutWidth` lanes."""
+        del replaced
+        width = 1 if pool.spec.vsphere is None else pool.spec.vsphere.rollout_width
+        return Rollout("pulumi up", width, 0, "the first machine alone")
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         return LEAF_CLASSES

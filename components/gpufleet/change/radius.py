@@ -1,0 +1,91 @@
+"""Blast radius of a pool's change: what leaves service, for how long, for how much, and the way
+back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gpufleet.change.capacity import walk, waves_of
+from gpufleet.change.plan import ChangeCapacity, NodeChangeKind
+from gpufleet.change.steps import DRAIN_SECONDS, REBOOT_SECONDS, gpu_hours
+from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.model import Pool
+from gpufleet.fleet.rollout import Rollout
+from gpufleet.platforms.registry import platform_rules
+
+START_SECONDS = 600
+"""Expected time until a new node offers its GPUs. Our estimate, as that of a reboot."""
+
+OUTSIDE = frozenset({NodeChangeKind.NEW_NODES, NodeChangeKind.NEW_POOL, NodeChangeKind.RESTART})
+"""Kinds whose order someone else decides."""
+
+BACK = {
+    NodeChangeKind.NEW_NODES: "write the old value: the nodes are replaced once more, in the same "
+    "order",
+    NodeChangeKind.NEW_POOL: "write the old value: the pool is made anew once more",
+    NodeChangeKind.RESTART: "write the old value: the machines are powered off once more",
+    NodeChangeKind.RECUT: "swap `sharing` and `change.previous`: the waves go back",
+    NodeChangeKind.PLUGIN: "write the old value: the plugin restarts once more",
+    NodeChangeKind.REMOVED: "declare it again: the nodes are new, local disks are lost",
+    NodeChangeKind.ADDED: "remove the pool: its nodes are drained and go",
+    NodeChangeKind.LIVE: "write the old value",
+}
+"""Kind -> how to go back."""
+NO_WAY_BACK = "none: a control plane does not go back to an older minor version"
+"""With another version of Kubernetes."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlastRadius:
+    """What a roll-out that someone else orders does to a pool."""
+
+    waves: tuple[tuple[int, ...], ...]
+    gpus: ChangeCapacity
+    resources: tuple[ChangeCapacity, ...]
+    gpu_hours: Decimal
+    gpu_hours_at_most: Decimal
+    seconds: int
+    """Until the last node is back, if all goes well."""
+    rollout: Rollout
+
+
+def blast_radius(
+    old: Pool, new: Pool, nodes: int, classes: Sequence[LeafClass | None]
+) -> BlastRadius:
+    """The radius of a change that replaces or restarts the nodes of a pool."""
+    replaced = LeafClass.REPLACEMENT in classes
+    rollout = platform_rules(new.platform).rollout(new, replaced=replaced)
+    at_once = max(1, min(rollout.at_once or nodes, nodes))
+    waves = waves_of(nodes, at_once)
+    kept = NodeChangeKind.PLUGIN if rollout.before is None else NodeChangeKind.RECUT
+    (gpus,) = walk({"GPUs": old.gpus_per_node}, {"GPUs": new.gpus_per_node}, waves, kept) or (
+        ChangeCapacity("GPUs", 0, 0, 0),
+    )
+    resources = walk(old.advertised, new.advertised, waves, kept)
+    if rollout.before:
+        gpus = _at_least(gpus, rollout.before * new.gpus_per_node)
+        resources = tuple(
+            _at_least(one, rollout.before * new.advertised.get(one.name, 0)) for one in resources
+        )
+    away = DRAIN_SECONDS + max(START_SECONDS, REBOOT_SECONDS)
+    lost = 0 if rollout.before is None else nodes - min(nodes, rollout.before or 0)
+    return BlastRadius(
+        waves=waves,
+        gpus=gpus,
+        resources=resources,
+        gpu_hours=gpu_hours(lost, old.gpus_per_node, away),
+        gpu_hours_at_most=gpu_hours(nodes, old.gpus_per_node, away),
+        seconds=len(waves) * away,
+        rollout=rollout,
+    )
+
+
+def usd(pool: Pool, hours: Decimal) -> Decimal | None:
+    """What so many GPU-hours of the pool cost; None where it has no price."""
+    if pool.hourly_usd is None:
+        return None
+    return (pool.hourly_usd * hours / pool.gpus_per_node).quantize(Decimal("0.01"))
+
+
+def _at_least(one: ChangeCapacity, least: int) -> ChangeCapacity:
+    return ChangeCapacity(one.name, one.before, min(one.before, one.after, least), one.after)
