@@ -70,7 +70,7 @@ def command(
     """Plan the change from declaration OLD to declaration NEW: which nodes are emptied, reset,
     rebooted or replaced, in which waves, what stays in service, and when to stop.
 
-    Nothing is changed: the waves are made by `pulumi up` (docs/changing-a-layout.md). With pods
+    Nothing is changed: the waves are made by `pulumi up` (docs/change.md). With pods
     and ResourceSlices among the live objects, a pool that goes from device plugin to DRA driver
     (or back) gets the next command of each node (docs/dra.md).
 

@@ -68,6 +68,7 @@ def _fleet(platform: str, version: str, addons: Data | None, pool: Data) -> Data
 REPLACED = frozenset({"change-by-replacement"})
 BREAKS = frozenset({"change-breaks"})
 DRIVER = frozenset({"change-reloads-driver"})
+CLAIMS: Mapping[str, Any] = {"instanceTypes": ["p4de.24xlarge"], "sharing": {"dra": {}}}
 KARPENTER: Mapping[str, Any] = {"provisioner": "karpenter"}
 
 SEEN = (
@@ -266,3 +267,64 @@ SEEN = (
     ),
 )
 """Threads that were read while the rules and the records were written."""
+
+UNSEEN = (
+    Incident(
+        "terraform-aws-modules/terraform-aws-eks#2905",
+        eks(),
+        eks(instanceTypes=["g6.2xlarge"]),
+        REPLACED,
+        ("replaces the nodes",),
+    ),
+    Incident(
+        "terraform-aws-modules/terraform-aws-eks#1813",
+        eks(capacity=[{"spot": {}}]),
+        eks(capacity=[{"spot": {}}], instanceTypes=["g6.4xlarge"]),
+        REPLACED,
+        ("replaces the nodes",),
+    ),
+    Incident(
+        "cilium/cilium#19890",
+        gke(),
+        gke(taints=[{"key": "node.example.com/not-ready", "effect": "NoExecute"}]),
+        frozenset({"change-evicts-pods"}),
+        ("evict every pod",),
+    ),
+    Incident(
+        "NVIDIA/gpu-operator#2527",
+        bare(addons=operator("v26.3.1")),
+        bare(addons=operator("v26.3.2")),
+        DRIVER,
+        ("the driver is loaded anew",),
+    ),
+    Incident(
+        "NVIDIA/gpu-operator#433",
+        bare(),
+        bare(taints=[{"key": "example.com/a40", "effect": "NoSchedule"}]),
+        DRIVER,
+        ("the driver is loaded anew",),
+    ),
+    Incident(
+        "NVIDIA/gpu-operator#1711",
+        openshift("1.32", operator("v25.3.2")),
+        openshift("1.33", operator("v25.3.3")),
+        frozenset({"change-together"}),
+        ("nothing says which of them did it",),
+    ),
+    Incident(
+        "NVIDIA/aicr#2439",
+        eks(addons={**operator("v26.3.3"), "draDriver": {"version": "0.4.1"}}, **CLAIMS),
+        eks(addons={**operator("v26.7.0"), "draDriver": {"version": "0.5.0"}}, **CLAIMS),
+        BREAKS,
+        ("ComputeDomain",),
+    ),
+    Incident(
+        "aws/containers-roadmap#1384",
+        eks(eks={"releaseVersion": "1.36.0-20261001", "update": {"strategy": "surge"}}),
+        eks(eks={"releaseVersion": "1.36.0-20261101", "update": {"strategy": "surge"}}),
+        REPLACED,
+        ("replaces the nodes",),
+    ),
+)
+"""Threads that were read after the rules and the records were written. Of the last but one the
+plan had no record then."""
