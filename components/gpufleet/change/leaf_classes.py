@@ -6,10 +6,9 @@ Charts: an upgrade patches the objects that differ (helm/helm `pkg/kube/client.g
 template differs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.spec.pool import GpuPool
 
 _OPERATOR = "addons.gpuOperator.driver"
 _OFED = "addons.networkOperator.ofedDriver"
@@ -58,21 +57,20 @@ CLUSTER: Mapping[str, LeafClass] = {
 containers of the driver's pods (NVIDIA/gpu-operator v26.7.0
 `assets/state-driver/0500_daemonset.yaml`), which a registry and a proxy reach too."""
 
-_SHOWN_BY_INPUTS: Iterable[str] = (
-    field.alias or name
-    for name, field in GpuPool.model_fields.items()
-    if name not in {"name", "change", "team", "ownership"}
+_SHOWN_BY_INPUTS = (
+    *("gpu", "instanceTypes", "gpusPerNode", "nodes", "intent", "provisioner", "capacity"),
+    *("sharing", "fabric", "ownership", "importId", "image", "zones", "disk", "labels"),
+    *("gpuTaint", "taints", "team", "neuron", "eks", "karpenter", "gke", "vsphere", "openshift"),
 )
+"""Fields of a pool whose whole effect is in the inputs of its resources, or in files. One that is
+added to the declaration is unknown until it is here or in a table."""
 
 POOL: Mapping[str, LeafClass] = {
     **dict.fromkeys(_SHOWN_BY_INPUTS, LeafClass.COMPILED),
-    "team": LeafClass.COMPILED,
-    "ownership": LeafClass.COMPILED,
     "change": LeafClass.LIVE,
     "maintenance": LeafClass.LIVE,
     "commitments": LeafClass.LIVE,
     "storage": LeafClass.LIVE,
-    "nodes": LeafClass.COMPILED,
     "nodes.expected": LeafClass.NONE,
 }
 """Path inside a pool -> class."""

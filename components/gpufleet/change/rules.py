@@ -151,7 +151,7 @@ def _replaced(new: Pool, change: PoolChange) -> Finding:
     return warning(
         "change-by-replacement",
         new.path,
-        f"{who} replaces the nodes of {new.name}; what stays in service meanwhile is decided there"
+        f"{who} replaces the nodes of {new.name}, in the order of its own settings"
         + (
             f", and {platform} deletes the old pool first"
             if change.kind is NodeChangeKind.NEW_POOL

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.transitions import Transition, ordinal
 from gpufleet.change.installed import declared_addon, installed
+from gpufleet.change.leaf_classes import ADDONS
 from gpufleet.change.plan import FieldDifference, NodeChangeKind, PoolChange
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.registry import platform_rules
+from gpufleet.spec.base import Ownership
 
 CHARTS = {
     "gpuOperator": "gpu-operator",
@@ -35,6 +37,8 @@ def validate_transitions(old: Fleet, new: Fleet, reason: str | None) -> Iterator
     """Findings about versions of charts, Kubernetes and node images that both fleets have."""
     before, after = (_catalogue(fleet) for fleet in (old, new))
     drivers = new.addons.gpu_operator.driver
+    for section in ADDONS:
+        yield from _removed(old, new, section)
     for section, chart in CHARTS.items():
         if not (installed(old, section) and installed(new, section)):
             continue
@@ -95,6 +99,30 @@ def validate_together(
                 "which of them did it, and each waits for nodes that the other empties",
                 "change them one after the other, and look at one node between",
             )
+
+
+def _removed(old: Fleet, new: Fleet, section: str) -> Iterator[Finding]:
+    """An add-on that `pulumi up` deletes."""
+    one, two = declared_addon(old, section), declared_addon(new, section)
+    path = f"addons.{section}"
+    if not installed(old, section) or one.ownership is not Ownership.MANAGED:
+        return
+    if installed(new, section) and two.ownership is not Ownership.MANAGED:
+        yield error(
+            "change-gives-up-addon",
+            f"{path}.ownership",
+            f"{section} becomes `{two.ownership.value}`: `pulumi up` deletes the release, and with "
+            "it what its pods serve on every node",
+            "run `pulumi state delete` for its resources before, or write `ownership: managed`",
+            found=two.ownership.value,
+        )
+    elif two.enabled is False and one.enabled is not False:
+        yield warning(
+            "change-removes-addon",
+            f"{path}.enabled",
+            f"{section} is removed: its pods go from every node at once, and what they served",
+            "have its successor on the nodes first",
+        )
 
 
 def _catalogue(fleet: Fleet) -> Catalogue:

@@ -192,3 +192,15 @@ def test_kubernetes_does_not_go_back() -> None:
     assert plan.pool("cut").back.startswith("none")
     (found,) = [one for one in plan.cluster if one.field == "cluster.kubernetesVersion"]
     assert (found.old, found.new) == ("1.35", "1.36")
+
+
+def test_an_addon_that_is_given_up_is_deleted() -> None:
+    def addons(**operator: Any) -> Any:
+        return compiled(eks() | {"addons": {"gpuOperator": operator}})
+
+    plan = change_plan(addons(), addons(ownership="existing"))
+    (found,) = [f for f in plan.findings if f.code == "change-gives-up-addon"]
+    assert found.severity is Severity.ERROR
+    queued = {"devicePlugin": {"enabled": True}, "gpuOperator": {"enabled": False}}
+    plan = change_plan(addons(), compiled(eks() | {"addons": queued}))
+    assert "change-removes-addon" in {f.code for f in plan.findings}
