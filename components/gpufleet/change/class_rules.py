@@ -80,7 +80,7 @@ def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
         addons: dict[str, list[FieldDifference]] = {}
         for one in found:
             if one.leaf_class is leaf_class:
-                addons.setdefault(".".join(one.field.split(".")[:2]), []).append(one)
+                addons.setdefault(_addon(one.field), []).append(one)
         if leaf_class is LeafClass.OPERAND and any(
             one.leaf_class is LeafClass.DRIVER and one.field.startswith("addons.") for one in found
         ):
@@ -131,6 +131,12 @@ def validate_ownership(old: Pool, new: Pool) -> Iterable[Finding]:
             "those that exist",
             "write importId, the id of the node group that exists",
         )
+
+
+def _addon(field: str) -> str:
+    """`addons.gpuOperator`, or the file, of a field."""
+    name, _, inside = field.partition(" ")
+    return name if inside or "/" in name else ".".join(field.split(".")[:2])
 
 
 def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:

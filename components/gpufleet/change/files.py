@@ -58,6 +58,7 @@ def _of_file(file: Artefact, old: Any, new: Any, *, drivers: bool) -> Iterator[F
         field = f"{file.path} {operand}".strip()
         if len(found) == 1 and not isinstance(found[0][1] or found[0][2], Mapping | list):
             path, one, two = found[0]
+            path = path.removeprefix("[0].").removeprefix("[0]")
             yield FieldDifference(f"{file.path} {path}".strip(), _text(one), _text(two), leaf_class)
         else:
             there = [ABSENT if all(row[i] is None for row in found) else "" for i in (1, 2)]

@@ -3,7 +3,7 @@
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.spec.addons import Addon
-from gpufleet.spec.pool import Provisioner
+from gpufleet.spec.pool import Fabric, Provisioner
 
 
 def installed(fleet: Fleet, section: str) -> bool:
@@ -19,6 +19,7 @@ def installed(fleet: Fleet, section: str) -> bool:
         "draDriver": needs_dra_driver(fleet),
         "karpenter": Provisioner.KARPENTER in provisioners,
         "clusterAutoscaler": Provisioner.CLUSTER_AUTOSCALER in provisioners,
+        "efaDevicePlugin": any(pool.fabric is Fabric.EFA for pool in fleet.pools),
         "kueue": fleet.spec.queues is not None,
         "keda": addon.enabled is True,
     }

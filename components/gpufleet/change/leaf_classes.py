@@ -9,6 +9,7 @@ template differs.
 from collections.abc import Mapping
 
 from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.spec.base import Platform
 
 _OPERATOR = "addons.gpuOperator.driver"
 _OFED = "addons.networkOperator.ofedDriver"
@@ -60,7 +61,8 @@ containers of the driver's pods (NVIDIA/gpu-operator v26.7.0
 _SHOWN_BY_INPUTS = (
     *("gpu", "instanceTypes", "gpusPerNode", "nodes", "intent", "provisioner", "capacity"),
     *("sharing", "fabric", "ownership", "importId", "image", "zones", "disk", "labels"),
-    *("gpuTaint", "taints", "team", "neuron", "eks", "karpenter", "gke", "vsphere", "openshift"),
+    *("gpuTaint", "taints", "team", "neuron", "karpenter"),
+    *(platform.value for platform in Platform),
 )
 """Fields of a pool whose whole effect is in the inputs of its resources, or in files. One that is
 added to the declaration is unknown until it is here or in a table."""

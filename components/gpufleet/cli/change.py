@@ -13,7 +13,7 @@ from gpufleet.change.live_node import read_nodes
 from gpufleet.change.nodes import NodeReport, explain_nodes
 from gpufleet.change.plan import ChangePlan
 from gpufleet.change.preview import read_preview, validate_preview
-from gpufleet.cli.change_text import next_text, plan_text, reports_text
+from gpufleet.cli.change_text import WIDTH, next_text, plan_text, reports_text
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -177,7 +177,7 @@ def _finish(
         }
         print_json({**(document or empty), "findings": [f.as_dict() for f in found]})
     else:
-        print_findings(found)
+        print_findings(found, width=WIDTH)
         if text is not None:
             click.echo(text)
     sys.exit(exit_code(found))

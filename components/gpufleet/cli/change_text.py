@@ -1,6 +1,5 @@
 """A change plan for people."""
 
-import textwrap
 from collections.abc import Sequence
 
 import click
@@ -14,6 +13,7 @@ from gpufleet.change.plan import (
     NodeChangeKind,
     PoolChange,
 )
+from gpufleet.cli.output import fitted
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.registry import platform_facts, platform_rules
@@ -59,14 +59,11 @@ def _fitted(text: str) -> str:
         part
         for line in text.splitlines()
         for part in (
-            [line] if len(click.unstyle(line)) <= WIDTH or "kubectl" in line else _wrapped(line)
+            [line]
+            if len(click.unstyle(line)) <= WIDTH or "kubectl" in line
+            else fitted(line, WIDTH).splitlines()
         )
     )
-
-
-def _wrapped(line: str) -> list[str]:
-    indent = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False)
 
 
 def reports_text(reports: Sequence[NodeReport]) -> str:

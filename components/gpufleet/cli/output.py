@@ -1,6 +1,7 @@
 """What every command prints in the same way: findings, JSON, and the exit code."""
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -34,16 +35,34 @@ def print_json(document: object) -> None:
     sys.stdout.write(json_text(document) + "\n")
 
 
-def print_findings(findings: Iterable[Finding], *, to_stderr: bool = True) -> None:
-    """Write findings for people: errors first, each with its place, its reasons and its fix."""
+def fitted(line: str, width: int) -> str:
+    """The line in lines of at most `width` characters, the further ones indented. Words that are
+    longer stay whole."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    parts = textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(parts)
+
+
+def print_findings(
+    findings: Iterable[Finding], *, to_stderr: bool = True, width: int | None = None
+) -> None:
+    """Write findings for people: errors first, each with its place, its reasons and its fix, in
+    lines of at most `width` characters."""
+
+    def say(text: str) -> None:
+        fits = width is None or len(click.unstyle(text)) <= width
+        click.echo(text if fits else fitted(text, width or 0), err=to_stderr)
+
     for finding in ordered(findings):
         severity = click.style(finding.severity.value, fg=_COLOURS[finding.severity], bold=True)
         place = click.style(finding.path, bold=True) + ": " if finding.path else ""
-        click.echo(f"{severity} {place}{finding.message} [{finding.code}]", err=to_stderr)
+        say(f"{severity} {place}{finding.message} [{finding.code}]")
         for line in finding.because:
-            click.echo(f"      because {line}", err=to_stderr)
+            say(f"      because {line}")
         if finding.fix:
-            click.echo(f"      fix: {finding.fix}", err=to_stderr)
+            say(f"      fix: {finding.fix}")
 
 
 def exit_code(findings: Iterable[Finding]) -> int:

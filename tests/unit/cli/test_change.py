@@ -106,3 +106,11 @@ def test_an_unknown_difference_ends_with_1_until_it_is_accepted(call: Any) -> No
 def test_only_one_source_is_standard_input() -> None:
     result = CliRunner().invoke(command, ["-", "-"], input="{}")
     assert isinstance(result.exception, UnreadableInputError)
+
+
+def test_the_text_fits_80_columns(call: Any) -> None:
+    """All but the commands that are pasted."""
+    result = call(fleet_data(EIGHTHS), fleet_data(HALVES, gpu="H100-80GB"))
+    lines = [*result.stdout.splitlines(), *result.stderr.splitlines()]
+    assert lines
+    assert [line for line in lines if len(line) > 80 and "kubectl" not in line] == []
