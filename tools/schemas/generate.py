@@ -21,6 +21,7 @@ from charts import CHARTS, chart_file
 from custom_resources import definitions, group_file
 from kubernetes_kinds import kubernetes_file, metadata_file
 from pruning import Schema
+from device_selectors import selectors_file
 from sources import SOURCES
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,8 @@ def main() -> None:
     for name, chart in CHARTS.items():
         content = compact(chart_file(chart, options.charts))
         (OUT / f"chart-{name}.json").write_text(content + "\n", encoding="utf-8")
+    content = compact(selectors_file(options.charts))
+    (OUT / "webhook-selectors.json").write_text(content + "\n", encoding="utf-8")
     lines = ",\n".join(f"{json.dumps(k)}:{compact(v)}" for k, v in index().items())
     (OUT / "index.json").write_text("{" + lines + "}\n", encoding="utf-8")
 

@@ -6,7 +6,7 @@ from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.json_document import validate_json
 from gpufleet.contract.foreign.network_names import is_rdma_resource, is_subdomain
-from gpufleet.contract.foreign.selector_schema import RDMA, validate_selectors
+from gpufleet.contract.foreign.selector_schema import criteria, validate_selectors
 from gpufleet.contract.foreign.selector_values import validate_values
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
@@ -201,7 +201,7 @@ def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: C
         )
     if "selectors" in item:
         place = child(path, "selectors")
-        validate_selectors(item["selectors"], RDMA, place, "rdma", report)
+        validate_selectors(item["selectors"], criteria("rdma"), place, "rdma", report)
         validate_values(as_mapping(item["selectors"]) or {}, "deviceIDs", place, "rdma", report)
     devices = as_list(item.get("devices"))
     if "devices" in item and (

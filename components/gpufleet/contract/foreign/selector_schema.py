@@ -1,9 +1,11 @@
 """Device selectors of the two network device plugins, as the webhook's schemas have them."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.schemas import schema_file
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
@@ -11,20 +13,14 @@ from gpufleet.documents.paths import child
 Schema = Mapping[str, str]
 """Criterion -> `texts`, `boolean` or `text`."""
 
-RDMA: Schema = dict.fromkeys(("vendors", "deviceIDs", "drivers", "ifNames", "linkTypes"), "texts")
-ACCELERATOR: Schema = dict.fromkeys(("vendors", "devices", "drivers", "pciAddresses"), "texts")
-NET_DEVICE: Schema = {
-    **ACCELERATOR,
-    **dict.fromkeys(("pfNames", "rootDevices", "linkTypes", "ddpProfiles"), "texts"),
-    "isRdma": "boolean",
-    "needVhostNet": "boolean",
-    "vdpaType": "text",
-}
-AUX_NET_DEVICE: Schema = {
-    **dict.fromkeys(("vendors", "devices", "drivers", "pfNames", "rootDevices"), "texts"),
-    **dict.fromkeys(("linkTypes", "auxTypes"), "texts"),
-    "isRdma": "boolean",
-}
+_WORDS = {"array": "texts", "boolean": "boolean", "string": "text"}
+
+
+@cache
+def criteria(device: str) -> Schema:
+    """The criteria of a type of device: `rdma`, `accelerator`, `netDevice`, `auxNetDevice`."""
+    fields = schema_file("webhook-selectors")["selectors"][device]
+    return {name: _WORDS[field["type"]] for name, field in fields.items()}
 
 
 def validate_selectors(

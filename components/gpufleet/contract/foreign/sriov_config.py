@@ -8,12 +8,7 @@ from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, show
 from gpufleet.contract.foreign.json_document import validate_json
 from gpufleet.contract.foreign.network_names import is_sriov_resource
 from gpufleet.contract.foreign.rdma_shared_config import validate_names
-from gpufleet.contract.foreign.selector_schema import (
-    ACCELERATOR,
-    AUX_NET_DEVICE,
-    NET_DEVICE,
-    validate_selectors,
-)
+from gpufleet.contract.foreign.selector_schema import criteria, validate_selectors
 from gpufleet.contract.foreign.selector_values import validate_values
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
@@ -29,7 +24,7 @@ from gpufleet.documents.paths import child
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
-_TYPES = {"accelerator": ACCELERATOR, "netDevice": NET_DEVICE, "auxNetDevice": AUX_NET_DEVICE}
+_TYPES = ("accelerator", "netDevice", "auxNetDevice")
 _ITEM = (
     "resourceName",
     "resourcePrefix",
@@ -205,8 +200,8 @@ def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
         )
     elif listed is not None:
         for index, one in enumerate(listed):
-            validate_selectors(one, _TYPES[kind], child(place, index), "sriov", report)
+            validate_selectors(one, criteria(kind), child(place, index), "sriov", report)
             validate_values(as_mapping(one) or {}, "devices", child(place, index), "sriov", report)
     else:
-        validate_selectors(selectors, _TYPES[kind], place, "sriov", report)
+        validate_selectors(selectors, criteria(kind), place, "sriov", report)
         validate_values(as_mapping(selectors) or {}, "devices", place, "sriov", report)
