@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.source import Source
-from gpufleet.contract.facts import ContractFact
+from gpufleet.contract.contract_fact import ContractFact
 
 DRIVER = "driver-not-for-gpu"
 MODULES = "kernel-module-not-for-gpu"

@@ -6,19 +6,11 @@ from dataclasses import dataclass
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.model import Chart, InstanceType, NodeImage
+from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
-
-
-@dataclass(frozen=True, slots=True)
-class ContractFact:
-    """One link of a chain: what is so, and who says it."""
-
-    fact: str
-    source: str
-    """Where it can be read: a path of the declaration, a row of the catalogue, a public project."""
 
 
 def chain(*facts: ContractFact | None) -> list[dict[str, str]]:

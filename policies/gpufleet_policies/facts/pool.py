@@ -3,6 +3,7 @@
 Money is micro-dollars an hour, memory is bytes, times are seconds.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,10 @@ from gpufleet_policies.facts.tristate import Fact, absent, unknown
 
 NOTHING: Fact[Any] = absent()
 """Not written, and no default is known."""
+
+_ZONES = re.compile(r"^([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]$|^([a-z]+-[a-z]+[0-9]+)-[a-z]$")
+"""Zones whose region is a part of their name: `eu-central-1a` of AWS, `us-central1-a` of GCP."""
+_REGION_LABEL = "topology.kubernetes.io/region"
 
 MOST_GPUS = 1024
 """Most GPUs of one node; a larger number is an error and is read as unknown."""
@@ -182,6 +187,8 @@ class NodePool(Subject):
     """None where an added tag would replace machines, or no field of the object takes tags."""
     zones: Fact[tuple[str, ...]] = NOTHING
     """Zones, or the subnets that represent them."""
+    region: Fact[str] = NOTHING
+    """Where the object itself says so; `price_region` also reads zones and labels."""
     shared: SharedGpus = field(default_factory=SharedGpus)
     launch_template: str = ""
     """Name or id of a launch template or node class that holds more; empty: none."""
@@ -217,6 +224,16 @@ class NodePool(Subject):
             object.__setattr__(self, "gpus_per_node", unknown(count.place))
 
     @property
+    def price_region(self) -> str | None:
+        """The region whose prices count; None where neither region nor zones are known."""
+        if self.region.is_known:
+            return self.region.value
+        if _REGION_LABEL in self.labels:
+            return self.labels[_REGION_LABEL]
+        zones = self.zones.value if self.zones.is_known else ()
+        return region_of_zones(zones)
+
+    @property
     def is_certainly_gpu(self) -> bool:
         """Whether it is known to carry GPUs."""
         return self.is_gpu_pool.is_known and self.is_gpu_pool.value
@@ -232,3 +249,10 @@ class NodePool(Subject):
         if self.commitment or self.reservations or self.capacity.is_unknown:
             return True
         return self.capacity.is_known and bool(COMMITTED & self.capacity.value)
+
+
+def region_of_zones(zones: tuple[str, ...]) -> str | None:
+    """The one region all these zones are in; None for none, for several, and for subnets."""
+    found = [_ZONES.match(zone) for zone in zones]
+    regions = {one[1] or one[2] for one in found if one is not None}
+    return regions.pop() if len(regions) == 1 and None not in found else None

@@ -32,6 +32,14 @@ class PoolPrice:
 UNPRICED = PoolPrice(None, None, "")
 
 
+def priced_where_it_is(pool: NodePool, catalogue: Catalogue) -> Catalogue:
+    """The catalogue with the prices of the pool's own region: what has none there is not known.
+
+    Itself where the region is not known: its prices are those of the reference region.
+    """
+    return catalogue.in_region(pool.price_region, estimate=False)
+
+
 def pool_price(pool: NodePool, catalogue: Catalogue) -> PoolPrice:
     """The price of one node: the cheapest and the dearest that the pool may be made of."""
     if pool.hourly_micro_usd.is_known:
@@ -41,11 +49,12 @@ def pool_price(pool: NodePool, catalogue: Catalogue) -> PoolPrice:
     if not pool.instance_types.is_known:
         return UNPRICED
     ways = pool.capacity.value if pool.capacity.is_known else frozenset({"onDemand"})
-    return _price(pool.instance_types.value, ways, catalogue)
+    return _price(pool.instance_types.value, ways, priced_where_it_is(pool, catalogue))
 
 
 @lru_cache(maxsize=1024)
 def _price(types: tuple[str, ...], ways: frozenset[str], catalogue: Catalogue) -> PoolPrice:
+    place = "" if catalogue.region is None else f" in {catalogue.region}"
     lows: list[tuple[int, str]] = []
     highs: list[int] = []
     complete = True
@@ -59,7 +68,7 @@ def _price(types: tuple[str, ...], ways: frozenset[str], catalogue: Catalogue) -
                 highs.append(high)
             cheapest = low if low is not None else high
             if cheapest is not None:
-                lows.append((cheapest, f"{name} {way}"))
+                lows.append((cheapest, f"{name} {way}{place}"))
     if not lows:
         return UNPRICED
     low, basis = min(lows)
@@ -141,7 +150,8 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None
     if not any(name in limits for name in _BOUNDING):
         return LargestSize(None, None, "spec.limits has no limit that bounds its GPUs")
     types = pool.instance_types.value if pool.instance_types.is_known else ()
-    rows = [row for name in types if (row := catalogue.instances.get(name)) is not None]
+    instances = priced_where_it_is(pool, catalogue).instances
+    rows = [row for name in types if (row := instances.get(name)) is not None]
     ways = pool.capacity.value if pool.capacity.is_known else frozenset({"onDemand"})
     direct = limits.get(_GPUS)
     worst: list[tuple[Fraction, int | None, str]] = []

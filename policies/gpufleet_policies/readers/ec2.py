@@ -25,6 +25,7 @@ from gpufleet_policies.readers.eks import (
     template_name,
 )
 from gpufleet_policies.readers.reading import items
+from gpufleet_policies.readers.regions import region_of
 
 Load = Callable[[], Catalogue]
 
@@ -65,6 +66,7 @@ def instance(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
         tags_known=all_known(tags),
         tags_place="tags",
         tag_field=TagField("tags", tags is not None),
+        region=region_of(document),
         launch_template=template_name(inside(document, "launchTemplate")),
     )
 
@@ -117,6 +119,7 @@ def scaling_group(document: dict[str, Any], locator: Locator, load: Load) -> Ite
         zones=texts(document, "vpcZoneIdentifiers")
         if inside(document, "vpcZoneIdentifiers") is not None
         else texts(document, "availabilityZones"),
+        region=region_of(document),
         launch_template=template_name(template),
         placement_group=word(document, "placementGroup"),
         fabric=unknown("launchTemplate"),

@@ -19,6 +19,7 @@ from gpufleet_policies.readers.blocks import (
 )
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, machines
 from gpufleet_policies.readers.reading import boolean, fact
+from gpufleet_policies.readers.regions import region_of
 
 Load = Callable[[], Catalogue]
 
@@ -114,6 +115,7 @@ def node_group(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
         tags_place="tags",
         tag_field=TagField("tags", tags is not None),
         zones=texts(document, "subnetIds"),
+        region=region_of(document),
         launch_template=template_name(template),
         fabric=absent("launchTemplate") if template is None else unknown("launchTemplate"),
         placement_group=absent("launchTemplate") if template is None else unknown("launchTemplate"),

@@ -24,6 +24,7 @@ from gpufleet_policies.readers.eks import is_committed, taints
 from gpufleet_policies.readers.gke_sizes import size_of, zone_count, zones_of
 from gpufleet_policies.readers.machines import accelerated, machines
 from gpufleet_policies.readers.reading import boolean, fact, items, whole
+from gpufleet_policies.readers.regions import region_of
 
 Load = Callable[[], Catalogue]
 
@@ -82,6 +83,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -
         tags_known=all_known(resource_labels),
         tags_place="nodeConfig.resourceLabels",
         zones=zones,
+        region=region_of(document, "location"),
         shared=_shared(config),
         placement_group=_placement(document),
         fabric=_fabric(document, config),

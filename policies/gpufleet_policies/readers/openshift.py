@@ -14,6 +14,7 @@ from gpufleet_policies.readers.eks import hardware, is_committed, taints
 from gpufleet_policies.readers.machines import Machines, accelerated
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import items
+from gpufleet_policies.readers.regions import region_of
 
 Load = Callable[[], Catalogue]
 
@@ -67,6 +68,7 @@ def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Itera
         tags_place="metadata.labels",
         tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
         zones=_zone(provider),
+        region=region_of(provider, "placement.region"),
         placement_group=word(provider, "placementGroupName"),
     )
 

@@ -10,6 +10,7 @@ from gpufleet_policies.facts import FleetFacts, PodGroup
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.money.pools import priced_where_it_is
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
@@ -61,7 +62,8 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
     """
     for pool in gpu_pools(context, subject):
         yield from _listed_alongside_smaller(context, pool)
-        row = _row(pool, context.catalogue)
+        catalogue = priced_where_it_is(pool, context.catalogue)
+        row = _row(pool, catalogue)
         if row is None or row.accelerator.count is None:
             continue
         need = _need(context, pool, row.accelerator.count)
@@ -69,7 +71,7 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
         own = _price(row, way)
         if need is None or own is None:
             continue
-        cheaper = _smaller(context.catalogue, row, need, own, way)
+        cheaper = _smaller(catalogue, row, need, own, way)
         if cheaper is None:
             continue
         name, price = cheaper
@@ -115,7 +117,8 @@ def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[
     if not pool.instance_types.is_known or pool.capacity.found != {"onDemand"}:
         return
     names = pool.instance_types.value
-    rows = [row for name in names if (row := context.catalogue.instances.get(name)) is not None]
+    instances = priced_where_it_is(pool, context.catalogue).instances
+    rows = [row for name in names if (row := instances.get(name)) is not None]
     if len(names) < 2 or len(rows) < len(names):
         return
     counts = {row.accelerator.count for row in rows}
@@ -239,7 +242,8 @@ def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
     chosen when a node is made.
     """
     for pool in gpu_pools(context, subject):
-        row = _row(pool, context.catalogue)
+        catalogue = priced_where_it_is(pool, context.catalogue)
+        row = _row(pool, catalogue)
         if row is None or not row.accelerator.count or pool.is_committed:
             continue
         if pool.size.fixed and pool.size.standing.found:
@@ -248,7 +252,7 @@ def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
         own = _price(row, way)
         if own is None or row.fractional:
             continue
-        better = _newer(context.catalogue, row, Fraction(own, row.accelerator.count), way)
+        better = _newer(catalogue, row, Fraction(own, row.accelerator.count), way)
         if better is None:
             continue
         other, price = better

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts import PodGroup
+from gpufleet_policies.money.pools import priced_where_it_is
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
@@ -75,7 +76,7 @@ def _of_declared_pools(context: RuleContext, group: PodGroup) -> tuple[NodeShape
     if found is None:
         found = context.memo[key] = _all(
             [
-                _named(name, context.catalogue, pool.name, None)
+                _named(name, priced_where_it_is(pool, context.catalogue), pool.name, None)
                 for pool in pools
                 for name in (pool.instance_types.value if pool.instance_types.is_known else ("",))
             ]

@@ -1,5 +1,6 @@
 """What everything declared together costs, and what it can come to."""
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from gpufleet_policies.facts import FleetFacts, Surroundings
 from gpufleet_policies.facts.capacity import Reservation
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.facts.queues import ClusterQueue
+from gpufleet_policies.facts.tristate import known
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 from gpufleet_policies.money.stack import spend_as_dict, stack_spend
 from gpufleet_policies.rules.context import RuleContext
@@ -172,3 +174,53 @@ def test_a_reservation_is_billed_whether_it_is_used_or_not_and_never_twice():
     found = spend(user, template, block)
     assert found.standing.micro_usd_per_hour == 3 * G6
     assert found.exposure.micro_usd_per_hour == 4 * G6
+
+
+EKS_ARN = "arn:aws:eks:{}:1:nodegroup/a/gpu/1"
+
+
+@pytest.mark.parametrize(
+    ("document", "usd"),
+    [
+        ({}, "0.8048"),
+        ({"region": "us-east-1"}, "0.8048"),
+        ({"region": "eu-central-1"}, "1.0064"),
+        ({"arn": EKS_ARN.format("ap-northeast-1")}, "1.1672"),
+        ({"region": "eu-west-2"}, "1.0216"),
+        ({"region": "ca-central-1"}, "0.8936"),
+        ({"region": "af-south-1"}, None),
+        ({"region": "no region"}, "0.8048"),
+    ],
+)
+def test_a_pool_is_priced_where_it_is(document: dict[str, str], usd: str | None) -> None:
+    """Prices of AWS's lists of 2026-07-20; a region that has none is not another's price."""
+    found = one(node_group(document))
+    price = pool_price(found, CATALOGUE)
+    micro = None if usd is None else int(Decimal(usd) * 1_000_000)
+    assert price.high == micro
+    if usd is None:
+        assert price.spelled == "no price is known"
+    most = reach(found, CATALOGUE)
+    assert most is not None
+    assert most.micro_usd_per_hour == (None if micro is None else 4 * micro)
+
+
+def test_a_region_without_prices_leaves_the_bill_open() -> None:
+    found = spend(node_group({"region": "af-south-1"}))
+    (row,) = found.pools
+    assert row.exposure is None
+    assert "no price is known for up to 4 GPUs" in row.cause
+
+
+def test_karpenter_and_gke_pools_are_priced_by_their_zones() -> None:
+    pool = replace(one(karpenter()), zones=known(("eu-central-1a", "eu-central-1b")))
+    assert pool.price_region == "eu-central-1"
+    local = replace(pool, zones=known(("us-west-2-lax-1a",)))
+    both = replace(pool, zones=known(("eu-central-1a", "eu-west-1a")))
+    assert (local.price_region, both.price_region) == (None, None)
+    high = pool_price(pool, CATALOGUE).high
+    listed = CATALOGUE.in_region("eu-central-1", estimate=False).instance("g6.4xlarge")
+    assert high == listed.on_demand.micro_usd_per_hour
+    google = one(gke_pool({"location": "europe-west4"}))
+    assert google.price_region == "europe-west4"
+    assert one(gke_pool({"location": "europe-west4-a"})).price_region == "europe-west4"

@@ -139,3 +139,46 @@ def test_old_prices_are_named_once() -> None:
     (found,) = [one for one in result.findings if one.code == "price-old"]
     assert found.message.count("g6.xlarge as onDemand (2026-07-20)") == 1
     assert not [one for one in in_place("us-east-1").findings if one.code == "price-old"]
+
+
+def test_five_regions_have_five_bills_of_the_edition() -> None:
+    """The edition's own prices: AWS's lists of 2026-07-20, two nodes each."""
+    regions = ("us-east-1", "eu-central-1", "ap-northeast-1", "eu-west-2", "ca-central-1")
+    bills = {region: spend(in_place(region, environment="prod")) for region in regions}
+    assert bills == {
+        "us-east-1": 2 * 804_800,
+        "eu-central-1": 2 * 1_006_400,
+        "ap-northeast-1": 2 * 1_167_200,
+        "eu-west-2": 2 * 1_021_600,
+        "ca-central-1": 2 * 893_600,
+    }
+
+
+def test_a_spot_price_of_another_region_is_not_known() -> None:
+    spot = {
+        "name": "chat",
+        "instanceTypes": ["g6.xlarge"],
+        "nodes": {"min": 1, "max": 2},
+        "capacity": [{"spot": {}}],
+    }
+    result = in_place("eu-central-1", environment="prod", pools=[spot])
+    (found,) = [one for one in result.findings if one.code == "price-unknown-in-region"]
+    assert "g6.xlarge as spot" in found.message
+    # On demand is known there, and spot never costs more.
+    assert spend(result) == 2 * 1_006_400
+
+
+def test_old_figures_of_many_pools_are_one_finding_each_named_once() -> None:
+    pools = [
+        {
+            "name": f"p{number}",
+            "instanceTypes": [("g6.xlarge", "g6.4xlarge")[number // 2]],
+            "nodes": {"min": 0, "max": 2},
+            "capacity": [{"spot": {}}, {"onDemand": {}}][number % 2 :],
+        }
+        for number in range(4)
+    ]
+    result = in_place("us-east-1", as_of=date(2027, 11, 21), pools=pools)
+    (found,) = [one for one in result.findings if one.code == "price-old"]
+    for figure in ("g6.xlarge as onDemand", "g6.xlarge as spot", "g6.4xlarge as onDemand"):
+        assert found.message.count(figure) == 1, found.message

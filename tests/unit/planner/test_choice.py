@@ -322,6 +322,18 @@ def test_a_price_of_another_region_is_assumed() -> None:
     assert [f.code for f in found.findings] == ["price-of-other-region"]
 
 
+def test_a_strict_plan_buys_nothing_without_a_price_of_its_region() -> None:
+    """af-south-1: of all machines with GPUs, AWS's list of 2026-07-20 prices only G4dn there."""
+    market = Market(("eks",), "af-south-1", strict_prices=True)
+    found = choice(market=market, model="Llama-3.1-8B", context=2048)
+    assert found.best is not None
+    assert found.best.machine.gpu.key == "T4"
+    assert found.best.cost_basis.value != "assumed"
+    elsewhere = Market(("eks",), "mx-central-1", strict_prices=True)
+    bought = choice(market=elsewhere, model="Llama-3.1-8B", context=2048).best
+    assert bought is None or bought.billed_micro_usd is None
+
+
 def test_the_quick_choice_is_the_thorough_one() -> None:
     for request in (
         {"model": "Llama-3.2-3B", "context": 4096, "batch": 8},
