@@ -51,7 +51,6 @@ DIFFERENCES = (
     Allowed("gpu-pool-untainted", "crossguard", "advisory", f"{ALONE}; advice until then"),
     Allowed("sharing-not-fail-fast", "crossguard", "advisory", f"{ALONE}; then counted as one"),
     Allowed("mig-layout-nowhere", "crossguard", "mandatory", f"{ALONE}; then by its pools' GPU"),
-    Allowed("mig-layout-strands-slices", "crossguard", "advisory", f"{ALONE}; then impossible"),
     Allowed("sharing-not-fail-fast", "audit", "advisory", "several configurations of an object"),
 )
 
@@ -145,6 +144,7 @@ SILENT_IN_FILES = {
     **dict.fromkeys(
         (
             "device-plugin-chart-default-namespace",
+            "device-plugin-env-wins",
             "device-plugin-key-absent",
             "device-plugin-mps-on-mig",
             "device-plugin-mps-one-request",
