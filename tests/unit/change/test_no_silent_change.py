@@ -26,6 +26,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.platforms.vsphere.vcenter.changes import TABLE, MachineChangeKind
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
+from gpufleet.spec.base import Ownership
 from gpufleet_sandbox.cloud.difference import changes
 from tests.unit.change.leaf_mutations import mutations
 
@@ -97,7 +98,7 @@ def _output(fleet: Fleet) -> object:
             ],
             [str(taint) for taint in pool.taints],
         )
-        for pool in fleet.pools
+        for pool in sorted(fleet.pools, key=lambda pool: pool.name)
         if pool.spec.vsphere is not None
     ]
     return {file.path: file.text for file in artefacts(fleet)}, machines
@@ -107,6 +108,8 @@ def _disturbed(name: str, old: Fleet, new: Fleet) -> bool:
     """Whether nodes of the pool cannot stay as they are, by the tables of the providers: those of
     AWS and Google in the stand-in, and that of the machines on vSphere."""
     one, two = old.pool(name), new.pool(name)
+    if one.ownership is Ownership.EXISTING is two.ownership:
+        return False  # someone else makes its nodes
     if one.spec.vsphere is not None and two.spec.vsphere is not None:
         inputs = [machine_inputs(pool) | _placed(pool) for pool in (one, two)]
         moved = {
