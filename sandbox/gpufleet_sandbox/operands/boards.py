@@ -203,6 +203,10 @@ def _boards() -> Iterable[Board]:
         "0x2BB510DE",
         _RTX_PRO_6000,
     )
+    # Its PCI id was not found in a file of NVIDIA's.
+    yield _cut(
+        "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "blackwell", (12, 0), "", _RTX_PRO_6000
+    )
     for product, family, capability in (
         ("GRID K520", "kepler", (3, 0)),
         ("Tesla K80", "kepler", (3, 7)),
@@ -215,6 +219,8 @@ def _boards() -> Iterable[Board]:
         ("Tesla V100-PCIE-32GB", "volta", (7, 0)),
         ("Tesla T4", "turing", (7, 5)),
         ("NVIDIA T4G", "turing", (7, 5)),
+        ("NVIDIA A2", "ampere", (8, 6)),
+        ("NVIDIA RTX A6000", "ampere", (8, 6)),
         ("NVIDIA A10", "ampere", (8, 6)),
         ("NVIDIA A10G", "ampere", (8, 6)),
         ("NVIDIA A16", "ampere", (8, 6)),
@@ -229,6 +235,7 @@ def _boards() -> Iterable[Board]:
         ("NVIDIA H20-3e", "hopper", (9, 0)),
         ("NVIDIA RTX PRO 5000 Blackwell", "blackwell", (12, 0)),
         ("NVIDIA RTX PRO 4500 Blackwell", "blackwell", (12, 0)),
+        ("NVIDIA RTX PRO 4500 Blackwell Server Edition", "blackwell", (12, 0)),
     ):
         yield Board(product, family, capability, "")
 

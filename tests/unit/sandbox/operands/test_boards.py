@@ -10,12 +10,14 @@ from gpufleet_sandbox.operands.boards import BOARDS, Board, board_named
 
 GEOMETRY = Path(__file__).parents[5] / "shared/reference/mig_profiles.json"
 CUT = [board for board in BOARDS.values() if board.mig_capable]
+WITHOUT_PCI_ID = {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition"}
+"""No file of NVIDIA's with it was found; it matters only on nodes that mix kinds of GPU."""
 
 
 @pytest.mark.parametrize("board", CUT, ids=lambda board: board.product)
 def test_shapes_lie_inside_the_board(board: Board) -> None:
-    assert board.pci_id.startswith("0x")
-    assert board.pci_id.endswith("10DE")
+    known = board.pci_id.startswith("0x") and board.pci_id.endswith("10DE")
+    assert known is (board.product not in WITHOUT_PCI_ID)
     for shape in board.shapes:
         assert shape.starts
         assert len(shape.starts) == len(set(shape.starts))
