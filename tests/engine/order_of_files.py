@@ -29,6 +29,7 @@ EVERY_COMMIT = {
     "vsphere/test_own_plugin.py": 150,
     "test_sandbox_stack.py": 50,
     "test_template.py": 40,
+    "test_overlay_preview.py": 15,
     "test_karpenter.py": 50,
     "test_openshift.py": 40,
     "test_layout_change.py": 40,

@@ -191,12 +191,11 @@ def test_too_many_mps_clients_in_a_text_are_all_lowered_and_its_comments_stay():
 def test_too_many_mps_clients_among_the_values_of_the_plugin_s_chart_are_lowered_in_place():
     resources = [{"name": "nvidia.com/gpu", "replicas": 100}]
     data = {"version": "v1", "sharing": {"mps": {"resources": resources}}}
-    for held in (yaml.safe_dump(data), data):
-        properties = {"chart": "nvidia-device-plugin", "values": {"config": {"map": {"a": held}}}}
-        thing = Thing("kubernetes:helm.sh/v3:Release", properties, "plugin")
-        read = remediated(thing, TOO_MANY)["values"]["config"]["map"]["a"]
-        read = yaml.safe_load(read) if isinstance(read, str) else read
-        assert read["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 48}]
+    values = {"config": {"map": {"a": yaml.safe_dump(data)}}}
+    properties = {"chart": "nvidia-device-plugin", "values": values}
+    thing = Thing("kubernetes:helm.sh/v3:Release", properties, "plugin")
+    read = yaml.safe_load(remediated(thing, TOO_MANY)["values"]["config"]["map"]["a"])
+    assert read["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 48}]
 
 
 def test_too_many_mps_clients_in_a_text_among_the_operator_s_values_are_said_without_a_patch():

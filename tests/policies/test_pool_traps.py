@@ -254,7 +254,8 @@ def test_shares_that_a_gke_pool_declares_itself_are_said_of_the_pool():
 
 
 def test_a_queue_alone_needs_no_cohort():
-    alone = {"spec.cohortName": REMOVE}
+    # Kueue's own definition: borrowingLimit must be nil when cohort is empty.
+    alone = {"spec.cohortName": REMOVE, f"{RESOURCE}.borrowingLimit": REMOVE}
     assert said(queue(alone), LOCAL) == {}
     assert "quota-stranded" in said(queue(alone), LOCAL, queue(name="product"))
 
