@@ -1,5 +1,6 @@
 """A range query to Prometheus' HTTP API."""
 
+import http.client
 import os
 import time
 import urllib.error
@@ -22,19 +23,18 @@ def query_range(url: str, query: str, seconds: int) -> str:
 
     Raises UnreadableInputError when the server cannot be reached or refuses.
     """
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UnreadableInputError(f"{masked(url)}: an address such as http://HOST:9090 is wanted")
-    if parts.password is not None:
-        raise UnreadableInputError(f"--prometheus: put the credentials into {TOKEN}")
+    _require_address(url)
     end = int(time.time())
     step = max(60, -(-seconds // _MOST_POINTS))
     form = {"query": query, "start": end - seconds, "end": end, "step": step}
     request = urllib.request.Request(  # noqa: S310  the scheme was checked
         f"{url.rstrip('/')}/api/v1/query_range", urllib.parse.urlencode(form).encode()
     )
-    if token := os.environ.get(TOKEN):
-        request.add_header("Authorization", f"Bearer {token}")
+    if token := os.environ.get(TOKEN, "").strip():
+        if not (token.isascii() and token.isprintable()):
+            raise UnreadableInputError(f"{TOKEN}: a header cannot have its characters")
+        # Not sent on to the place that a redirection names.
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310
             body = answer.read(_MOST_BYTES + 1)
@@ -42,8 +42,25 @@ def query_range(url: str, query: str, seconds: int) -> str:
         with problem:
             told = problem.read(2000).decode(errors="replace")
         raise UnreadableInputError(f"{url}: HTTP {problem.code}: {masked(told)}") from None
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, http.client.HTTPException) as problem:
         raise UnreadableInputError(f"{url}: {masked(str(problem))}") from None
     if len(body) > _MOST_BYTES:
         raise UnreadableInputError(f"{url}: the answer is larger than 1 GiB: ask for fewer days")
     return body.decode(errors="replace")
+
+
+def _require_address(url: str) -> None:
+    """Refuse what is no address of a server, and credentials in it, without repeating them."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets or a port that are none
+        raise UnreadableInputError(
+            "--prometheus: an address such as http://HOST:9090 is wanted"
+        ) from None
+    if "@" in parts.netloc or parts.query:
+        raise UnreadableInputError(
+            f"--prometheus: an address without user and query is wanted; put a token into {TOKEN}"
+        )
+    if not sound:
+        raise UnreadableInputError(f"{masked(url)}: an address such as http://HOST:9090 is wanted")

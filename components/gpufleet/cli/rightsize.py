@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from gpufleet.catalogue import Catalogue, load
+from gpufleet.catalogue.regions import check_region
 from gpufleet.cli import prometheus
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -35,6 +36,7 @@ from gpufleet.rightsize.advice import Advice, Verdict, advise
 from gpufleet.rightsize.changes import WorkingHours, changes
 from gpufleet.rightsize.usage import MEMORY, QUERY, workloads
 from gpufleet.spec import UnreadableDocumentError, fleet_part, read_document
+from gpufleet.spec.base import Platform
 
 HOURS_PER_MONTH = 730
 
@@ -127,6 +129,11 @@ def command(
     declared, market, catalogue, findings = _market(spec, platform, region)
     answers: list[Advice] = []
     if not has_errors(findings):
+        measured = workloads(_series(files, url, days))
+        if not measured:
+            raise UnreadableInputError(
+                f"no series {MEMORY} has the labels `pod` and `UUID` and a number: nothing is known"
+            )
         answers = [
             advise(
                 one,
@@ -135,7 +142,7 @@ def command(
                 isolation=Isolation(isolation),
                 least_saving=Fraction(least_saving, 100),
             )
-            for one in workloads(_series(files, url, days))
+            for one in measured
         ]
         if out is not None:
             hours = None if working_hours is None else WorkingHours(*working_hours)
@@ -152,7 +159,11 @@ def _market(
     spec: str | None, platform: str | None, region: str | None
 ) -> tuple[dict[str, Any], Market, Catalogue, list[Finding]]:
     if spec is None:
-        return {}, Market((platform or "",), region), load(), []
+        name, catalogue = platform or "", load()
+        cloud = platform_facts(Platform(name)).cloud
+        clouds = () if cloud is None else (cloud,)
+        unknown = list(check_region(region, clouds, catalogue, "--region"))
+        return {}, Market((name,), region), catalogue, unknown
     try:
         declared = dict(fleet_part(read_document(read_bytes(spec))))
     except UnreadableDocumentError as problem:

@@ -43,7 +43,7 @@ class Series:
 
 def read_series(text: str) -> list[Series]:
     """The series of a dump. Raises UnreadableDumpError."""
-    stripped = text.lstrip()
+    stripped = text.removeprefix("\ufeff").lstrip()
     if not stripped:
         raise UnreadableDumpError("it is empty")
     first = stripped.splitlines()[0]
@@ -58,6 +58,8 @@ def read_series(text: str) -> list[Series]:
             "neither the JSON of a range query nor lines of `promtool tsdb dump`: "
             f"{problem.msg} in line {problem.lineno}"
         ) from None
+    except ValueError as problem:  # Python reads no number of over 4,300 digits
+        raise UnreadableDumpError(f"it cannot be read: {problem}") from None
 
 
 def histories(
@@ -227,7 +229,10 @@ def _from_answer(document: object) -> Iterator[Series]:
             raise UnreadableDumpError(f"the server answered an error: {body.get('error')}")
         if not isinstance(results, list):
             raise UnreadableDumpError("it has no `data.result`, as the answer of a range query has")
-        for one in cast("list[dict[str, Any]]", results):
+        for entry in cast("list[object]", results):
+            if not isinstance(entry, dict):
+                raise UnreadableDumpError("an entry of `data.result` is no series")
+            one = cast("dict[str, Any]", entry)
             if "values" not in one:
                 raise UnreadableDumpError("it is the answer of an instant query; ask /query_range")
             try:
@@ -235,7 +240,7 @@ def _from_answer(document: object) -> Iterator[Series]:
                     sorted((int(float(moment)), float(value)) for moment, value in one["values"])
                 )
                 labels = {str(k): str(v) for k, v in one["metric"].items()}
-            except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
                 raise UnreadableDumpError(f"a series of it cannot be read: {problem}") from None
             yield Series(labels, samples)
 

@@ -11,6 +11,7 @@ from gpufleet.planner.offers import Market, OfferedMachine, machines
 from gpufleet.planner.shares import ISOLATED, ShareOffer, shares
 from gpufleet.rightsize.usage import DeviceUse, MeasuredWorkload
 from gpufleet.sizing.device import Device, DeviceShare, mig_slice, whole_gpu
+from gpufleet.sizing.ledger import Basis
 
 MEMORY_MARGIN = Fraction(21, 20)
 """A share has at least the measured peak times this. Assumed."""
@@ -131,8 +132,13 @@ def advise(
         return told.answer(
             Verdict.UNKNOWN, "other pods use the same devices, and DCGM counts by device"
         )
+    if any(use.exceeds(device.usable_bytes) for use in workload.uses):
+        return told.answer(
+            Verdict.UNKNOWN, "samples are above what the device has: their unit is another one"
+        )
     if all(most is not None and most <= IDLE for most in measured):
-        return told.answer(Verdict.IDLE, "no sample shows any work", risks=(_BETWEEN_SAMPLES,))
+        risks = (*_coverage_risk(workload, confidence), _BETWEEN_SAMPLES)
+        return told.answer(Verdict.IDLE, "no sample shows any work", risks)
     if any(most is None for most in measured):
         return told.answer(Verdict.UNKNOWN, "compute in use is not measured on its devices")
     working = [use for use in workload.uses if not _idle(use)]
@@ -196,14 +202,21 @@ class _Told:
 
 def _risks(told: _Told, option: Proposal, slowdown: Fraction) -> Iterator[str]:
     device = option.share.device
-    if told.confidence is not Confidence.HIGH:
-        yield f"the samples cover {told.workload.hours:.0f} hours: a rarer peak is not seen"
+    yield from _coverage_risk(told.workload, told.confidence)
     if slowdown > Fraction(11, 10):
         yield f"one request or step takes up to {float(slowdown):.1f} times as long"
     if device.gpu.key != told.device.gpu.key:
         yield f"the program must run on {device.gpu.name}: kernels and images built for it"
+    if option.machine.price_basis is Basis.ASSUMED:
+        yield f"the price of {option.machine.name} is not one of the region: it is estimated"
     if not device.enforced:
         yield "no limit of memory is enforced between those that take turns"
+
+
+def _coverage_risk(workload: MeasuredWorkload, confidence: Confidence) -> Iterator[str]:
+    if confidence is not Confidence.HIGH:
+        hours = f"{workload.coverage:.0%} of {workload.hours:.0f} hours"
+        yield f"the samples cover {hours}: a rarer peak is not seen"
 
 
 def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> tuple[Device, Fraction] | str:
@@ -381,7 +394,7 @@ def _part_price(machine: OfferedMachine, part: Fraction, devices: int) -> float 
 
 
 def _confidence(workload: MeasuredWorkload) -> Confidence:
-    covered = min(use.coverage for use in workload.uses)
+    covered = workload.coverage
     if workload.hours >= 7 * 24 and covered >= 0.95:
         return Confidence.HIGH
     return Confidence.MEDIUM if workload.hours >= 24 and covered >= 0.8 else Confidence.LOW

@@ -9,6 +9,7 @@ any work, so never below it; kubernetes/kube-state-metrics (`kube_pod_owner`,
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from math import ceil, isfinite
 
@@ -31,6 +32,8 @@ QUERY = f'{{__name__=~"{"|".join(REPORTED)}"}}'
 """The range query whose answer is read."""
 _MIG_HAS_NO = "DCGM_FI_DEV_GPU_UTIL"
 """Counts nothing on MIG devices (NVIDIA/dcgm-exporter, documentation of MIG)."""
+_MOST_OF_A_DEVICE = 1.1
+"""Most of a device that a sample may show: sizes of devices are rounded. Assumed."""
 
 Device = tuple[str, str]
 """UUID of the GPU and id of the MIG instance, empty for the whole GPU."""
@@ -53,7 +56,8 @@ class DeviceUse:
     start: int
     end: int
     coverage: float
-    """Part of that time for which there are samples."""
+    """Part of that time for which there are samples of memory, and of compute where it is
+    measured."""
     peak_memory: int
     """Bytes."""
     usual_memory: int
@@ -66,6 +70,11 @@ class DeviceUse:
     shared: bool
     """Whether other pods may have used the device at the same time: its figures are then of all of
     them, as DCGM counts by device."""
+
+    def exceeds(self, memory: int) -> bool:
+        """Whether a sample is more than a device with this memory has: its unit is another one."""
+        parts = (self.peak_memory / memory, self.most_compute or 0.0, self.bandwidth or 0.0)
+        return max(parts) > _MOST_OF_A_DEVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,11 @@ class MeasuredWorkload:
     def pods_at_once(self) -> int:
         """Most pods that held devices at the same time."""
         return _most_at_once((use.start, use.end, use.pod) for use in self.uses)
+
+    @property
+    def coverage(self) -> float:
+        """The least of its devices."""
+        return min(use.coverage for use in self.uses)
 
     @property
     def hours(self) -> float:
@@ -130,9 +144,10 @@ class _Samples:
     values: dict[int, float]
 
     def add(self, samples: Iterable[tuple[int, float]]) -> None:
-        """The larger of two values of one moment: two servers may scrape one exporter."""
+        """The larger of two values of one moment: two servers may scrape one exporter. What is no
+        number, or is below zero, is not measured."""
         for moment, value in samples:
-            if isfinite(value):
+            if isfinite(value) and value >= 0:
                 self.values[moment] = max(value, self.values.get(moment, value))
 
     @property
@@ -164,6 +179,7 @@ def _use(
         break
     bandwidth = by_name.get(BANDWIDTH, {}).get(key)
     mib = list(memory.values.values())
+    fewest = min(len(mib), len(mib if compute is None else compute))
     return DeviceUse(
         pod=pod,
         device=device,
@@ -172,9 +188,9 @@ def _use(
         container=memory.labels.get("exported_container") or memory.labels.get("container", ""),
         start=memory.start,
         end=end,
-        coverage=min(1.0, len(mib) * step / (end - memory.start)),
-        peak_memory=ceil(max(mib) * MIB),
-        usual_memory=int(quantile(mib, 0.05) * MIB),
+        coverage=min(1.0, fewest * step / (end - memory.start)),
+        peak_memory=ceil(Fraction(max(mib)) * MIB),
+        usual_memory=int(Fraction(quantile(mib, 0.05)) * MIB),
         compute=None if compute is None else quantile(compute, 0.99),
         most_compute=None if compute is None else max(compute),
         bandwidth=None
