@@ -61,7 +61,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
         validating.opaque(document["opaque"], "opaque")
     elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:
         validate_domain(document, context, report)
-    elif "metadata" in document and kind not in _DRIVERS:
+    elif "metadata" in document and str(kind) not in _DRIVERS:
         _report_other(document, report)
     else:
         validating.config(document, "")
