@@ -45,6 +45,8 @@ def run_trace(
     output_format: str,
 ) -> int:
     """Place a trace and print the report; gives the exit code."""
+    if nodes == tasks == "-":
+        raise click.UsageError("FILE and --trace are two tables: only one can be standard input")
     trace, findings = read_trace(_text(nodes), _text(tasks), sharing)
     if trace is None:
         if output_format == "json":
@@ -81,12 +83,19 @@ def _print_text(document: dict[str, Any]) -> None:
         f"{document['placed']:,} of {document['tasks']:,} tasks placed; at most "
         f"{document['mostTasksOnOneGpu']} on one GPU"
     )
+    if document["allocation"] is None:
+        click.echo("GPU capacity: none, no node has a GPU")
+    else:
+        _print_parts(document)
+    for cause, text in _CAUSES.items():
+        count = document["failures"][cause.value]
+        if count:
+            click.echo(f"  {count:,} tasks without a place: {text}")
+
+
+def _print_parts(document: dict[str, Any]) -> None:
     click.echo(
         f"GPU capacity: {document['allocation']:.2%} allocated at the end (peak "
         f"{document['peakAllocation']:.2%}, requested {document['requested']:.2%}); "
         f"{document['fragmentation']:.2%} free but not usable for the mix of requests"
     )
-    for cause, text in _CAUSES.items():
-        count = document["failures"][cause.value]
-        if count:
-            click.echo(f"  {count:,} tasks without a place: {text}")

@@ -1,9 +1,11 @@
 """`gpufleet rightsize`: what pods used of their GPUs, and what would have been enough."""
 
+import re
 import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import click
 from rich.console import Console
@@ -39,6 +41,8 @@ from gpufleet.spec import UnreadableDocumentError, fleet_part, read_document
 from gpufleet.spec.base import Platform
 
 HOURS_PER_MONTH = 730
+_CRON_FIELDS = 5
+_CRON = re.compile(r"[0-9A-Za-z*?/, -]+")
 
 
 @click.command()
@@ -126,6 +130,8 @@ def command(
         raise click.UsageError("--spec says platform and region: leave --platform and --region out")
     if out is not None and spec is None:
         raise click.UsageError("--write changes a declaration: name it with --spec")
+    if working_hours is not None:
+        _require_hours(working_hours, out)
     declared, market, catalogue, findings = _market(spec, platform, region)
     answers: list[Advice] = []
     if not has_errors(findings):
@@ -153,6 +159,22 @@ def command(
         print_findings(findings)
         _print_text(answers)
     sys.exit(exit_code(findings))
+
+
+def _require_hours(hours: tuple[str, str, str], out: str | None) -> None:
+    """Refuse times that KEDA's cron scaler would refuse in the cluster."""
+    *times, zone = hours
+    if out is None:
+        raise click.UsageError("--working-hours is for what --write writes: name --write")
+    for one in times:
+        if len(one.split()) != _CRON_FIELDS or not _CRON.fullmatch(one):
+            raise click.UsageError(
+                f"--working-hours: {one!r} is no cron time such as '0 8 * * 1-5'"
+            )
+    if times[0] == times[1]:
+        raise click.UsageError("--working-hours: start and end are the same time")
+    if zone not in available_timezones():
+        raise click.UsageError(f"--working-hours: {zone!r} is no time zone such as Europe/Berlin")
 
 
 def _market(

@@ -1,5 +1,6 @@
 """Proposals as files: pools of the FleetSpec, and patches of the workloads."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -15,6 +16,11 @@ from gpufleet.sizing.device import DeviceShare
 
 SCALABLE = {"Deployment": "apps/v1", "StatefulSet": "apps/v1"}
 """Kinds that can be patched while they exist: pods and jobs are made again by their author."""
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN = re.compile(
+    r"(?!.{254})[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+)
+"""Names of namespaces and of workloads (`apimachinery/pkg/util/validation`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ def changes(
     have moved. Nothing is changed where the new declaration has an error.
     """
     answers = list(advice)
-    moved = [one for one in answers if one.proposal is not None and one.workload.kind in SCALABLE]
+    moved = [one for one in answers if one.proposal is not None and _patchable(one)]
     pools = _new_pools(declared, moved)
     listed = cast("Sequence[Any]", declared.get("pools") or ())
     spec = {**declared, "pools": [*listed, *(data for data, _ in pools.values())]}
@@ -65,28 +71,38 @@ def changes(
     compiled = compile_data(spec)
     if compiled.fleet is None or has_errors(compiled.findings):
         return Changes(None, {}, compiled.findings)
-    objects = {
-        _file(one): _patch(one, _pool(compiled.fleet, data["name"]))
-        for data, works in pools.values()
-        for one in works
-    }
+    objects: dict[str, Mapping[str, Any]] = {}
+    for data, works in pools.values():
+        for one in works:
+            _add(objects, one, "patch", _patch(one, _pool(compiled.fleet, data["name"])))
     for one in answers:
-        if one.verdict is Verdict.IDLE and one.workload.kind in SCALABLE:
-            objects[_file(one)] = _to_zero(one)
+        if one.verdict is Verdict.IDLE and _patchable(one):
+            _add(objects, one, "patch", _to_zero(one))
             if hours is not None:
-                objects[_file(one, "scaledobject")] = _ready_in(one, hours)
+                _add(objects, one, "scaledobject", _ready_in(one, hours))
     return Changes(spec, objects, (*compiled.findings, *_left(answers)))
+
+
+def _patchable(one: Advice) -> bool:
+    """Whether a patch can name it: what Kubernetes does not allow as a name is no name of a file
+    either."""
+    work = one.workload
+    named = _LABEL.fullmatch(work.namespace) and _SUBDOMAIN.fullmatch(work.name)
+    return work.kind in SCALABLE and named is not None
 
 
 def _left(answers: Iterable[Advice]) -> Iterable[Finding]:
     for one in answers:
         acts = one.proposal is not None or one.verdict is Verdict.IDLE
-        if acts and one.workload.kind not in SCALABLE:
+        if acts and not _patchable(one):
+            scalable = one.workload.kind in SCALABLE
             yield warning(
                 "rightsize-no-patch",
                 f"{one.workload.namespace}/{one.workload.name}",
-                f"no patch is written for a {one.workload.kind}: its pods cannot be changed",
-                "change the file that makes it",
+                "no patch is written: its namespace or name is none that Kubernetes allows"
+                if scalable
+                else f"no patch is written for a {one.workload.kind}: its pods cannot be changed",
+                "see who wrote the samples" if scalable else "change the file that makes it",
                 value=one.workload.kind,
             )
 
@@ -191,8 +207,15 @@ def _head(one: Advice) -> dict[str, Any]:
     }
 
 
-def _file(one: Advice, what: str = "patch") -> str:
-    return f"{one.workload.namespace}-{one.workload.name}-{what}.yaml"
+def _add(
+    objects: dict[str, Mapping[str, Any]], one: Advice, what: str, data: Mapping[str, Any]
+) -> None:
+    """Add a file; those of `a-b/c` and `a/b-c`, or of two kinds, get a number."""
+    base = f"{one.workload.namespace}-{one.workload.name}-{what}"
+    name, number = base, 2
+    while f"{name}.yaml" in objects:
+        name, number = f"{base}-{number}", number + 1
+    objects[f"{name}.yaml"] = data
 
 
 def _pool(fleet: Fleet, name: str) -> Pool:

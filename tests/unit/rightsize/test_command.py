@@ -32,6 +32,9 @@ pools:
 """
 
 
+HOURS = ("FILE", "--spec", "s", "--write", "x", "--working-hours")
+
+
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments)
 
@@ -107,6 +110,11 @@ def test_what_is_written_compiles_and_moves_the_workloads(
         (("FILE",), "name --spec, or --platform"),
         (("FILE", "--platform", "eks", "--write", "x"), "name it with --spec"),
         (("FILE", "--spec", "s", "--region", "r"), "leave --platform and --region out"),
+        (("FILE", "--spec", "s", "--working-hours", "0 8 * * *", "0 9 * * *", "UTC"), "--write"),
+        ((*HOURS, "0 8 * *", "0 9 * * *", "UTC"), "no cron time"),
+        ((*HOURS, "banana", "0 9 * * *", "UTC"), "no cron time"),
+        ((*HOURS, "0 8 * * *", "0 8 * * *", "UTC"), "the same time"),
+        ((*HOURS, "0 8 * * *", "0 9 * * *", "Nowhere/City"), "no time zone"),
     ],
 )
 def test_contradicting_options_are_named(arguments: tuple[str, ...], words: str, dump: str) -> None:
@@ -293,3 +301,36 @@ def test_compute_that_was_measured_for_a_moment_gives_no_confidence(tmp_path: Pa
     (work,) = document["workloads"]
     assert (work["verdict"], work["confidence"]) == ("idle", "low")
     assert "0% of 192 hours" in work["risks"][0]
+
+
+def owned(namespace: str, kind: str, name: str) -> list[dict[str, object]]:
+    """Series of one pod of a workload that uses little."""
+    pod = {"namespace": namespace, "pod": f"{kind}-{name}"}
+    document = json.loads(measured(4000, 0.05, 8 * 86_400))
+    series: list[dict[str, object]] = [
+        {**one, "metric": {**one["metric"], **pod, "UUID": f"{namespace} {kind} {name}"}}
+        for one in document["data"]["result"]
+    ]
+    owner = {"__name__": "kube_pod_owner", **pod, "owner_kind": kind, "owner_name": name}
+    return [*series, {"metric": owner, "values": [[0, "1"]]}]
+
+
+def test_workloads_of_one_spelling_get_a_patch_each(spec: str, tmp_path: Path) -> None:
+    works = {("a-b", "Deployment", "c"), ("a", "Deployment", "b-c"), ("a", "StatefulSet", "b-c")}
+    file, out = tmp_path / "use.json", tmp_path / "out"
+    result = [series for work in sorted(works) for series in owned(*work)]
+    file.write_text(json.dumps({"data": {"result": result}}), encoding="utf-8")
+    assert run(str(file), "--spec", spec, "--write", str(out)).exit_code == 0
+    patches = [yaml.safe_load(one.read_text("utf-8")) for one in out.glob("*-patch*.yaml")]
+    found = {(p["metadata"]["namespace"], p["kind"], p["metadata"]["name"]) for p in patches}
+    assert found == works
+
+
+def test_no_label_leads_out_of_the_folder(spec: str, tmp_path: Path) -> None:
+    file, out = tmp_path / "use.json", tmp_path / "below" / "out"
+    result = [*owned("../x", "Deployment", "/y"), *owned("a", "Deployment", "b\nc")]
+    file.write_text(json.dumps({"data": {"result": result}}), encoding="utf-8")
+    shown = run(str(file), "--spec", spec, "--write", str(out))
+    assert shown.output.count("rightsize-no-patch") == 2
+    assert sorted(one.name for one in (tmp_path / "below").iterdir()) == ["out"]
+    assert not list(out.glob("*patch*"))

@@ -16,11 +16,12 @@ _KEYS = (
 def trace_as_dict(
     placed: tuple[Trace, TraceRun] | None, findings: tuple[Finding, ...] = ()
 ) -> dict[str, Any]:
-    """`allocation`, `requested` and `fragmentation` are parts of the GPU capacity, at the end."""
+    """`allocation`, `requested` and `fragmentation` are parts of the GPU capacity, at the end; None
+    where the nodes have no GPU."""
     found: dict[str, Any] = dict.fromkeys(_KEYS)
     if placed is not None:
         trace, run = placed
-        capacity = run.capacity_milli or 1
+        capacity = run.capacity_milli
         failures = Counter(p.cause for p in run.placements if p.cause is not None)
         found |= {
             "policy": run.policy.value,
@@ -28,10 +29,10 @@ def trace_as_dict(
             "gpus": sum(node.gpus for node in trace.nodes),
             "tasks": len(trace.tasks),
             "placed": sum(p.cause is None for p in run.placements),
-            "allocation": run.allocated_milli / capacity,
-            "peakAllocation": run.peak_milli / capacity,
-            "requested": run.requested_milli / capacity,
-            "fragmentation": run.fragmented_milli / capacity,
+            "allocation": _part(run.allocated_milli, capacity),
+            "peakAllocation": _part(run.peak_milli, capacity),
+            "requested": _part(run.requested_milli, capacity),
+            "fragmentation": _part(run.fragmented_milli, capacity),
             "mostTasksOnOneGpu": run.most_on_one_gpu,
             "failures": {cause.value: failures[cause] for cause in FailureCause},
             "assignment": [
@@ -50,3 +51,8 @@ def trace_as_dict(
             ],
         }
     return found | {"findings": [finding.as_dict() for finding in findings]}
+
+
+def _part(milli: float, capacity: int) -> float | None:
+    """Of the capacity; differences of floating-point numbers are never below zero."""
+    return max(0.0, milli / capacity) if capacity else None

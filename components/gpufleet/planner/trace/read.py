@@ -89,7 +89,7 @@ class _Row:
     def wrong(self, column: str, message: str, fix: str) -> None:
         """Report a value."""
         self.sound = False
-        path = f"{self._table.name}[{self._number}].{column}"
+        path = f"{self._table.name}[{self._number}]" + (f".{column}" if column else "")
         self._table.report("pack-trace-value", path, message, fix)
 
 
@@ -98,11 +98,16 @@ class _Table:
 
     def __init__(self, name: str, text: str, columns: tuple[str, ...], most: int) -> None:
         self.name = name
-        self._reader = csv.DictReader(StringIO(text, newline=""))
+        # What a quotation mark opens must close: else it swallows the lines that follow.
+        self._reader = csv.DictReader(StringIO(text, newline=""), strict=True)
         self._most = most
         self._found: list[Finding] = []
         self._more = 0
-        given = [(column or "").strip() for column in self._reader.fieldnames or ()]
+        given: list[str] = []
+        try:
+            given = [(column or "").strip() for column in self._reader.fieldnames or ()]
+        except csv.Error as problem:
+            self._unreadable(problem)
         self._reader.fieldnames = given
         self._missing = [column for column in columns if column not in given]
         if self._missing:
@@ -118,7 +123,7 @@ class _Table:
         if self._missing:
             return
         number = -1
-        for number, values in enumerate(self._reader):
+        for number, values in enumerate(self._rows()):
             if number == self._most:
                 self.report(
                     "pack-trace-too-long",
@@ -127,11 +132,30 @@ class _Table:
                     "take a part of the trace",
                 )
                 return
-            yield _Row(self, number, values)
-        if number < 0:
+            row = _Row(self, number, values)
+            if None in values or None in values.values():
+                row.wrong("", "the line has more or fewer values than the first", "complete it")
+            else:
+                yield row
+        if number < 0 and not self._found:
             self.report(
                 "pack-trace-empty", self.name, "there is no line after the first", "add one"
             )
+
+    def _rows(self) -> Iterator[Mapping[str | None, object]]:
+        try:
+            yield from self._reader
+        except csv.Error as problem:
+            self._unreadable(problem)
+
+    def _unreadable(self, problem: csv.Error) -> None:
+        line = self._reader.line_num
+        self.report(
+            "pack-trace-columns",
+            self.name,
+            f"line {line} is no CSV: {problem}",
+            "write a CSV table",
+        )
 
     def report(self, code: str, path: str, message: str, fix: str) -> None:
         """Add a finding, or count it where there are many."""

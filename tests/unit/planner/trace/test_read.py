@@ -148,3 +148,42 @@ def test_unknown_sharing(tmp_path: Path) -> None:
     answer = CliRunner().invoke(command, [*files(tmp_path), "--sharing", "mig"])
     assert answer.exit_code == 2
     assert "'mig' is none of milli, hami, kai, timeSlicing:N" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        ('name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"x,1,1,1,1\ny,1,1,1,1\n', "no CSV"),
+        (f"name,cpu_milli,memory_mib,num_gpu,gpu_milli\n{'x' * 200_000},1,1,1,1\n", "no CSV"),
+        ("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1000\n", "more or fewer values"),
+        ("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,1,1\n", "more or fewer values"),
+    ],
+)
+def test_no_line_is_lost_silently(tasks: str, words: str) -> None:
+    trace, findings = read_trace(NODES, tasks, GpuSharing())
+    assert trace is None
+    assert [words in one.message for one in findings] == [True]
+
+
+def test_parts_of_no_capacity_are_not_known(tmp_path: Path) -> None:
+    nodes, tasks = tmp_path / "nodes.csv", tmp_path / "tasks.csv"
+    nodes.write_text("\n".join(NODES.splitlines()[:2]), encoding="utf-8")
+    tasks.write_text(TASKS, encoding="utf-8")
+    shown = CliRunner().invoke(command, [str(nodes), "--trace", str(tasks)])
+    assert "no node has a GPU" in shown.output
+    shown = CliRunner().invoke(command, [str(nodes), "--trace", str(tasks), "--format", "json"])
+    assert json.loads(shown.stdout)["requested"] is None
+
+
+def test_no_part_is_below_zero(tmp_path: Path) -> None:
+    nodes, tasks = tmp_path / "nodes.csv", tmp_path / "tasks.csv"
+    nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,8,V100\n", "utf-8")
+    tasks.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1000,1000,1,500\n", "utf-8")
+    shown = CliRunner().invoke(command, [str(nodes), "--trace", str(tasks), "--format", "json"])
+    assert json.loads(shown.stdout)["fragmentation"] == 0
+
+
+def test_two_tables_cannot_both_be_standard_input() -> None:
+    shown = CliRunner().invoke(command, ["-", "--trace", "-"], input=NODES)
+    assert shown.exit_code == 2
+    assert "two tables" in shown.output
