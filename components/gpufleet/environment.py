@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 MOMENT = "GPUFLEET_AT"
 """Variable with the moment that components take for now, `2026-12-01T09:00:00Z`."""
 
+YEARS = (2000, 2999)
+"""Years of a moment: no cloud sold GPUs earlier, and none sells any for later."""
+
 
 def start_moment() -> datetime:
     """The moment at which windows of capacity are open or not: what GPUFLEET_AT says, else now.
@@ -19,7 +22,7 @@ def start_moment() -> datetime:
         found = datetime.fromisoformat(given)
     except ValueError:
         found = None
-    if found is None or found.tzinfo is None:
+    if found is None or found.tzinfo is None or not YEARS[0] <= found.year <= YEARS[1]:
         raise ValueError(
             f"{MOMENT} is {given!r}: write a moment with its zone, 2026-12-01T09:00:00Z"
         )

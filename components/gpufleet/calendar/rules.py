@@ -169,7 +169,7 @@ def longest_run(pool: PoolWindows, one: TeamCommitment, at: datetime) -> timedel
 
 def _double(pool: PoolWindows, calendar: PoolCalendar) -> Iterable[Finding]:
     def twice(span: CalendarSpan) -> bool:
-        wanted = span.promised.values()
+        wanted = [one.gpus for one in pool.commitments if _covers(one, span)]
         return sum(wanted) > span.gpus and all(one <= span.gpus for one in wanted)
 
     found = _joined(calendar.spans, twice)

@@ -7,8 +7,9 @@ slices of an older generation of their pool do not count (kubernetes/kubernetes
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
+from gpufleet.change.live_node import objects, part
 from gpufleet.partition.dra import DRIVER
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
@@ -25,50 +26,46 @@ class CutOverState:
 
 
 def read_cut_over_state(document: Mapping[str, Any]) -> CutOverState | None:
-    """None where the document has no pod: what the nodes run is then not known."""
+    """None where the document has no pod: what the nodes run is then not known.
+
+    Raises ValueError for a ResourceSlice without a readable generation.
+    """
     pods = list(_kind(document, "Pod"))
     if not pods:
         return None
     slices: dict[str, dict[int, int]] = {}
     for item in _kind(document, "ResourceSlice"):
-        spec = _part(item, "spec")
+        spec = part(item, "spec")
         if spec.get("driver") == DRIVER and isinstance(spec.get("nodeName"), str):
             by_generation = slices.setdefault(spec["nodeName"], {})
-            generation = int(_part(spec, "pool").get("generation", 0))
-            count = by_generation.get(generation, 0) + len(spec.get("devices") or ())
+            generation = part(spec, "pool").get("generation", 0)
+            if not isinstance(generation, int):
+                text = f"generation {generation!r} of a ResourceSlice is no whole number"
+                raise ValueError(text)
+            count = by_generation.get(generation, 0) + len(objects(spec.get("devices")))
             by_generation[generation] = count
     published = {node: found[max(found)] for node, found in slices.items()}
     holders: dict[str, int] = {}
     for pod in pods:
-        node = _part(pod, "spec").get("nodeName")
+        node = part(pod, "spec").get("nodeName")
         if isinstance(node, str) and _holds(pod):
             holders[node] = holders.get(node, 0) + 1
     return CutOverState(published, holders)
 
 
 def _holds(pod: Mapping[str, Any]) -> bool:
-    if _part(pod, "status").get("phase") in _FINISHED:
+    if str(part(pod, "status").get("phase")) in _FINISHED:
         return False
-    spec = _part(pod, "spec")
+    spec = part(pod, "spec")
     if spec.get("resourceClaims"):
         return True
-    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    containers = [*objects(spec.get("containers")), *objects(spec.get("initContainers"))]
     return any(
         name.startswith("nvidia.com/")
-        for one in cast("list[Mapping[str, Any]]", containers)
-        for name in _part(_part(one, "resources"), "limits")
+        for one in containers
+        for name in part(part(one, "resources"), "limits")
     )
 
 
 def _kind(document: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
-    items = document.get("items")
-    for item in cast("list[Any]", items) if isinstance(items, list) else []:
-        if isinstance(item, dict):
-            found = cast("dict[str, Any]", item)
-            if found.get("kind") == kind:
-                yield found
-
-
-def _part(item: Mapping[str, Any], key: str) -> dict[str, Any]:
-    found = item.get(key)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return (one for one in objects(document.get("items")) if one.get("kind") == kind)

@@ -42,7 +42,7 @@ class LiveNode:
 
 def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
     """Nodes of a NodeList, a List or one Node. Raises ValueError for anything else."""
-    kind = document.get("kind")
+    kind = str(document.get("kind", ""))
     items = document.get("items") if kind in {"List", "NodeList"} else [document]
     if not isinstance(items, list):
         text = "a list of nodes is wanted, as `kubectl get nodes -o json` prints it"
@@ -52,44 +52,48 @@ def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
         # `kubectl get nodes,pods,resourceslices` shows them in one list.
         if kind == "List" and _kind(item) in {"Pod", "ResourceSlice"}:
             continue
-        if not isinstance(item, Mapping) or _kind(item) not in {"Node", None}:
+        if not isinstance(item, Mapping) or _kind(item) not in {"Node", ""}:
             raise ValueError("only objects of kind Node are wanted")
         nodes.append(_node(cast("Mapping[str, Any]", item)))
     return tuple(nodes)
 
 
 def _node(item: Mapping[str, Any]) -> LiveNode:
-    metadata, spec, status = (_part(item, key) for key in ("metadata", "spec", "status"))
+    metadata, spec, status = (part(item, key) for key in ("metadata", "spec", "status"))
     name = metadata.get("name")
     if not isinstance(name, str):
         raise ValueError("a node without metadata.name")  # noqa: TRY004 - one error to catch
-    conditions = {one.get("type"): one.get("status") for one in _objects(status.get("conditions"))}
+    conditions = {
+        str(one.get("type")): one.get("status") for one in objects(status.get("conditions"))
+    }
     return LiveNode(
         name=name,
-        labels={key: str(value) for key, value in _part(metadata, "labels").items()},
-        offers=_counts(_part(status, "allocatable")),
+        labels={key: str(value) for key, value in part(metadata, "labels").items()},
+        offers=_counts(part(status, "allocatable")),
         cordoned=spec.get("unschedulable") is True,
-        capacity=_counts(_part(status, "capacity")),
-        annotations={key: str(value) for key, value in _part(metadata, "annotations").items()},
+        capacity=_counts(part(status, "capacity")),
+        annotations={key: str(value) for key, value in part(metadata, "annotations").items()},
         taints=tuple(
             (str(one.get("key", "")), str(one.get("effect", "")))
-            for one in _objects(spec.get("taints"))
+            for one in objects(spec.get("taints"))
         ),
         ready=conditions.get("Ready", "True") == "True",
-        kubelet=str(_part(status, "nodeInfo").get("kubeletVersion", "")),
+        kubelet=str(part(status, "nodeInfo").get("kubeletVersion", "")),
     )
 
 
-def _kind(item: Any) -> object:
-    return cast("dict[str, Any]", item).get("kind") if isinstance(item, dict) else None
+def _kind(item: Any) -> str:
+    return str(cast("dict[str, Any]", item).get("kind", "")) if isinstance(item, dict) else ""
 
 
-def _part(item: Mapping[str, Any], key: str) -> dict[str, Any]:
+def part(item: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The mapping of a key; empty where there is none."""
     found = item.get(key)
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-def _objects(found: object) -> list[dict[str, Any]]:
+def objects(found: object) -> list[dict[str, Any]]:
+    """The mappings of a list; empty where there is none."""
     if not isinstance(found, list):
         return []
     return [
@@ -101,5 +105,5 @@ def _counts(resources: Mapping[str, Any]) -> dict[str, int]:
     return {
         key: int(value)
         for key, value in sorted(resources.items())
-        if key.startswith("nvidia.com/") and str(value).isdigit()
+        if key.startswith("nvidia.com/") and str(value).isdecimal()
     }

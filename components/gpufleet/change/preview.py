@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gpufleet.change.live_node import objects, part
 from gpufleet.change.plan import ChangePlan, ResourceOperation
 from gpufleet.findings import Finding, error, ordered, warning
 from gpufleet.fleet.model import Fleet
@@ -44,6 +45,9 @@ def read_preview(document: Mapping[str, Any]) -> tuple[PreviewedResource, ...]:
     steps = document.get("steps")
     if not isinstance(steps, list) or not isinstance(document.get("changeSummary"), Mapping):
         raise ValueError("a preview is wanted, as `pulumi preview --json` prints it")  # noqa: TRY004
+    if any(one.get("severity") == "error" for one in objects(document.get("diagnostics"))):
+        # The text of a diagnostic is not repeated: it is another program's, and may hold anything.
+        raise ValueError("the preview ended in an error, so its steps are not all there")
     found: dict[str, PreviewedResource] = {}
     for step in cast("list[Any]", steps):
         one = _resource(cast("dict[str, Any]", step)) if isinstance(step, Mapping) else None
@@ -61,7 +65,7 @@ def _resource(step: Mapping[str, Any]) -> PreviewedResource | None:
     token = parts[2].rpartition("$")[2]
     if token.startswith(_NO_RESOURCES):
         return None
-    states = [cast("dict[str, Any]", step.get(key) or {}) for key in ("newState", "oldState")]
+    states = [part(step, key) for key in ("newState", "oldState")]
     parents = [str(one.get("parent", "")) for one in states]
     parent = next((one for one in parents if _COMPONENT in one), "")
     return PreviewedResource(urn, token, parts[3], parent.rpartition("::")[2], kind)

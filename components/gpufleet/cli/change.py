@@ -26,6 +26,11 @@ from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import Fleet
 from gpufleet.spec import UnreadableDocumentError, read_document
 
+_DIGITS = 9
+"""Of a number of nodes."""
+_QUOTED = 80
+"""Characters of an argument that a message repeats."""
+
 
 @click.command()
 @click.argument("old", metavar="OLD")
@@ -132,8 +137,10 @@ def _counts(given: tuple[str, ...]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for one in given:
         name, equals, number = one.partition("=")
-        if not equals or not number.isdigit():
-            raise UnreadableInputError(f"--count wants POOL=NODES, found {one!r}")
+        if not equals or not number.isdecimal() or len(number) > _DIGITS:
+            raise UnreadableInputError(
+                f"--count wants POOL=NODES, at most {_DIGITS} digits, found {one[:_QUOTED]!r}"
+            )
         counts[name] = int(number)
     return counts
 
@@ -145,9 +152,9 @@ def _live(
     try:
         document = read_document(read_bytes(source))
         nodes = read_nodes(document)
+        state = read_cut_over_state(document)
     except (UnreadableDocumentError, ValueError) as problem:
         raise UnreadableInputError(f"{source}: {problem}") from None
-    state = read_cut_over_state(document)
     steps = None if state is None else next_steps(fleet, nodes, state.published, state.holders)
     return *explain_nodes(fleet, nodes), steps
 

@@ -73,7 +73,7 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
         stage = click.style(report.stage.value, fg=_COLOURS.get(report.stage))
         offers = ", ".join(f"{n} {name}" for name, n in report.offers.items() if n) or "nothing"
         lines.append(f"  {report.name}: {stage}, offers {offers}")
-    return "\n".join(lines)
+    return "\n".join(lines if reports else ["Nodes now: the file has none of these pools"])
 
 
 def next_text(steps: Sequence[NextStep]) -> str:

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 import click
 
+from gpufleet.environment import YEARS
+
 
 class MomentType(click.ParamType[datetime]):
     """A day, from its beginning in UTC, or a time with its zone."""
@@ -22,4 +24,6 @@ class MomentType(click.ParamType[datetime]):
             self.fail(f"{value!r} is no moment: write 2026-12-01 or 2026-12-01T09:00:00Z")
         if found.tzinfo is None and len(str(value)) > len("2026-12-01"):
             self.fail(f"{value!r} has no zone: write 2026-12-01T09:00:00Z or +01:00 at its end")
+        if not YEARS[0] <= found.year <= YEARS[1]:
+            self.fail(f"{value!r}: the year is not one of {YEARS[0]} to {YEARS[1]}")
         return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)

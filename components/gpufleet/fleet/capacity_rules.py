@@ -84,7 +84,7 @@ def validate(
             )
         elif mode in modes[:index] and mode != "reserved":
             findings.append(error("capacity-twice", place, f"{mode} is listed twice", "remove one"))
-        elif mode in _ALONE and len(modes) > 1:
+        elif mode in _ALONE and set(modes) != {mode}:
             others = ", ".join(other for other in modes if other != mode)
             findings.append(
                 error(

@@ -6,9 +6,14 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import DnsLabel, SpecModel
+from gpufleet.environment import YEARS
+from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SpecModel
 
 _DURATION = re.compile(r"^([1-9][0-9]*)(m|h|d)$")
+
+_NUMBER = re.compile(r"^\s*[-+]?[0-9.]+\s*$")
+_LONGEST_DAYS = 3650
+"""Longest duration, ten years."""
 
 _OF_THE_ENGINE = re.compile(
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9:.]+) ([+-][0-9]{2})([0-9]{2}) (?:[A-Z]+|[+-][0-9]+)$"
@@ -22,16 +27,36 @@ def _from_engine(found: object) -> object:
     return _OF_THE_ENGINE.sub(r"\1T\2\3:\4", found) if isinstance(found, str) else found
 
 
+def _no_number(found: object) -> object:
+    """Python's libraries take 20261204 for seconds since 1970."""
+    if isinstance(found, int | float) or (isinstance(found, str) and _NUMBER.match(found)):
+        raise ValueError(f"{found} is a number: write a time with its zone, 2026-12-20T11:30:00Z")
+    return found
+
+
 def _utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a time needs its zone: write 2026-12-20T11:30:00Z")
+    if not YEARS[0] <= moment.year <= YEARS[1]:
+        raise ValueError(f"the year {moment.year} is not one of {YEARS[0]} to {YEARS[1]}")
     return moment.astimezone(UTC)
 
 
-UtcTime = Annotated[datetime, BeforeValidator(_from_engine), AfterValidator(_utc)]
+UtcTime = Annotated[
+    datetime, BeforeValidator(_from_engine), BeforeValidator(_no_number), AfterValidator(_utc)
+]
 """A moment in UTC, written `2026-12-20T11:30:00Z`."""
 
-Duration = Annotated[str, StringConstraints(pattern=_DURATION.pattern)]
+
+def _not_endless(duration: str) -> str:
+    if len(duration) > len("5256000m") or minutes(duration) > _LONGEST_DAYS * 24 * 60:
+        raise ValueError(f"the duration is over the limit of {_LONGEST_DAYS}d")
+    return duration
+
+
+Duration = Annotated[
+    str, StringConstraints(pattern=_DURATION.pattern), AfterValidator(_not_endless)
+]
 """A whole number of minutes, hours or days: `90m`, `12h`, `7d`."""
 
 _MINUTES = {"m": 1, "h": 60, "d": 24 * 60}
@@ -84,7 +109,7 @@ class MaintenanceWindow(SpecModel):
     """When it begins (UTC)."""
     until: UtcTime
     """When it ends (UTC), after `starts`."""
-    nodes: int | None = Field(default=None, ge=1, le=10_000)
+    nodes: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=10_000)
     """Nodes that are out of service at the same time, 1 to 10000. Default: all."""
 
     @model_validator(mode="after")
@@ -98,7 +123,7 @@ class TeamCommitment(_Dated):
 
     team: DnsLabel
     """Name of the team."""
-    gpus: int = Field(ge=1, le=160_000)
+    gpus: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=160_000)
     """GPUs that are promised, 1 to 160000."""
     longest_job: Duration | None = None
     """Longest run of one job of the team, such as `12h`. Default: not stated."""
@@ -114,7 +139,7 @@ class Reserved(_Dated):
     """Zone the reservation is in; needed when the pool's subnets span zones."""
     blocks: tuple[str, ...] = ()
     """Google: reservation blocks or sub-blocks to use. Default: any."""
-    instances: int | None = Field(default=None, ge=1, le=10_000)
+    instances: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=10_000)
     """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
 
 
@@ -134,7 +159,7 @@ class CapacityBlock(SpecModel):
     )
     """What was paid for one instance and hour. Block prices are in no public list; without it the
     pool's spend is unknown."""
-    instances: int | None = Field(default=None, ge=1, le=10_000)
+    instances: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=10_000)
     """Instances of the block, all paid for, 1 to 10000. Default: the pool's largest size."""
 
     @model_validator(mode="after")

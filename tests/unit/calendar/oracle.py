@@ -237,7 +237,5 @@ def _largest_remainder(left: int) -> tuple[int, int]:
 
 
 def _double(now: list[tuple[str, int]], gpus: int) -> bool:
-    by_team: dict[str, int] = {}
-    for team, count in now:
-        by_team[team] = by_team.get(team, 0) + count
-    return sum(by_team.values()) > gpus and all(count <= gpus for count in by_team.values())
+    """Each promise alone could be kept, all together cannot, whoever has them."""
+    return sum(count for _, count in now) > gpus and all(count <= gpus for _, count in now)

@@ -1,0 +1,91 @@
+"""Dumps of live objects and previews that are not what their programs print."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from gpufleet.change.cut_over_state import read_cut_over_state
+from gpufleet.change.live_node import read_nodes
+from gpufleet.change.preview import read_preview
+from gpufleet.cli import change as module
+from tests.unit.change.fleets import WHOLE, fleet_data
+
+POD = {"kind": "Pod", "spec": {"nodeName": "n1"}}
+
+
+def listed(*items: Any) -> dict[str, Any]:
+    return {"kind": "List", "items": list(items)}
+
+
+def slice_of(**spec: Any) -> dict[str, Any]:
+    return {"kind": "ResourceSlice", "spec": {"driver": "gpu.nvidia.com", "nodeName": "n1", **spec}}
+
+
+def run(tmp_path: Path, *options: str, dump: str | None = None) -> Result:
+    file = tmp_path / "fleet.yaml"
+    file.write_text(yaml.safe_dump(fleet_data(WHOLE)))
+    return CliRunner().invoke(module.command, [str(file), str(file), *options], input=dump)
+
+
+@pytest.mark.parametrize("document", [{"kind": ["List"], "items": []}, listed({"kind": ["x"]})])
+def test_a_kind_that_is_no_text(document: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="kind Node"):
+        read_nodes(document)
+
+
+def test_what_has_another_form_is_not_there() -> None:
+    odd = {
+        "kind": "Node",
+        "metadata": {"name": "n1"},
+        "status": {"conditions": [{"type": ["x"]}], "allocatable": {"nvidia.com/gpu": "²"}},
+    }
+    (node,) = read_nodes(listed(odd))
+    assert (node.ready, dict(node.offers)) == (True, {})
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"containers": "abc"}, {"containers": ["abc", None]}, {"containers": 5}, {}],
+)
+def test_pods_of_another_form_hold_nothing(spec: dict[str, Any]) -> None:
+    pod = {"kind": "Pod", "spec": {"nodeName": "n1", **spec}, "status": {"phase": ["x"]}}
+    state = read_cut_over_state(listed(pod, slice_of(devices=3)))
+    assert state is not None
+    assert (state.holders, state.published) == ({}, {"n1": 0})
+
+
+@pytest.mark.parametrize("generation", ["abc", None, [1]])
+def test_a_slice_without_a_generation(tmp_path: Path, generation: object) -> None:
+    dump = json.dumps(listed(POD, slice_of(pool={"generation": generation})))
+    result = run(tmp_path, "--nodes", "-", dump=dump)
+    assert "of a ResourceSlice is no whole number" in str(result.exception)
+
+
+def test_a_dump_without_nodes_says_so(tmp_path: Path) -> None:
+    result = run(tmp_path, "--nodes", "-", dump=json.dumps(listed()))
+    assert "Nodes now: the file has none of these pools" in result.stdout
+
+
+@pytest.mark.parametrize("count", ["²", "9" * 5000, "-1", ""])
+def test_a_count_that_is_no_number(tmp_path: Path, count: str) -> None:
+    text = str(run(tmp_path, "--count", f"cut={count}").exception)
+    assert text.startswith("--count wants POOL=NODES, at most 9 digits, found 'cut=")
+    assert len(text) < 200
+
+
+@pytest.mark.parametrize("state", ["x", ["x"], 5, None])
+def test_a_step_with_a_state_of_another_form(state: object) -> None:
+    step = {"op": "delete", "urn": "urn:pulumi:a::b::aws:x:Y::name", "newState": state}
+    (found,) = read_preview({"steps": [step], "changeSummary": {}})
+    assert found.parent == ""
+
+
+def test_a_preview_that_failed_agrees_with_nothing() -> None:
+    failed = [{"severity": "error", "message": "token s3cr3t is refused"}]
+    with pytest.raises(ValueError, match="ended in an error") as caught:
+        read_preview({"steps": [], "changeSummary": {}, "diagnostics": failed})
+    assert "s3cr3t" not in str(caught.value)
