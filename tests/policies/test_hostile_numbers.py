@@ -1,9 +1,14 @@
 """Numbers no one means: huge, tiny, signed twice, of other scripts. Nothing hangs or breaks."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from gpufleet.cli.audit import command as audit
+from gpufleet.cli.check import command as check
 from gpufleet_policies.readers.durations import seconds
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import decimal, whole
@@ -66,6 +71,17 @@ def test_gpus_in_odd_quantities(asked: str, rule: str | None):
     found = said(deployment({LIMITS: {"nvidia.com/gpu": asked}}))
     assert ("gpu-not-integer" in found) == (rule is not None)
     assert "policy-rule-failed" not in found
+
+
+@pytest.mark.parametrize("written", [".nan", ".inf", "-.inf", "-1", "-500m"])
+def test_an_amount_that_no_api_server_takes_is_refused(written: str, tmp_path: Path):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
+    container = {"name": "c", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "AMOUNT"}}}
+    text = json.dumps({**pod, "spec": {"containers": [container]}})
+    file = tmp_path / "pod.yaml"
+    file.write_text(text.replace('"AMOUNT"', written), encoding="utf-8")
+    for command in (audit, check):
+        assert CliRunner().invoke(command, [str(file)]).exit_code == 1
 
 
 @pytest.mark.parametrize("count", [10**18, -1, "1e9"])

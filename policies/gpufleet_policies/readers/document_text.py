@@ -79,7 +79,8 @@ def _scalar(tag: str, text: str) -> Any:
 def _known(value: Any) -> Any:
     if type(value) is str:
         return UNKNOWN if value in SENTINELS else value
-    return UNKNOWN if type(value) is float and not math.isfinite(value) else value
+    # JSON has no such number, so kubectl cannot send it: a text is refused wherever one is needed.
+    return str(value) if type(value) is float and not math.isfinite(value) else value
 
 
 def _filled_in(value: Any) -> Any:

@@ -9,6 +9,7 @@ from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.schemas.expressions import broken_rules
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
+from gpufleet.contract.schemas.numbers import refused_numbers
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
     SchemaProblemKind,
@@ -56,7 +57,10 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
     Raises KeyError where the catalogue has no schema.
     """
     version, kind = api_version or document["apiVersion"], document["kind"]
-    shape = _problems_of(_validator(version, kind), json_schema(version, kind), document)
+    shape = (
+        *_problems_of(_validator(version, kind), json_schema(version, kind), document),
+        *refused_numbers(document, document),
+    )
     if any(one.kind is not SchemaProblemKind.UNKNOWN for one in shape):
         return shape  # a server does not evaluate expressions either
     broken = broken_rules(version, kind, _without_nulls(document))
