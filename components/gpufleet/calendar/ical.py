@@ -1,6 +1,7 @@
 """A calendar in iCalendar (RFC 5545): one event for each window, promise, gap and action."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -14,10 +15,14 @@ _LONGEST = 75
 
 def calendar_ical(calendar: FleetCalendar, pools: Iterable[PoolWindows]) -> str:
     """The calendar. The same input gives the same text: DTSTAMP is its beginning, each UID the
-    digest of what the event says."""
+    digest of what the event says, and of how often it was said before."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gpufleet//calendar//EN"]
+    seen: Counter[str] = Counter()
     for start, end, summary, text in sorted(_events(calendar, tuple(pools))):
-        identifier = hashlib.sha256(f"{start}{end}{summary}{text}".encode()).hexdigest()[:32]
+        said = f"{start}{end}{summary}{text}"
+        repeated = f" {seen[said]}" if seen[said] else ""
+        seen[said] += 1
+        identifier = hashlib.sha256(f"{said}{repeated}".encode()).hexdigest()[:32]
         lines += [
             "BEGIN:VEVENT",
             f"UID:{identifier}@gpufleet",

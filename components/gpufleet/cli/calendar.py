@@ -35,7 +35,7 @@ class _Length(click.ParamType[timedelta]):
             return value
         try:
             found = timedelta(minutes=minutes(str(value)))
-        except (AssertionError, OverflowError):
+        except (AssertionError, OverflowError, ValueError):
             found = None
         if found is None:
             self.fail(f"{value!r} is no duration: write 12h, 30d")

@@ -222,3 +222,19 @@ def test_a_fleet_makes_volume_and_claim(run: Any) -> None:
     claim = made.one("kubernetes:core/v1:PersistentVolumeClaim")
     assert volume.inputs["spec"]["csi"]["driver"] == "fsx.csi.aws.com"
     assert claim.inputs["metadata"]["namespace"] == "research"
+
+
+@pytest.mark.parametrize("mount", ["/data/../dev/shm", "/data/./x", "/..", "/data/.."])
+def test_a_mount_has_one_spelling(mount: str) -> None:
+    ((code, _),) = errors(data("eks", {"name": "d", "mount": mount, "lustre": FSX}))
+    assert code == "spec-value-inconsistent"
+    (one,) = compile_data(data("eks", {"name": "d", "mount": mount, "lustre": FSX})).findings
+    assert f"{mount} goes by way of . or .." in one.message
+
+
+@pytest.mark.parametrize(
+    "kind", [{"lustre": {**FSX, "sizeGib": True}}, {"localNvme": {"sizeGib": True}}]
+)
+def test_true_is_no_size(kind: dict[str, Any]) -> None:
+    ((code, _),) = errors(data("eks", {"name": "d", "mount": "/data", **kind}))
+    assert code == "spec-value-wrong-type"
