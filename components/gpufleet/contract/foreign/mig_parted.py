@@ -174,14 +174,19 @@ def _validate_spelling(name: str, place: str, report: CheckReport) -> None:
         )
 
 
+MOST_GPUS = 248
+"""GPUs that the driver has device files for: /dev/nvidia0 to /dev/nvidia247
+(NVIDIA/open-gpu-kernel-modules, `nv-chardev-numbers.h`)."""
+
+
 def _layouts(
     entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
 ) -> list[dict[str, int] | None] | None:
     """What each GPU of the node becomes; None where the number of GPUs is not known."""
     version = DEFAULT_VERSION if context.version is None else context.version
     count = context.gpu_count
-    listed = [i for entry in entries for i in entry.indices or ()]
-    known = count if count is not None else max([0, *listed]) + 1
+    listed = [i for entry in entries for i in entry.indices or () if i < MOST_GPUS]
+    known = min(MOST_GPUS, count if count is not None else max([0, *listed]) + 1)
     owner: dict[int, MigConfigEntry] = {}
     for entry in entries:
         _validate_indices(entry, count, report)
@@ -208,7 +213,7 @@ def _layouts(
             gpus=count,
         )
         return None
-    if count is None:
+    if count is None or count > MOST_GPUS:
         return None
     return [dict(owner[i].mig_devices) if owner[i].mig_enabled else None for i in range(count)]
 
@@ -216,16 +221,17 @@ def _layouts(
 def _validate_indices(entry: MigConfigEntry, count: int | None, report: CheckReport) -> None:
     place = child(entry.path, "devices")
     indices = entry.indices or ()
-    wrong = [i for i in indices if i < 0 or (count is not None and i >= count)]
+    limit = MOST_GPUS if count is None else count
+    wrong = [i for i in indices if not 0 <= i < limit]
     if wrong:
         report.add(
             "mig-parted-devices-index",
             place,
             f"there is no GPU {', '.join(map(str, wrong))} on the node"
             + (f", which has {count}" if count is not None else ""),
-            "write indices from 0 on" if count is None else f"write indices from 0 to {count - 1}",
+            f"write indices from 0 to {limit - 1}",
             value=tuple(wrong),
-            limit=count,
+            limit=limit,
         )
     twice = sorted({i for i in indices if indices.count(i) > 1})
     if twice:
