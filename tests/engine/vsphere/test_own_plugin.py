@@ -122,7 +122,8 @@ class Group:
         ]
 
     def uuids(self) -> list[str]:
-        return [resource["id"] for resource in self.machines()]
+        """In order of the machines' names: the state has them as they were registered."""
+        return [one["id"] for one in sorted(self.machines(), key=lambda one: one["urn"])]
 
 
 @pytest.fixture
