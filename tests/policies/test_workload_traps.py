@@ -308,8 +308,9 @@ def test_none_of_a_gpu_in_any_kind_is_no_gpu():
     assert rules(job(endless)) == {}
 
 
-def test_a_gpu_less_than_none_is_left_to_the_api_server():
-    assert rules(deployment({LIMITS: {"nvidia.com/gpu": -1}})) == {}
+def test_a_gpu_less_than_none_is_said_once_as_the_api_server_says_it():
+    found = rules(deployment({LIMITS: {"nvidia.com/gpu": -1}}))
+    assert found == {"object-out-of-bounds": Level.MANDATORY}
 
 
 @pytest.mark.parametrize(
