@@ -182,7 +182,7 @@ def _of_pools() -> list[Case]:
         ),
         ("karpenter-never-expires", never),
         ("gpu-owner-tags-missing", changed(node_pool(), "metadata/labels", {"owner": "ml"})),
-        ("gpu-pool-fixed-size", node_pool(replicas=2)),
+        ("gpu-pool-fixed-size", node_pool(replicas=2, limits={"nodes": "2"})),
         ("karpenter-consolidates-slowly", node_pool(disruption={"consolidateAfter": "4h"})),
         ("autoscaler-cpu-of-gpu-workload", changed(_on_cpu(), "metadata/annotations", _SERVES)),
         (
