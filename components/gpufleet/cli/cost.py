@@ -16,7 +16,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
-from gpufleet.cli.source import compile_source
+from gpufleet.cli.source import compile_source, read_text
 from gpufleet.cost.cost import Use, attribute
 from gpufleet.cost.dump import UnreadableDumpError, histories, read_series
 from gpufleet.cost.report import By, Row, rows
@@ -65,7 +65,7 @@ def command(
         _finish(None, 0, 0, ordered(compiled.findings), output_format)
         return
     try:
-        past, findings = histories(compiled.fleet, read_series(_text(dump)), step)
+        past, findings = histories(compiled.fleet, read_series(read_text(dump)), step)
     except UnreadableDumpError as problem:
         raise UnreadableInputError(f"{dump}: {problem}") from None
     lines = [line for history in past for line in attribute(history)]
@@ -74,17 +74,6 @@ def command(
     total = sum(history.micro_usd for history in past)
     assert total == sum(row.micro_usd for row in made), "attribution adds up by construction"
     _finish(made, total, seconds, ordered(findings), output_format)
-
-
-def _text(source: str) -> str:
-    """The dump, of any size: it is no declaration, whose size is limited."""
-    try:
-        with click.open_file(source, encoding="utf-8") as file:
-            return file.read()
-    except OSError as problem:
-        raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
-    except UnicodeDecodeError:
-        raise UnreadableInputError(f"{source}: it is no text") from None
 
 
 def _finish(

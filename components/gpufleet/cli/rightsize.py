@@ -24,7 +24,7 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.rendered_folder import apply_plan, plan_folder
 from gpufleet.cli.size_choices import SELLERS
-from gpufleet.cli.source import read_bytes
+from gpufleet.cli.source import read_bytes, read_text
 from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding, has_errors, ordered
@@ -206,7 +206,9 @@ def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
     found: list[Series] = []
     for source in files or (url or "",):
         try:
-            text = _text(source) if files else prometheus.query_range(source, QUERY, days * 86_400)
+            text = (
+                read_text(source) if files else prometheus.query_range(source, QUERY, days * 86_400)
+            )
             found += read_series(text)
         except UnreadableDumpError as problem:
             raise UnreadableInputError(f"{source}: {problem}") from None
@@ -215,16 +217,6 @@ def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
             f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for"
         )
     return found
-
-
-def _text(source: str) -> str:
-    try:
-        with click.open_file(source, encoding="utf-8") as file:
-            return file.read()
-    except OSError as problem:
-        raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
-    except UnicodeDecodeError:
-        raise UnreadableInputError(f"{source}: it is no text") from None
 
 
 def _write(

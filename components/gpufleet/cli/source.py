@@ -4,6 +4,8 @@ import sys
 from datetime import date
 from pathlib import Path
 
+import click
+
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet.documents.limits import CONFIGURATION
 from gpufleet.findings import FleetError
@@ -25,6 +27,20 @@ def read_bytes(source: str) -> bytes:
             return file.read(CONFIGURATION.size + 1)
     except OSError as problem:
         raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
+
+
+def read_text(source: str) -> str:
+    """A dump of samples, of any size: it is no declaration, whose size is limited.
+
+    Raises UnreadableInputError when there is no such file, or it is no text.
+    """
+    try:
+        with click.open_file(source, encoding="utf-8") as file:
+            return file.read()
+    except OSError as problem:
+        raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise UnreadableInputError(f"{source}: it is no text") from None
 
 
 def compile_source(source: str, prices: str | None, as_of: date | None = None) -> Compiled:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Gpu
+from gpufleet.catalogue.gpu import MigGeometry, MigProfile
 from gpufleet.planner.need import Isolation, WorkloadNeed
 from gpufleet.planner.offers import OfferedMachine
 from gpufleet.sizing.device import Device, DeviceShare, mig_slice, mps_share, time_slice, whole_gpu
@@ -84,6 +85,14 @@ def shares(gpu: Gpu, kinds: tuple[DeviceShare, ...], least_bytes: int = 0) -> li
     return [s for s in found if s.kind is DeviceShare.WHOLE or s.device.usable_bytes >= least_bytes]
 
 
+def slice_parts(geometry: MigGeometry, profile: MigProfile) -> tuple[Fraction, Fraction]:
+    """The part of a GPU's compute slices and memory slots that an instance of a profile takes."""
+    return (
+        Fraction(profile.compute_slices, geometry.compute_slices),
+        Fraction(profile.memory_slots, geometry.memory_slots),
+    )
+
+
 @lru_cache(maxsize=1024)
 def _all_shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> tuple[ShareOffer, ...]:
     return tuple(_shares(gpu, kinds))
@@ -100,8 +109,7 @@ def _shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> Iterator[ShareOffer]:
                 continue
             slice_, _ = mig_slice(gpu, profile.name)
             if slice_ is not None:
-                compute = Fraction(profile.compute_slices, gpu.mig.compute_slices)
-                memory = Fraction(profile.memory_slots, gpu.mig.memory_slots)
+                compute, memory = slice_parts(gpu.mig, profile)
                 part = max(compute, memory)
                 yield ShareOffer(slice_, DeviceShare.MIG, part, profile.name, 1, compute, memory)
     for replicas in _REPLICAS:

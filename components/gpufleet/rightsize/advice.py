@@ -8,7 +8,7 @@ from fractions import Fraction
 from gpufleet.catalogue import Catalogue, Gpu, Rates, UnknownKeyError
 from gpufleet.planner.need import Isolation
 from gpufleet.planner.offers import Market, OfferedMachine, machines
-from gpufleet.planner.shares import ISOLATED, ShareOffer, shares
+from gpufleet.planner.shares import ISOLATED, ShareOffer, shares, slice_parts
 from gpufleet.rightsize.usage import DeviceUse, MeasuredWorkload
 from gpufleet.sizing.device import Device, DeviceShare, mig_slice, whole_gpu
 from gpufleet.sizing.ledger import Basis
@@ -180,7 +180,7 @@ class _Told:
 
     def proposed(self, option: Proposal, working: Sequence[DeviceUse], fewer: bool) -> Advice:
         same = option.share.device.label == self.device.label
-        slowdown = max(Fraction(1), *_stretches(self.device, option.share.device))
+        slowdown = max(Fraction(1), *_stretches(self.device, option.share))
         reason = (
             f"peak of {max(u.peak_memory for u in working) / 2**30:.1f} GiB of "
             f"{self.device.usable_bytes / 2**30:.1f}, "
@@ -237,8 +237,7 @@ def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> tuple[Device, 
     if device is None or gpu.mig is None:
         return findings[0].message
     slice_ = gpu.mig.profiles[gpu.mig.alternate_names.get(profile, profile)]
-    compute = Fraction(slice_.compute_slices, gpu.mig.compute_slices)
-    return device, max(compute, Fraction(slice_.memory_slots, gpu.mig.memory_slots))
+    return device, max(slice_parts(gpu.mig, slice_))
 
 
 def _best(
@@ -261,7 +260,7 @@ def _best(
         for share in _offers(machine, needed, isolation):
             device = share.device
             least = present.usable_bytes if reserved else memory
-            if device.usable_bytes < least or not _keeps_up(present, device, working):
+            if device.usable_bytes < least or not _keeps_up(present, share, working):
                 continue
             option = Proposal(machine, share, needed, pods)
             assert option.micro_usd is not None
@@ -281,8 +280,8 @@ def _offers(machine: OfferedMachine, needed: int, isolation: Isolation) -> list[
     return shares(machine.gpu, ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,))
 
 
-def _keeps_up(present: Device, other: Device, working: Sequence[DeviceUse]) -> bool:
-    """Whether the measured compute and bandwidth take at most `HEADROOM` of the other device."""
+def _keeps_up(present: Device, other: ShareOffer, working: Sequence[DeviceUse]) -> bool:
+    """Whether the measured compute and bandwidth take at most `HEADROOM` of the other share."""
     stretches = _stretches(present, other)
     if not stretches:
         return False
@@ -291,16 +290,21 @@ def _keeps_up(present: Device, other: Device, working: Sequence[DeviceUse]) -> b
     measured = [use.bandwidth if use.bandwidth is not None else use.compute for use in working]
     bandwidth = max(one or 0.0 for one in measured)
     arithmetic, memory = stretches
-    if present.label == other.label:
+    if present.label == other.device.label:
         return True
     return compute * arithmetic <= HEADROOM and bandwidth * memory <= HEADROOM
 
 
-def _stretches(present: Device, other: Device) -> tuple[Fraction, ...]:
-    """How many times as long arithmetic and memory traffic take on the other device; empty where a
-    rate is not known. Of several number formats the one that loses most counts."""
-    compute = present.compute_share / _even(other, other.compute_share)
-    traffic = present.bandwidth_share / _even(other, other.bandwidth_share)
+def _stretches(present: Device, share: ShareOffer) -> tuple[Fraction, ...]:
+    """How many times as long arithmetic and memory traffic take on the share; empty where a rate is
+    not known. Of several number formats the one that loses most counts.
+
+    Of an MPS client the even part counts: what clients gain by running at once is not promised.
+    """
+    other = share.device
+    most = share.part if share.kind is DeviceShare.MPS else Fraction(1)
+    compute = present.compute_share / min(most, other.compute_share)
+    traffic = present.bandwidth_share / min(most, other.bandwidth_share)
     if present.gpu.key == other.gpu.key:
         return compute, traffic
     if present.rates is None or other.rates is None:
@@ -316,16 +320,6 @@ def _stretches(present: Device, other: Device) -> tuple[Fraction, ...]:
     if not ratios:
         return ()
     return compute * max(ratios), traffic * Fraction(mine, theirs)
-
-
-def _even(device: Device, part: Fraction) -> Fraction:
-    """The part that a client has when all the others are as busy as it is: what clients gain by
-    running at once is not promised."""
-    if device.share is not DeviceShare.MPS:
-        return part
-    memory = device.gpu.memory_bytes
-    assert memory is not None, "a share is made of a GPU with known memory"
-    return min(part, Fraction(1, memory // device.usable_bytes))
 
 
 def _matrix(rates: Rates) -> tuple[int | None, ...]:

@@ -59,7 +59,7 @@ def changes(
     compiled = compile_data(spec)
     if compiled.fleet is None or has_errors(compiled.findings):
         return Changes(None, {}, compiled.findings)
-    for key, (data, works) in pools.items():
+    for data, works in pools.values():
         pool = _pool(compiled.fleet, data["name"])
         per_node = sum(pool.partition.advertised.values())
         proposals = [cast("Proposal", one.proposal) for one in works]
@@ -67,7 +67,6 @@ def changes(
         pods = sum(one.pods for one in proposals)
         most = ceil(pods / max(1, per_node // each))
         data["nodes"] = {**data["nodes"], "max": most, "expected": most}
-        pools[key] = (data, works)
     compiled = compile_data(spec)
     if compiled.fleet is None or has_errors(compiled.findings):
         return Changes(None, {}, compiled.findings)

@@ -7,11 +7,12 @@ Sources: hashicorp/terraform-provider-aws 00555dc `internal/service/eks/cluster.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, ip_network
+from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
@@ -153,7 +154,7 @@ def _validate_zones(declared: DeclaredCluster) -> Iterator[Finding]:
 
 
 def _validate_networks(declared: DeclaredCluster) -> Iterator[Finding]:
-    network = _network(declared.cidr)
+    network = ipv4_network(declared.cidr)
     if network is None or not network.is_private or not WIDEST <= network.prefixlen <= NARROWEST:
         yield error(
             "cluster-network",
@@ -162,23 +163,7 @@ def _validate_networks(declared: DeclaredCluster) -> Iterator[Finding]:
             "write a range that no network you connect to has, such as 10.20.0.0/16",
             found=declared.cidr,
         )
-    for index, cidr in enumerate(declared.public_access_cidrs):
-        if _network(cidr) is None:
-            yield error(
-                "cluster-network",
-                f"publicAccessCidrs[{index}]",
-                f"{cidr} is no IPv4 address range",
-                "write the addresses you deploy from, such as 203.0.113.7/32",
-                found=cidr,
-            )
-
-
-def _network(text: str) -> IPv4Network | None:
-    try:
-        found = ip_network(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, IPv4Network) and "/" in text else None
+    yield from validate_public_access(declared.public_access_cidrs)
 
 
 def cluster_arguments(plan: EksClusterPlan) -> dict[str, Any]:

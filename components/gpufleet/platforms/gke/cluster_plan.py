@@ -8,12 +8,13 @@ documentation, `service-accounts`, `alias-ips`, `hardening-your-cluster`.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Network, ip_network
+from ipaddress import IPv4Network
 from itertools import combinations
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
@@ -135,7 +136,7 @@ def _validate_ranges(declared: DeclaredGkeCluster) -> Iterator[Finding]:
     }
     ranges: dict[str, IPv4Network] = {}
     for key, text in given.items():
-        network = _network(text)
+        network = ipv4_network(text)
         if network is None or not network.is_private:
             yield error(
                 "cluster-network",
@@ -155,23 +156,7 @@ def _validate_ranges(declared: DeclaredGkeCluster) -> Iterator[Finding]:
                 "write ranges that lie apart",
                 found=str(second),
             )
-    for index, text in enumerate(declared.public_access_cidrs):
-        if _network(text) is None:
-            yield error(
-                "cluster-network",
-                f"publicAccessCidrs[{index}]",
-                f"{text} is no IPv4 address range",
-                "write the addresses you deploy from, such as 203.0.113.7/32",
-                found=text,
-            )
-
-
-def _network(text: str) -> IPv4Network | None:
-    try:
-        found = ip_network(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, IPv4Network) and "/" in text else None
+    yield from validate_public_access(declared.public_access_cidrs)
 
 
 def subnetwork_arguments(plan: GkeClusterPlan) -> dict[str, Any]:
