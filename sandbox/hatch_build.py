@@ -18,6 +18,6 @@ class SameVersion(MetadataHookInterface):
         version = tomllib.loads(product.read_text(encoding="utf-8"))["project"]["version"]
         metadata["version"] = version
         metadata["dependencies"] = [
-            f"pulumi-gpufleet=={version}",
+            f"pulumi-gpufleet[pulumi]=={version}",
             *self.config["dependencies"],
         ]

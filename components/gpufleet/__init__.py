@@ -110,12 +110,31 @@ _HOMES = {
     "SimulatedGpuNodePool": "gpufleet.platforms.sandbox.node_pool",
     "VsphereGpuNodeGroup": "gpufleet.platforms.vsphere.node_group",
 }
+_EXTRAS = {
+    "pulumi": "pulumi",
+    "pulumi_kubernetes": "pulumi",
+    "pulumi_aws": "eks",
+    "pulumi_gcp": "gke",
+    "pyVmomi": "vsphere",
+    "tenacity": "vsphere",
+}
+"""Package that components import -> the extra that brings it (pyproject.toml)."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    try:
+        value = getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as missing:
+        extra = _EXTRAS.get((missing.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        raise ModuleNotFoundError(
+            f"gpufleet.{name} needs the package {missing.name}, which the extra `{extra}` brings: "
+            f"`pip install 'pulumi-gpufleet[{extra}]'`",
+            name=missing.name,
+        ) from None
     globals()[name] = value
     return value
 

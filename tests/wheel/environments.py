@@ -42,6 +42,10 @@ class Installed:
         assert done.stdout == ""
         return done.stderr
 
+    def failed(self, *command: str) -> str:
+        """Standard error of a command that must exit 1."""
+        return self._done(command, 1).stderr
+
     def _done(self, command: tuple[str, ...], status: int) -> subprocess.CompletedProcess[str]:
         kept = ("PATH", "HOME", "GPUFLEET_CACHE")
         done = subprocess.run(
@@ -69,10 +73,11 @@ def install(folder: Path, wheels: Iterable[Path], *, extras: Iterable[str] = ())
     files = [str(wheel) for wheel in wheels]
     subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", *files], check=True)
     (packages,) = place.glob("lib/python*/site-packages")
-    required: dict[str, Distribution] = {}
-    for metadata in packages.glob("*.dist-info"):
-        _add_required(Distribution.at(metadata), frozenset(extras), required)
-    for package in required.values():
+    ours = [Distribution.at(metadata) for metadata in packages.glob("*.dist-info")]
+    required = {canonicalize_name(one.metadata["Name"]): one for one in ours}
+    for one in ours:
+        _add_required(one, frozenset(extras), required)
+    for package in [one for one in required.values() if one not in ours]:
         for name in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
             if not (packages / name).exists():
                 (packages / name).symlink_to(Path(str(package.locate_file(name))))
@@ -89,8 +94,8 @@ def _add_required(
         if marker and not any(marker.evaluate({"extra": extra}) for extra in {"", *extras}):
             continue
         if name in OURS:
-            if requirement.extras:  # `all` names the other extras of the same distribution
-                _add_required(of, frozenset(requirement.extras), required)
+            if requirement.extras:  # `all` names other extras, the sandbox those of the product
+                _add_required(required[name], frozenset(requirement.extras), required)
         elif name not in required:
             required[name] = distribution(name)
             _add_required(required[name], frozenset(requirement.extras), required)

@@ -111,7 +111,7 @@ def test_the_metadata(product: Path) -> None:
     assert metadata["Name"] == "pulumi-gpufleet"
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == "<3.14,>=3.11"
-    extras = {"eks", "gke", "vsphere", "policies", "planner", "preflight", "all"}
+    extras = {"pulumi", "eks", "gke", "vsphere", "policies", "planner", "preflight", "all"}
     assert set(metadata.get_all("Provides-Extra") or ()) == extras
     assert "gpufleet = gpufleet.cli:main" in entry_points
     assert len(licences) == 1
@@ -122,7 +122,7 @@ def test_both_have_one_version_and_the_sandbox_requires_it(product: Path, sandbo
     assert metadata_of(sandbox)["Name"] == "gpufleet-sandbox"
     assert metadata_of(sandbox)["Version"] == number
     required = metadata_of(sandbox).get_all("Requires-Dist") or []
-    assert f"pulumi-gpufleet=={number}" in required
+    assert f"pulumi-gpufleet[pulumi]=={number}" in required
     assert metadata_of(sandbox)["Requires-Python"] == metadata_of(product)["Requires-Python"]
 
 
@@ -211,7 +211,7 @@ def test_a_sandbox_of_another_version_is_refused(product: Path, tmp_path: Path) 
         project.replace(f'\nversion = "{number}"\n', '\nversion = "99.1"\n')
     )
     newer = build(tmp_path / "sandbox", tmp_path)
-    assert "pulumi-gpufleet==99.1" in (metadata_of(newer).get_all("Requires-Dist") or [])
+    assert "pulumi-gpufleet[pulumi]==99.1" in (metadata_of(newer).get_all("Requires-Dist") or [])
     installed = install(tmp_path, [product, newer])
     assert installed.refused("gpufleet", "sandbox", "status") == (
         "gpufleet: gpufleet-sandbox 99.1 works with pulumi-gpufleet 99.1 only, and pulumi-gpufleet "

@@ -1,0 +1,175 @@
+"""The program without Pulumi: what `pip install pulumi-gpufleet` brings, and what it can do."""
+
+import json
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from gpufleet.cli import COMMANDS
+from tests.unit.cli.test_cost import SPEC, answer
+from tests.unit.rightsize.test_command import measured
+from tests.wheel.environments import Installed, build, install
+
+ROOT = Path(__file__).parents[2]
+MOST_BYTES = 25_000_000
+"""Of all wheels that an installation of the program downloads."""
+MOST_SECONDS = 60
+"""From an empty environment to the first finding."""
+PULUMI = ("pulumi", "pulumi_kubernetes", "pulumi_aws", "pulumi_gcp", "grpc", "pyVmomi")
+IDLE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: shell, namespace: ml}
+spec:
+  containers:
+    - name: shell
+      image: ubuntu:24.04
+      command: [sleep, infinity]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+NEED_MORE = {
+    "preflight": (["fleet.yaml"], "pip install 'pulumi-gpufleet[preflight]'"),
+    "vsphere": (
+        ["inventory", "--server", "vc.example.com", "--datacenter", "DC", "--cluster", "C"],
+        "pip install 'pulumi-gpufleet[vsphere]'",
+    ),
+    "sandbox": (["up"], "pip install gpufleet-sandbox"),
+}
+"""Commands that ask a cloud, a vCenter or a control plane: a call, and what it says without the
+packages for that."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return install(tmp_path_factory.mktemp("light"), [wheel])
+
+
+def commands(folder: Path) -> dict[str, list[str]]:
+    """One call of each command that needs files only."""
+    texts = {
+        "fleet.yaml": yaml.safe_dump(SPEC),
+        "pod.yaml": IDLE,
+        "shares.yaml": "machines: [{name: a100, instanceType: p4de.24xlarge}]\n"
+        "shares: [{name: notebooks, count: 30, mig: 1g.10gb}]\n",
+        "metrics.json": answer(),
+        "use.json": measured("10000", "0.2", 3600),
+        "workloads.yaml": (ROOT / "examples" / "plan" / "slices.yaml").read_text(),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return {
+        "compile": ["fleet.yaml"],
+        "explain": ["fleet.yaml"],
+        "render": ["fleet.yaml", "--out", "files"],
+        "check": ["pod.yaml"],
+        "change": ["fleet.yaml", "fleet.yaml"],
+        "calendar": ["fleet.yaml", "--for", "30d"],
+        "partition": ["--gpu", "H100-80GB", "--want", '{"1g.10gb": 7}'],
+        "size": ["--model", "Qwen/Qwen2.5-1.5B-Instruct", "--context", "4096"],
+        "plan": ["workloads.yaml"],
+        "pack": ["shares.yaml"],
+        "cost": ["metrics.json", "--spec", "fleet.yaml"],
+        "rightsize": ["use.json", "--platform", "eks", "--region", "us-east-1"],
+        "catalogue": ["gpus"],
+        "schema": [],
+        "audit": ["pod.yaml"],
+        "policies": ["rules"],
+    }
+
+
+def test_every_command_works_or_names_what_it_needs(light: Installed) -> None:
+    given = commands(light.folder)
+    assert given.keys() | NEED_MORE.keys() == COMMANDS.keys()
+    for name, arguments in given.items():
+        assert light.run("gpufleet", name, *arguments).strip(), name
+    for name, (arguments, text) in NEED_MORE.items():
+        assert text in light.refused("gpufleet", name, *arguments), name
+
+
+def test_without_pulumi_no_component_and_the_text_says_what_to_install(light: Installed) -> None:
+    code = f"""
+import gpufleet, importlib.util, json
+assert not [name for name in {PULUMI} if importlib.util.find_spec(name)]
+texts = {{}}
+for name in gpufleet.__all__:
+    try:
+        getattr(gpufleet, name)
+    except ModuleNotFoundError as missing:
+        texts[name] = str(missing)
+print(json.dumps(texts))
+"""
+    texts = json.loads(light.run("python", "-c", code))
+    assert len(texts) > 25
+    assert texts["GpuFleet"] == (
+        "gpufleet.GpuFleet needs the package pulumi, which the extra `pulumi` brings: "
+        "`pip install 'pulumi-gpufleet[pulumi]'`"
+    )
+    assert {text.rpartition("`pip")[2] for text in texts.values()} == {
+        " install 'pulumi-gpufleet[pulumi]'`"
+    }
+
+
+@pytest.mark.parametrize(
+    ("extra", "component"),
+    [("eks", "EksGpuNodeGroup"), ("gke", "GkeGpuNodePool"), ("vsphere", "VsphereGpuNodeGroup")],
+)
+def test_each_platform_names_its_extra_and_has_enough_with_it(
+    wheel: Path, tmp_path: Path, extra: str, component: str
+) -> None:
+    code = f"from gpufleet import GpuFleet, {component}"
+    (tmp_path / "base").mkdir()
+    (tmp_path / "with").mkdir()
+    base = install(tmp_path / "base", [wheel], extras=["pulumi"])
+    assert f"`pip install 'pulumi-gpufleet[{extra}]'`" in base.failed("python", "-c", code)
+    install(tmp_path / "with", [wheel], extras=[extra]).run("python", "-c", code)
+
+
+def test_the_component_package_starts_with_its_own_requirements(
+    wheel: Path, tmp_path: Path
+) -> None:
+    """`pulumi package add` installs components/requirements.txt and starts components/."""
+    (text,) = (ROOT / "components" / "requirements.txt").read_text().split()
+    installed = install(tmp_path, [wheel], extras=Requirement(f"x{text.removeprefix('..')}").extras)
+    code = f"import runpy; print(len(runpy.run_path({str(ROOT / 'components')!r})['COMPONENTS']))"
+    assert int(installed.run("python", "-c", code)) > 25
+
+
+@pytest.mark.nightly
+def test_an_empty_environment_reports_a_finding_within_a_minute(
+    wheel: Path, tmp_path: Path
+) -> None:
+    """The download is measured apart: the installation may use that folder only."""
+    folder, place = tmp_path / "wheels", tmp_path / "environment"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    download = [*pip, "download", "--quiet", "--dest", str(folder), str(wheel)]
+    done = subprocess.run(download, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no package index: {done.stderr[-200:]}")
+    sizes = {file.name: file.stat().st_size for file in folder.iterdir()}
+    assert sum(sizes.values()) < MOST_BYTES, sizes
+    names = {parse_wheel_filename(name)[0] for name in sizes}
+    assert names & {canonicalize_name(name) for name in PULUMI} == set()
+
+    (tmp_path / "pod.yaml").write_text(IDLE)
+    begin = time.monotonic()
+    venv.create(place, with_pip=True)
+    inside = [str(place / "bin" / "pip"), "install", "--quiet", "--no-index"]
+    subprocess.run([*inside, "--find-links", str(folder), str(wheel)], check=True)
+    audit = [str(place / "bin" / "gpufleet"), "audit", str(tmp_path / "pod.yaml")]
+    found = subprocess.run(audit, capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - begin
+    assert "gpu-idle-command" in found.stdout, found.stderr
+    assert seconds < MOST_SECONDS
+    print(f"{sum(sizes.values()):,} bytes in {len(sizes)} wheels, {seconds:.1f} s")
