@@ -28,6 +28,7 @@ KEYS = {
     "images": ("key",),
     "packages": ("name",),
     "sources": ("key",),
+    "offers": ("provider", "name"),
     "transitions": ("subject", "at", "source"),
 }
 
@@ -93,6 +94,7 @@ def test_no_field_of_a_file_is_ignored(
     assert fresh.images
     assert fresh.packages
     assert fresh.transitions
+    assert fresh.offers
     assert {table for table, _ in rows} == set(KEYS)
     for table, row in rows:
         assert set(row) <= row.seen, (table, dict(row))
@@ -118,6 +120,7 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     for prices in catalogue.prices.values():
         for key, known in prices.items():
             yield from ((" ".join(key), price.source) for price in known)
+    yield from ((f"{row.provider} {row.name}", row.source) for row in catalogue.offers)
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
     for rows in catalogue.transitions.values():
         yield from ((f"{row.subject} {row.at}", row.source) for row in rows)

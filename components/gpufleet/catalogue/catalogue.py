@@ -9,6 +9,7 @@ from gpufleet.catalogue import (
     driver_rows,
     gpu_rows,
     instance_rows,
+    machine_offer,
     price_rows,
     software_rows,
     source_rows,
@@ -27,6 +28,7 @@ from gpufleet.catalogue.lookup import (
     nearest_types,
     resolve_gpu,
 )
+from gpufleet.catalogue.machine_offer import MachineOffer
 from gpufleet.catalogue.model import (
     Chart,
     Gpu,
@@ -186,6 +188,11 @@ class Catalogue:
     def images(self) -> Mapping[str, NodeImage]:
         """Node images by key."""
         return software_rows.image_table(self._rows("images"), self.sources)
+
+    @cached_property
+    def offers(self) -> tuple[MachineOffer, ...]:
+        """Machine types of providers that no platform of gpufleet provisions."""
+        return machine_offer.offer_rows(self._rows("offers"), self.sources)
 
     @cached_property
     def transitions(self) -> Mapping[str, tuple[Transition, ...]]:

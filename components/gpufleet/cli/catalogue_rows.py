@@ -137,6 +137,18 @@ def _prices(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterato
             yield row
 
 
+def _offers(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
+    for fact in catalogue.offers:
+        if gpu is not None and fact.gpu != gpu:
+            continue
+        row = {**as_row(fact, "micro_usd"), "memory_gib": _gib(fact.memory_bytes)}
+        prices = fact.micro_usd.items()
+        row["usd_per_hour"] = {
+            region: f"{Decimal(micro) / MICRO_USD:f}" for region, micro in prices
+        }
+        yield row
+
+
 def _table(name: str) -> RowsOf:
     def rows(catalogue: Catalogue, _gpu: str | None, _cloud: str | None) -> Iterator[Row]:
         for fact in getattr(catalogue, name).values():
@@ -183,6 +195,11 @@ TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
     "prices": (
         _prices,
         ("instance", "buy", "usd_per_hour", "region", "interruption", "notes", "source", "date"),
+    ),
+    "offers": (
+        _offers,
+        ("provider", "name", "gpu", "count", "vcpu", "memory_gib", "usd_per_hour", "source",
+         "date"),
     ),
     "models": (
         _table("models"),

@@ -18,6 +18,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.pictures import draw, picture_options
 from gpufleet.cli.source import compile_source, read_bytes
 from gpufleet.documents.whole_file import write_whole_text
+from gpufleet.documents.writing import commented
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
 from gpufleet.planner.difference import difference
@@ -25,6 +26,11 @@ from gpufleet.planner.engine_arguments import check_model_names
 from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.explanation.line import lines_as_list
 from gpufleet.planner.manifest import manifest_text, manifests, rendezvous_services
+from gpufleet.planner.offer_plan import (
+    plan_on_offers,
+    provider_plans_as_list,
+    provider_plans_text,
+)
 from gpufleet.planner.pictures.packing_picture import packing_picture
 from gpufleet.planner.pictures.plan_rows import plan_rows
 from gpufleet.planner.plan import PlannedFleet, plan
@@ -38,6 +44,13 @@ from gpufleet.spec import UnreadableDocumentError, read_document
 @click.argument("file", metavar="FILE")
 @click.option("--manifests", "manifest_file", metavar="OUT", help="Also write the workloads here.")
 @click.option("--diff", "existing", metavar="SPEC", help="Compare with a FleetSpec there is.")
+@click.option(
+    "--offers",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Also plan on machines that no platform provisions: `catalogue` or a provider of it "
+    "(azure, oci, coreweave, lambda, nebius), or a file of gpuhunt or SkyPilot. May be repeated.",
+)
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @picture_options("what sits on which GPU")
 @format_option
@@ -45,6 +58,7 @@ def command(
     file: str,
     manifest_file: str | None,
     existing: str | None,
+    offers: tuple[str, ...],
     explain: bool,
     svg: str | None,
     png: str | None,
@@ -58,9 +72,10 @@ def command(
     \b
         gpufleet plan workloads.yaml > fleet.yaml
         gpufleet plan workloads.yaml --manifests pods.yaml --diff fleet.yaml
+        gpufleet plan workloads.yaml --offers catalogue --offers vast.csv
 
-    JSON: {"spec", "pools", "workloads", "cost", "diff", "findings"}. Exits 1 when a workload or the
-    fleet has an error, 2 when FILE cannot be read.
+    JSON: {"spec", "pools", "workloads", "cost", "diff", "offers", "findings"}. Exits 1 when
+    a workload or the fleet has an error, 2 when FILE cannot be read.
     """
     try:
         data = read_document(read_bytes(file))
@@ -71,7 +86,8 @@ def command(
     if answer.fleet is not None:
         title = f"Plan of {answer.fleet.spec.cluster.name}"
         draw(lambda: packing_picture(title, cost_line(answer), plan_rows(answer)), svg, png)
-    findings = ordered((*answer.findings, *_policies(answer, documents)))
+    elsewhere, notes = plan_on_offers(data, offers)
+    findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
     told: dict[str, Any] | None = None
     if existing is not None and answer.fleet is not None:
         before = compile_source(existing, None)
@@ -87,6 +103,7 @@ def command(
                 **plan_as_dict(answer, hints),
                 "manifests": [*rendezvous_services(answer), *documents],
                 "diff": told,
+                "offers": provider_plans_as_list(elsewhere),
                 **_explained(answer, explain),
                 "findings": [f.as_dict() for f in findings],
             }
@@ -95,6 +112,8 @@ def command(
         click.echo(spec_text(answer, explain=explain), nl=False)
         if told is not None:
             _print_difference(told)
+        if elsewhere:
+            click.echo(commented(provider_plans_text(elsewhere)), nl=False)
         print_findings(findings)
     sys.exit(exit_code(findings))
 

@@ -14,6 +14,7 @@ from gpufleet.catalogue.regions import check_region
 from gpufleet.findings import Finding, has_errors
 from gpufleet.planner.choice import ServingChoice, choose
 from gpufleet.planner.need import Allowed, Isolation, WorkloadNeed, resolve
+from gpufleet.planner.offered import not_provisioned, offered_machines
 from gpufleet.planner.offers import Market
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.provisioning import validate_balance, validate_gpu, validate_provisioning
@@ -37,6 +38,8 @@ class Asked:
     target: ServingTarget
     market: Market
     allowed: Allowed
+    offers: tuple[str, ...] = ()
+    """Names of offers of the catalogue, and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,13 @@ def market_options(function: _Function) -> _Function:
 
     @click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS))
     @click.option("--region", help="Region the prices should be of.")
+    @click.option(
+        "--offers",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="Also compare machines that no platform provisions: `catalogue` or a provider of it, "
+        "or a file of gpuhunt or SkyPilot. May be repeated.",
+    )
     @click.option("--precisions", help="Weight formats to choose among, comma-separated.")
     @click.option(
         "--isolation",
@@ -91,6 +101,7 @@ def market_options(function: _Function) -> _Function:
     def wrapped(
         platforms: tuple[str, ...],
         region: str | None,
+        offers: tuple[str, ...],
         precisions: str | None,
         isolation: str,
         interruptible: bool,
@@ -111,6 +122,7 @@ def market_options(function: _Function) -> _Function:
             target,
             Market(platforms or SELLERS, region),
             Allowed(formats, Isolation(isolation), interruptible, most_gpus=most_gpus),
+            offers,
         )
         return function(market=asked, **options)
 
@@ -130,7 +142,10 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     platforms = (platform_facts(Platform(name)) for name in asked.market.platforms)
     clouds = [facts.cloud for facts in platforms if facts.cloud is not None]
     findings += check_region(asked.market.region, clouds, catalogue, "region")
-    everything = choose(replace(need, gpu_named=False), asked.market, catalogue)
+    offers, notes = offered_machines(asked.offers, catalogue)
+    findings += (*notes, *not_provisioned(one.platform for one in offers))
+    market = replace(asked.market, offers=offers)
+    everything = choose(replace(need, gpu_named=False), market, catalogue)
     if answer.device is None:
         best = everything.best
         told = (
@@ -140,7 +155,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
         )
         return Chosen(everything, (*findings, *everything.findings, *told), need)
     key = answer.device.gpu.key
-    stated = choose(need, replace(asked.market, gpus=(key,)), catalogue)
+    stated = choose(need, replace(market, gpus=(key,)), catalogue)
     # Not fitting the stated GPU is an answer and was said; it is no error of the question.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
     return Chosen(stated, (*findings, *kept, *validate_gpu(stated, everything, key)), need)

@@ -58,9 +58,10 @@ def choose(
     offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
     options: list[Option] = []
     rejected: list[Rejected] = []
-    by_gpu: dict[tuple[str, object], list[OfferedMachine]] = {}
+    by_gpu: dict[tuple[str, str, object], list[OfferedMachine]] = {}
     for machine in offered:
-        by_gpu.setdefault((machine.gpu.key, machine.fraction), []).append(machine)
+        board = next(iter(machine.gpu.rates), "")
+        by_gpu.setdefault((machine.gpu.key, board, machine.fraction), []).append(machine)
     ceiling: float | None = None
     for group in sorted(by_gpu.values(), key=lambda group: cheapest_gpu(group) or float("inf")):
         most = None if thorough else ceiling

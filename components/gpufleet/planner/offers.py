@@ -95,6 +95,8 @@ class Market:
     start there. A GPU that `gpus` names is allowed wherever it is sold."""
     strict_prices: bool = False
     """Whether a price of another region than the asked one counts as not known."""
+    offers: tuple[OfferedMachine, ...] = ()
+    """Machines of providers that no platform provisions (`gpufleet.planner.offered`)."""
 
 
 @lru_cache(maxsize=256)
@@ -103,7 +105,7 @@ def machines(
 ) -> tuple[OfferedMachine, ...]:
     """Everything on sale, cheapest first. Spot only for what survives being taken back; queued
     capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
-    found: list[OfferedMachine] = []
+    found = [one for one in market.offers if _offered(one, market, interruptible)]
     for platform in market.platforms:
         found += [
             _own(row, platform, catalogue)
@@ -179,6 +181,15 @@ def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Cata
     # Attachable GPUs have no machine of a known size, and no price of the whole.
     usable = gpu.vendor == "nvidia" and not row.attachable
     return usable and gpu.memory_bytes is not None and bool(row.accelerator.count)
+
+
+def _offered(machine: OfferedMachine, market: Market, interruptible: bool) -> bool:
+    if machine.buy == _SPOT and not interruptible:
+        return False
+    if machine.architecture == "arm64" and not (market.arm or market.gpus):
+        return False
+    named = not market.gpus or machine.gpu.key in market.gpus
+    return named and machine.device_bytes is not None
 
 
 def _ways(

@@ -1,0 +1,71 @@
+"""Machine types of providers that no platform of gpufleet provisions: data for `size` and `plan`.
+
+Money is integer micro-dollars for one hour of one machine; memory is integer bytes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from gpufleet.catalogue.edition import RawRow
+from gpufleet.catalogue.frozen import frozen
+from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, source_of
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOffer:
+    """One machine type of one provider, on demand."""
+
+    provider: str
+    """`azure`, `oci`, `coreweave`, `lambda`, `nebius`."""
+    name: str
+    gpu: str
+    """Key of `Catalogue.gpus`."""
+    count: int
+    vcpu: int
+    memory_bytes: int
+    micro_usd: Mapping[str, int] = field(hash=False)
+    """Region -> price of one hour. `any`: one price in all regions. Empty: no dated price."""
+    source: Source
+    board: str | None = None
+    """Board of the GPU, `pcie`; None: the first of its row."""
+    architecture: str = "amd64"
+    network_gbps: Decimal | None = None
+    """Network of the machine; None: not sourced."""
+    rdma_gbps: Decimal | None = None
+    """InfiniBand or RoCE between machines, all cards together; None: not sourced."""
+    notes: str = ""
+
+
+def offer_rows(rows: Iterable[RawRow], sources: SourceTable) -> tuple[MachineOffer, ...]:
+    """Lines of offers.jsonl, in the order of the file."""
+    return tuple(
+        MachineOffer(
+            provider=raw["provider"],
+            name=raw["name"],
+            gpu=raw["gpu"],
+            count=raw["count"],
+            vcpu=raw["vcpu"],
+            memory_bytes=raw["memory_gib"] * GIB,
+            micro_usd=_prices(raw.get("usd", {})),
+            source=source_of(raw, sources),
+            board=raw.get("board"),
+            architecture=raw.get("architecture", "amd64"),
+            network_gbps=_decimal(raw.get("network_gbps")),
+            rdma_gbps=_decimal(raw.get("rdma_gbps")),
+            notes=raw.get("notes", ""),
+        )
+        for raw in rows
+    )
+
+
+def _prices(usd: Mapping[str, str]) -> Mapping[str, int]:
+    return frozen({region: int(Decimal(price) * MICRO_USD) for region, price in usd.items()})
+
+
+def _decimal(value: str | None) -> Decimal | None:
+    return None if value is None else Decimal(value)
