@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from gpufleet.documents.shapes import is_mapping
 from gpufleet.documents.whole_file import write_whole_text
 
 DESCRIPTION = """\
@@ -91,7 +92,7 @@ def _origin(text: str | None) -> str | None:
         found = json.loads(text or "{}")
     except ValueError:
         return None
-    url = found.get("url") if isinstance(found, dict) else None
+    url = found.get("url") if is_mapping(found) else None
     return url if isinstance(url, str) and url.startswith("file://") else None
 
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.documents.shapes import mapping
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.readers.fleet import fleet_from_declaration
-from gpufleet_policies.readers.reading import mapping
 
 CONFIG_KEY = "gpufleet:fleet"
 

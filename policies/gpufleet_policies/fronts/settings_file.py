@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_strict
-from gpufleet_policies.readers.reading import mapping
+from gpufleet.documents.shapes import mapping
 
 NAMES = ("gpu-policy.yaml", "gpu-policy.json")
 """Names it may have."""

@@ -121,7 +121,7 @@ def reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None:
     high = pool_price(pool, catalogue).high
     return (
         LargestSize(
-            None if per_node is None else Fraction(nodes * per_node),
+            Fraction(nodes * per_node),
             None if high is None else nodes * high,
             _largest(pool, nodes),
         )

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.scaling import Autoscaler, ScalingFacts
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import at, fact, items, mapping, text
+from gpufleet_policies.readers.reading import at, fact, text
 
 KINDS = frozenset(
     {
@@ -63,7 +64,7 @@ def _metrics(document: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
     listed = at(document, "spec.metrics")
     if listed is None:  # version 1 has one field for CPU; version 2 defaults to CPU as well
         return ("cpu",), True
-    if listed is UNKNOWN or not isinstance(listed, list):
+    if listed is UNKNOWN or not is_list(listed):
         return (), False
     found: list[str] = []
     for metric in listed:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.readers.raw_pods import (
     Groups,
@@ -15,7 +16,7 @@ from gpufleet_policies.readers.raw_pods import (
     template,
     times,
 )
-from gpufleet_policies.readers.reading import at, items, mapping
+from gpufleet_policies.readers.reading import at
 
 SOME: Fact[int] = unknown("pods")
 
@@ -73,7 +74,7 @@ def _by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
 
 def _train_job(document: dict[str, Any]) -> Groups:
     trainer = at(document, "spec.trainer")
-    if not isinstance(trainer, dict):
+    if not is_mapping(trainer):
         yield from _job_set("spec.template.spec.replicatedJobs")(document)
         return
     nodes = count(document, "spec.trainer.numNodes")
@@ -83,7 +84,11 @@ def _train_job(document: dict[str, Any]) -> Groups:
     for override in items(at(document, "spec.podTemplateOverrides")):
         scheduling |= mapping(at(override, "spec"))
     # Which runtime it refers to may place pods as well.
-    spec = {"nodeSelector": {}, **scheduling, "tolerations": scheduling.get("tolerations")}
+    spec: dict[str, Any] = {
+        "nodeSelector": {},
+        **scheduling,
+        "tolerations": scheduling.get("tolerations"),
+    }
     stated = {"spreads": True, "processes": trainer.get("numProcPerNode")}
     yield RawGroup("", "spec.trainer", spec, nodes, None, nodes, (container,), stated)
 
@@ -108,7 +113,7 @@ def _workflow(path: str, *, is_template: bool = False) -> Callable[[dict[str, An
             found = tuple(
                 RawContainer(f"{place}.{key}", {"name": key, **fields[key]})
                 for key in ("container", "script")
-                if isinstance(fields.get(key), dict)
+                if is_mapping(fields.get(key))
             )
             if found:
                 scheduling = {

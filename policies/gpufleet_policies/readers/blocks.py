@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import is_list, is_mapping, mapping
 from gpufleet_policies.facts.subject import ENVIRONMENT_KEYS
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.readers.reading import fact, mapping, text, whole
+from gpufleet_policies.readers.reading import fact, text, whole
 
 _VERBATIM = frozenset(
     {"labels", "tags", "tagsAll", "resourceLabels", "terraformLabels", "effectiveLabels"}
@@ -24,19 +25,19 @@ def camel(name: str) -> str:
 
 def camel_keys(value: Any) -> Any:
     """A Terraform value with Pulumi's key spelling, the author's own maps as they are."""
-    if isinstance(value, dict):
+    if is_mapping(value):
         return {
             (key := camel(name)): item if key in _VERBATIM else camel_keys(item)
             for name, item in value.items()
         }
-    if isinstance(value, list):
+    if is_list(value):
         return [camel_keys(item) for item in value]
     return value
 
 
 def block(value: Any) -> Any:
     """A nested block: Pulumi has a mapping where Terraform has a list of at most one."""
-    if isinstance(value, list):
+    if is_list(value):
         return value[0] if value else None
     return value
 
@@ -65,7 +66,7 @@ def texts(document: Any, path: str) -> Fact[tuple[str, ...]]:
     found = inside(document, path)
     if found is None or found == []:
         return absent(path)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+    if not is_list(found) or not all(isinstance(one, str) for one in found):
         return unknown(path)
     return known(tuple(found), place=path)
 
@@ -79,7 +80,7 @@ def all_known(value: Any) -> bool:
     """Whether a map, or its absence, is fully readable."""
     if value is None:
         return True
-    return isinstance(value, dict) and UNKNOWN not in value.values()
+    return is_mapping(value) and UNKNOWN not in value.values()
 
 
 def environment(texts_by_key: Mapping[str, str]) -> Fact[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.wrappers.release import joined
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import known, unknown
@@ -23,7 +24,7 @@ from gpufleet_policies.readers.raw_pods import (
     name_of,
     natural,
 )
-from gpufleet_policies.readers.reading import at, boolean, fact, items, mapping
+from gpufleet_policies.readers.reading import at, boolean, fact
 from gpufleet_policies.readers.workload import read_workload
 
 _CULL_SECONDS = 3600

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet_policies.facts.claims import DeviceClaim, DeviceClass, DeviceRequest
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.intent import declared_environment
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import at, fact, items, mapping, text
+from gpufleet_policies.readers.reading import at, fact, text
 
 GROUP = "resource.k8s.io"
 
@@ -55,7 +56,7 @@ def _requests(value: Any, path: str) -> Iterator[DeviceRequest]:
         name = at(request, "name")
         named = name if isinstance(name, str) else str(index)
         choices = at(request, "firstAvailable")
-        if isinstance(choices, list):
+        if is_list(choices):
             for number, choice in enumerate(choices):
                 where = f"{place}.firstAvailable[{number}]"
                 yield _request(mapping(choice), named, where, alternative=True)
@@ -86,6 +87,6 @@ def _request(
 def _number_of(value: Any, place: str) -> Fact[int]:
     if value is None:
         return absent(place)
-    if not isinstance(value, list):
+    if not is_list(value):
         return unknown(place)
     return known(len(value), place=place) if value else absent(place)

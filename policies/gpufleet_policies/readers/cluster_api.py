@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
@@ -20,7 +21,7 @@ from gpufleet_policies.readers.blocks import (
 from gpufleet_policies.readers.eks import hardware, is_committed, taints
 from gpufleet_policies.readers.machines import Machines, gpu_by_name
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import fact, items, mapping, whole
+from gpufleet_policies.readers.reading import fact, whole
 
 Load = Callable[[], Catalogue]
 

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import environment, inside, known_texts
 from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.reading import fact, items, mapping
+from gpufleet_policies.readers.reading import fact
 
 Load = Callable[[], Catalogue]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.secret_text import masked, secret_in
 from gpufleet_policies.facts.container import HIDDEN, NO_LAUNCH, Amount, Container
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, unknown
@@ -13,7 +14,7 @@ from gpufleet_policies.readers.launch import launch
 from gpufleet_policies.readers.options import Options, read_options, split_words
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import RawContainer, RawGroup
-from gpufleet_policies.readers.reading import at, fact, items, mapping, text, words
+from gpufleet_policies.readers.reading import at, fact, text, words
 from gpufleet_policies.readers.servers import serves
 
 _NOTHING: dict[str, Fact[Amount]] = {}
@@ -65,7 +66,7 @@ def _completed(container: Container) -> Container:
 
 
 def _listed(group: RawGroup) -> Iterable[tuple[str, Any, bool, str]]:
-    spec = group.spec if isinstance(group.spec, dict) else {}
+    spec = group.spec if is_mapping(group.spec) else {}
     for key, init in (("initContainers", True), ("containers", False)):
         if group.containers is not None and not init:
             for raw in group.containers:
@@ -82,7 +83,7 @@ def _resources_of(raw: RawContainer) -> str:
 
 
 def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Container:
-    if not isinstance(raw, dict):
+    if not is_mapping(raw):
         nothing: Fact[Any] = unknown(place)
         return Container(
             "?", place, init, False, nothing, nothing, nothing, {}, {}, False, claims_known=False
@@ -104,7 +105,7 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
         resources_known=requests is not UNKNOWN and limits is not UNKNOWN,
         claims=tuple(n for c in items(claims) if isinstance(n := at(c, "name"), str)),
         claims_known=claims is None
-        or (isinstance(claims, list) and all(isinstance(at(c, "name"), str) for c in claims)),
+        or (is_list(claims) and all(isinstance(at(c, "name"), str) for c in claims)),
         shares_memory=raw.get("volumeMounts") is UNKNOWN
         or any(
             at(mount, "mountPath") in _SHARED_MEMORY for mount in items(raw.get("volumeMounts"))

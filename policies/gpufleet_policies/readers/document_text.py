@@ -15,6 +15,7 @@ from gpufleet.documents.go_scalars import go_scalar
 from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS
 from gpufleet.documents.pieces import pieces
 from gpufleet.documents.reading import read_json, read_manifests
+from gpufleet.documents.shapes import is_mapping, rewritten
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.template_text import FILLED_IN, FILLED_IN_KEY, without_templates
@@ -41,7 +42,7 @@ def _documents(text: str, above: int) -> Iterator[Document]:
         return
     for document in read_manifests(without_templates(text), _scalar, above):
         data = document.data
-        if type(data) is dict and str(data.get("kind")) in _TEXT_HOLDERS:
+        if is_mapping(data) and str(data.get("kind")) in _TEXT_HOLDERS:
             # Text of values in which one value is filled in says all the others.
             data = DataBuilder(MANIFESTS, _scalar_or_lines, null_keys=True).data(document.node)
         yield replace(document, data=_filled_in(data), is_template=True)
@@ -85,10 +86,6 @@ def _known(value: Any) -> Any:
 
 def _filled_in(value: Any) -> Any:
     """The data of a template, with UNKNOWN for mappings whose entries are filled in as lines."""
-    if isinstance(value, dict):
-        if FILLED_IN_KEY in value:
-            return UNKNOWN
-        return {key: _filled_in(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_filled_in(item) for item in value]
-    return value
+    return rewritten(
+        value, lambda one: UNKNOWN if is_mapping(one) and FILLED_IN_KEY in one else one
+    )

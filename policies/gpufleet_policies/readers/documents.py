@@ -13,6 +13,7 @@ from gpufleet.catalogue import Catalogue, load
 from gpufleet.contract.charts import chart_of_file, dependency_of, is_values_file
 from gpufleet.contract.foreign.recognition import kind_of
 from gpufleet.contract.wrappers.registry import wrapper_of
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts import FleetFacts, Locator
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.readers.blocks import inside
@@ -26,7 +27,6 @@ from gpufleet_policies.readers.pulumi_state import (
     is_preview,
     is_state,
 )
-from gpufleet_policies.readers.reading import items, mapping
 from gpufleet_policies.readers.releases import releases
 from gpufleet_policies.readers.terraform import facts_of_plan, is_plan
 
@@ -57,7 +57,7 @@ def facts_of_document(
 
     Never raises for wrong types: what cannot be read is unknown or left out.
     """
-    if not isinstance(document, Mapping):
+    if not is_mapping(document):
         return ()
     return tuple(_facts(dict(document), path, line, written, catalogue))
 
@@ -75,7 +75,7 @@ def _facts(
     if kind == "dra-config" and "metadata" not in document:
         yield from _configuration(kind, document, path, line, written())
     elif "kind" in document and "apiVersion" in document:
-        if str(document["kind"]).endswith("List") and isinstance(document.get("items"), list):
+        if str(document["kind"]).endswith("List") and is_list(document.get("items")):
             for item in items(document["items"]):
                 member = typed_member(document, item)
                 yield from facts_of_document(member, path, line=line, catalogue=catalogue)
@@ -120,9 +120,7 @@ def _facts(
 
 def _is_object_without_version(document: Mapping[str, Any]) -> bool:
     kind = document.get("kind")
-    return (
-        isinstance(kind, str) and isinstance(document.get("spec"), dict) and bool(_name(document))
-    )
+    return isinstance(kind, str) and is_mapping(document.get("spec")) and bool(_name(document))
 
 
 def _name(document: Mapping[str, Any]) -> str:
@@ -133,7 +131,7 @@ def _name(document: Mapping[str, Any]) -> str:
 def typed_member(whole: Mapping[str, Any], item: Any) -> Any:
     """A member of a list with its kind: `DeploymentList` states it once for all members."""
     kind = str(whole.get("kind", "")).removesuffix("List")
-    if not kind or not isinstance(item, dict) or "kind" in item:
+    if not kind or not is_mapping(item) or "kind" in item:
         return item
     return {"apiVersion": whole.get("apiVersion"), "kind": kind, **item}
 
@@ -148,13 +146,11 @@ _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 def is_declaration(document: Mapping[str, Any]) -> bool:
     """Whether a document is a FleetSpec, a stack file with one, or a compiled fleet."""
-    if isinstance(inside(document, "config"), dict):
+    if is_mapping(inside(document, "config")):
         return isinstance(mapping(document["config"]).get(CONFIG_KEY), dict)
-    if isinstance(inside(document, "fleet.pools"), list):
+    if is_list(inside(document, "fleet.pools")):
         return True
-    return (
-        isinstance(document.get("pools"), list) and "platform" in document and "cluster" in document
-    )
+    return is_list(document.get("pools")) and "platform" in document and "cluster" in document
 
 
 def _fleet(document: dict[str, Any], path: str) -> FleetFacts | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import items
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
@@ -24,7 +25,6 @@ from gpufleet_policies.readers.eks import (
     reserved_by,
     template_name,
 )
-from gpufleet_policies.readers.reading import items
 from gpufleet_policies.readers.regions import region_of
 
 Load = Callable[[], Catalogue]

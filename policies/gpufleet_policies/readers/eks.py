@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import is_list
 from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
@@ -41,7 +42,7 @@ def taints(value: Any, place: str = "taints") -> Fact[tuple[PoolTaint, ...]]:
     """Taints in a cloud's or Kubernetes' spelling; absent where none are written."""
     if value is None or value == []:
         return absent(place)
-    if not isinstance(value, list):
+    if not is_list(value):
         return unknown(place)
     found: list[PoolTaint] = []
     for one in value:
@@ -220,7 +221,7 @@ def _efa(interfaces: Any) -> Fact[bool]:
     place = "networkInterfaces"
     if interfaces is None or interfaces == []:
         return known(False, place=place)
-    if not isinstance(interfaces, list):
+    if not is_list(interfaces):
         return unknown(place)
     kinds = [inside(one, "interfaceType") for one in interfaces]
     if any(kind in ("efa", "efa-only") for kind in kinds if kind is not UNKNOWN):

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import MOST_GPUS
 from gpufleet_policies.facts.tristate import Fact, Provenance
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import at, decimal, fact, items, mapping, text, whole
+from gpufleet_policies.readers.reading import at, decimal, fact, text, whole
 
 MICRO_USD = 1_000_000
 
@@ -22,7 +23,7 @@ def fleet_from(
     None when there is none that could be read: an older component, or a value not known yet.
     """
     summary = properties.get("fleet")
-    if not isinstance(summary, dict):
+    if not is_mapping(summary):
         return None
     declared = Provenance.DECLARED
     spend = at(summary, "spend")
@@ -67,7 +68,7 @@ def _micro(value: Any) -> int | None:
 def _pools(value: Any) -> Iterable[PoolFacts]:
     for index, pool in enumerate(items(value)):
         count = whole(at(pool, "gpusPerNode"))
-        if not isinstance(pool, dict) or count is None or not 0 <= count <= MOST_GPUS:
+        if not is_mapping(pool) or count is None or not 0 <= count <= MOST_GPUS:
             continue
         machines = items(pool.get("machines"))
         yield PoolFacts(
@@ -135,7 +136,7 @@ def fleet_from_declaration(document: Mapping[str, Any], origin: str) -> FleetFac
     None when the declaration does not compile: GpuFleet says why, and half a fleet would mislead.
     """
     locator = Locator("GpuFleet", origin)
-    if isinstance(document.get("fleet"), dict):
+    if is_mapping(document.get("fleet")):
         return fleet_from(document, locator, in_program=False)
     if items(document.get("pools")) and "spend" in document:
         return fleet_from({"fleet": document}, locator, in_program=False)

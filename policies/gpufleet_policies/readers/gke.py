@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
@@ -23,7 +24,7 @@ from gpufleet_policies.readers.blocks import (
 from gpufleet_policies.readers.eks import is_committed, taints
 from gpufleet_policies.readers.gke_sizes import size_of, zone_count, zones_of
 from gpufleet_policies.readers.machines import accelerated, machines
-from gpufleet_policies.readers.reading import boolean, fact, items, whole
+from gpufleet_policies.readers.reading import boolean, fact, whole
 from gpufleet_policies.readers.regions import region_of
 
 Load = Callable[[], Catalogue]
@@ -37,7 +38,7 @@ def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterato
     """`gcp:container/nodePool:NodePool`, `google_container_node_pool`."""
     config = inside(document, "nodeConfig")
     written = inside(config, "resourceLabels") is not None
-    field = TagField("nodeConfig.resourceLabels", written) if isinstance(config, dict) else None
+    field = TagField("nodeConfig.resourceLabels", written) if is_mapping(config) else None
     yield replace(_pool(document, config, locator, load), tag_field=field)
 
 
@@ -195,7 +196,7 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
     key = "nodePools" if inside(document, "nodePools") else "nodePool"
     inline = items(inside(document, key))
     for index, pool in enumerate(inline):
-        if isinstance(pool, dict):
+        if is_mapping(pool):
             name = _text(pool, "name") or str(index)
             where = replace(locator, kind="NodePool", name=f"{locator.name}/{name}")
             own = {**surroundings, "cluster": locator.name, **pool}
@@ -219,7 +220,7 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
                 cluster=known(locator.name),
             )
     components = inside(document, "monitoringConfig.enableComponents")
-    if isinstance(components, list) and "DCGM" in components:
+    if is_list(components) and "DCGM" in components:
         yield MetricsSource(locator=locator, what="GKE managed DCGM metrics")
 
 

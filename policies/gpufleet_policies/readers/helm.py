@@ -7,6 +7,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.contract.charts import chart_name, known_chart
 from gpufleet.contract.wrappers.release import ReleaseValues, joined, merged, set_steps, with_value
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
@@ -16,7 +17,7 @@ from gpufleet_policies.readers.blocks import environment, inside, known_texts, w
 from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
-from gpufleet_policies.readers.reading import boolean, fact, mapping, text
+from gpufleet_policies.readers.reading import boolean, fact, text
 
 Load = Callable[[], Catalogue]
 
@@ -28,16 +29,16 @@ def release(document: dict[str, Any], locator: Locator, catalogue: Load) -> Iter
         return
     values = inside(document, "values")
     written: Any = values
-    if isinstance(values, list):  # Terraform: a list of documents, later ones win
+    if is_list(values):  # Terraform: a list of documents, later ones win
         written = {}
         for one in values:
             data = parsed(one) if isinstance(one, str) else None
-            written = merged(written, data) if isinstance(data, dict) else UNKNOWN
+            written = merged(written, data) if is_mapping(data) else UNKNOWN
             if written is UNKNOWN:
                 break
     if isinstance(written, dict | None):
         written = _with_settings(document, written)
-    if values is None and not isinstance(written, dict):
+    if values is None and not is_mapping(written):
         written = {}
     name = word(document, "name")
     namespace = word(document, "namespace")
@@ -47,21 +48,21 @@ def release(document: dict[str, Any], locator: Locator, catalogue: Load) -> Iter
         name=name.value if name.is_known else locator.name,
         namespace=namespace.value if namespace.is_known else "",
     )
-    known_values = written if isinstance(written, dict) else {}
+    known_values = written if is_mapping(written) else {}
     yield from of_values(
         chart_name(chart.value),
         known_values,
         where,
         version=word(document, "version"),
         place="values",
-        complete=isinstance(written, dict),
+        complete=is_mapping(written),
         catalogue=catalogue,
     )
 
 
 def _with_settings(document: dict[str, Any], values: Any) -> Any:
     """Values under Terraform's `set` blocks."""
-    for one in document.get("set") or []:
+    for one in items(document.get("set")):
         name, value = inside(one, "name"), inside(one, "value")
         steps = set_steps(name) if isinstance(name, str) else None
         if steps is not None:
@@ -162,7 +163,7 @@ def of_values(
 def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:
     """Values whose configurations are facts of their own are validated without these."""
     configs = inside(values, "config.map")
-    if chart != "nvidia-device-plugin" or not isinstance(configs, dict):
+    if chart != "nvidia-device-plugin" or not is_mapping(configs):
         return values
     rest = {key: "version: v1" if _is_config(one) else one for key, one in configs.items()}
     return {**values, "config": {**values["config"], "map": rest}}
@@ -170,7 +171,7 @@ def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:
 
 def _is_config(value: Any) -> bool:
     """Whether a value of `config.map` is text that can be read: the chart takes nothing else."""
-    return isinstance(value, str) and isinstance(parsed(value), dict)
+    return isinstance(value, str) and is_mapping(parsed(value))
 
 
 def _device_plugin(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -90,7 +90,7 @@ def intent(
 
 _UNREAD: Fact[Any] = unknown("metadata.annotations", Provenance.DECLARED)
 HIDDEN = WorkloadIntent(
-    **{**dict.fromkeys(WorkloadIntent.__dataclass_fields__, _UNREAD), "offloads": True}
+    **{f.name: _UNREAD for f in fields(WorkloadIntent) if f.name != "offloads"}, offloads=True
 )
 """Of a workload whose annotations cannot be read."""
 

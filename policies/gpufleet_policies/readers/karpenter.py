@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet_policies.facts.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import (
@@ -38,7 +39,7 @@ from gpufleet_policies.readers.karpenter_requirements import (
     zones_of,
 )
 from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.reading import fact, items, mapping, text
+from gpufleet_policies.readers.reading import fact, text
 
 Load = Callable[[], Catalogue]
 
@@ -154,7 +155,7 @@ def _budgets(value: Any) -> Fact[tuple[DisruptionBudget, ...]]:
     place = "spec.disruption.budgets"
     if value is None:
         return absent(place)
-    if not isinstance(value, list):
+    if not is_list(value):
         return unknown(place)
     return known(
         tuple(

@@ -7,6 +7,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.contract.foreign import karpenter_machines as machines_of
 from gpufleet.contract.foreign.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
+from gpufleet.documents.shapes import is_list
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
@@ -22,7 +23,7 @@ def read_requirements(value: Any) -> tuple[NodeRequirement, ...] | None:
     """None where some requirement cannot be read: then nothing can be concluded from the rest."""
     if value is None:
         return ()
-    if not isinstance(value, list) or place_of(value, lambda one: one is UNKNOWN) is not None:
+    if not is_list(value) or place_of(value, lambda one: one is UNKNOWN) is not None:
         return None
     found = machines_of.read_requirements(value)
     lists = all(isinstance(inside(one, "values"), list | None) for one in value)

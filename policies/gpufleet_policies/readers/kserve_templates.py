@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.readers.raw_pods import (
@@ -16,7 +17,7 @@ from gpufleet_policies.readers.raw_pods import (
     natural,
     times,
 )
-from gpufleet_policies.readers.reading import at, fact, mapping
+from gpufleet_policies.readers.reading import at, fact
 
 _SOME: Fact[int] = unknown("pods")
 _POD_FIELDS = frozenset({"containers", "initContainers", "nodeSelector", "tolerations"})
@@ -28,7 +29,7 @@ def _predictor(document: dict[str, Any]) -> Groups:
     pods = at_least_one(count(document, "spec.predictor.minReplicas"))
     workers = at(predictor, "workerSpec")
     size, stated = known(1), {"model": model_of_address(at(predictor, "model.storageUri"))}
-    if isinstance(workers, dict):
+    if is_mapping(workers):
         stages = count(workers, "pipelineParallelSize")
         size = stages
         stated |= {
@@ -42,22 +43,22 @@ def _predictor(document: dict[str, Any]) -> Groups:
         (
             key
             for key, value in predictor.items()
-            if isinstance(value, dict) and key not in _POD_FIELDS and "resources" in value
+            if is_mapping(value) and key not in _POD_FIELDS and "resources" in value
         ),
-        "model" if isinstance(predictor.get("model"), dict) else None,
+        "model" if is_mapping(predictor.get("model")) else None,
     )
     if framework is not None:
         fields = {"name": "kserve-container", **predictor[framework]}
         containers = (RawContainer(f"{place}.{framework}", fields),)
     yield RawGroup("", place, predictor, pods, None, size, containers, stated)
-    if isinstance(workers, dict):
+    if is_mapping(workers):
         others = known(size.value - 1) if size.is_known else size
         yield RawGroup(
             "worker", f"{place}.workerSpec", workers, times(pods, others), None, size, None, stated
         )
     for role in ("transformer", "explainer"):
         spec = at(document, f"spec.{role}")
-        if isinstance(spec, dict):
+        if is_mapping(spec):
             yield RawGroup(role, f"spec.{role}", spec, at_least_one(count(spec, "minReplicas")))
 
 
@@ -74,7 +75,7 @@ def _runtime(document: dict[str, Any]) -> Groups:
     """KServe's runtimes are templates: the number of their pods is not known."""
     yield RawGroup("", "spec", document.get("spec"), _SOME)
     workers = at(document, "spec.workerSpec")
-    if isinstance(workers, dict):
+    if is_mapping(workers):
         yield RawGroup("worker", "spec.workerSpec", workers, _SOME)
 
 
@@ -87,13 +88,13 @@ def _llm(*, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
         )
         for name, path in (("", "spec"), ("prefill", "spec.prefill")):
             part = at(document, path)
-            if not isinstance(part, dict):
+            if not is_mapping(part):
                 continue
             parallel = mapping(part.get("parallelism"))
             replicas = count(part, "replicas")
             if part.get("replicas") is None:
                 replicas = at_least_one(count(part, "scaling.minReplicas"))
-            spreads = isinstance(part.get("worker"), dict)
+            spreads = is_mapping(part.get("worker"))
             stated = {
                 "model": model,
                 "tensor": parallel.get("tensor"),
@@ -107,9 +108,9 @@ def _llm(*, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
             size = _llm_size(part, parallel)
             place = f"{path}.template"
             pods = _SOME if is_template else replicas
-            if isinstance(part.get("template"), dict):
+            if is_mapping(part.get("template")):
                 yield RawGroup(name, place, part["template"], pods, None, size, stated=stated)
-            if isinstance(part.get("worker"), dict):
+            if is_mapping(part.get("worker")):
                 others = known(size.value - 1) if size.is_known else size
                 worker = f"{name}-worker".strip("-")
                 yield RawGroup(
@@ -127,7 +128,7 @@ def _llm(*, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
 
 def _llm_size(part: dict[str, Any], parallel: dict[str, Any]) -> Fact[int]:
     """Pods of one replica: data over local data parallelism, or the stages of the pipeline."""
-    if not isinstance(part.get("worker"), dict):
+    if not is_mapping(part.get("worker")):
         return known(1)
     data, local = natural(parallel.get("data")), natural(parallel.get("dataLocal"))
     if data and local and data % local == 0:
@@ -138,7 +139,7 @@ def _llm_size(part: dict[str, Any], parallel: dict[str, Any]) -> Fact[int]:
 
 def _llm_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     place = "spec.scaling"
-    if isinstance(at(document, place), dict):
+    if is_mapping(at(document, place)):
         cooldown = f"{place}.keda.cooldownPeriod"
         yield ScalingFacts(
             place=place,

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.foreign.recognition import OBJECTS
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import autoscaler, claims
@@ -14,7 +15,7 @@ from gpufleet_policies.readers.nvidia_objects import config_object, is_placehold
 from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.readers.reading import at, items, mapping, place_of
+from gpufleet_policies.readers.reading import at, place_of
 from gpufleet_policies.readers.workload import workload_from
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.queues import (
     ClusterQueue,
@@ -19,7 +20,7 @@ from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unkno
 from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
 from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.reading import boolean, fact, items, mapping, whole
+from gpufleet_policies.readers.reading import boolean, fact, whole
 
 Load = Callable[[], Catalogue]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.foreign.recognition import kind_of_text
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.nvidia import (
@@ -17,7 +18,7 @@ from gpufleet_policies.facts.nvidia import (
 )
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
-from gpufleet_policies.readers.reading import boolean, fact, items, mapping, whole
+from gpufleet_policies.readers.reading import boolean, fact, whole
 
 Load = Callable[[], Catalogue]
 
@@ -28,11 +29,11 @@ def without_unknown(value: Any) -> tuple[Any, bool]:
 
     def strip(item: Any) -> Any:
         nonlocal lost
-        if isinstance(item, dict):
+        if is_mapping(item):
             kept = {k: v for k, v in item.items() if v is not UNKNOWN}
             lost = lost or len(kept) < len(item)
             return {k: strip(v) for k, v in kept.items()}
-        if isinstance(item, list):
+        if is_list(item):
             if UNKNOWN in item:
                 lost = True
             return [strip(v) for v in item if v is not UNKNOWN]
@@ -105,7 +106,7 @@ def of_text(
         held=written if path else "",
     )
     data = parsed(written)
-    if isinstance(data, dict):
+    if is_mapping(data):
         yield from declared(
             kind, data, locator, annotations, place, key, path, written if path else ""
         )
@@ -179,7 +180,7 @@ def _sharing(
     strategy = word(data, "flags.migStrategy")
     for mode in ("timeSlicing", "mps"):
         declared_block = inside(data, f"sharing.{mode}")
-        if not isinstance(declared_block, dict):
+        if not is_mapping(declared_block):
             continue
         where = f"{place}: sharing.{mode}"
         yield SharingConfig(

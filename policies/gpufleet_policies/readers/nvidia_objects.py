@@ -5,13 +5,14 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.wrappers.release import joined, steps_of
+from gpufleet.documents.shapes import is_mapping, mapping, rewritten
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
-from gpufleet_policies.readers.reading import boolean, fact, mapping, text
+from gpufleet_policies.readers.reading import boolean, fact, text
 
 Load = Callable[[], Catalogue]
 
@@ -21,7 +22,7 @@ def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> It
     del load
     annotations = known_texts(inside(document, "metadata.annotations"))
     spec = document.get("spec")
-    yield from choices(spec if isinstance(spec, dict) else {}, locator, annotations, "spec")
+    yield from choices(spec if is_mapping(spec) else {}, locator, annotations, "spec")
 
 
 _PLUGIN_DATA = ("devicePlugin", "config", "data")
@@ -82,13 +83,13 @@ def choices(
         where = joined(place, f"devicePlugin.config.data[{key}]")
         held = value if isinstance(value, str) else ""
         data = parsed(held) if held else value
-        if isinstance(data, dict):
+        if is_mapping(data):
             path = None if is_text else values_path(locator, place, *_PLUGIN_DATA, key)
             yield from declared("device-plugin", data, locator, annotations, where, key, path, held)
     layouts = inside(values, "migManager.config.data")
     for key, value in mapping(layouts).items():
         data = parsed(value) if isinstance(value, str) else value
-        if isinstance(data, dict) and "mig-configs" in data:
+        if is_mapping(data) and "mig-configs" in data:
             where = joined(place, f"migManager.config.data[{key}]")
             yield from declared("mig-parted", data, locator, annotations, where, key)
 
@@ -116,11 +117,7 @@ def _licence(values: Mapping[str, Any]) -> Fact[bool]:
 
 def _without_placeholders(value: Any) -> Any:
     """Data with UNKNOWN where a text is filled in later: `${LIMIT}`."""
-    if isinstance(value, dict):
-        return {key: _without_placeholders(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_placeholders(item) for item in value]
-    return UNKNOWN if is_placeholder(value) else value
+    return rewritten(value, lambda one: UNKNOWN if is_placeholder(one) else one)
 
 
 def is_placeholder(value: Any) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import items
 from gpufleet_policies.facts.capacity import PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField
@@ -13,7 +14,6 @@ from gpufleet_policies.readers.cluster_api import pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, taints
 from gpufleet_policies.readers.machines import Machines, accelerated
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import items
 from gpufleet_policies.readers.regions import region_of
 
 Load = Callable[[], Catalogue]

@@ -1,7 +1,8 @@
 """Properties as plain Python values, with a marker for values that are not known."""
 
-from typing import Any
+from typing import Any, cast
 
+from gpufleet.documents.shapes import is_list, is_mapping
 from gpufleet_policies.facts.tristate import UNKNOWN
 
 SENTINELS = frozenset(
@@ -32,7 +33,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     Whole numbers become int, because the engine sends every number as a float. Mapping keys that
     are not text and values of foreign types are left out: no rule asks for them.
     """
-    kind = type(value)
+    kind = value.__class__
     if kind is str:
         return UNKNOWN if value in SENTINELS else value
     if kind is float:
@@ -42,11 +43,12 @@ def plain(value: Any, depth: int = 0) -> Any:
     if depth >= MAX_DEPTH:
         return UNKNOWN
     deeper = depth + 1
-    if isinstance(value, dict):
+    if is_mapping(value):
         if SIGNATURE in value:  # a secret is read; an asset is no data
             is_secret = value[SIGNATURE] == _OF_SECRETS and "value" in value
             return plain(value["value"], deeper) if is_secret else UNKNOWN
-        return {k: plain(v, deeper) for k, v in value.items() if isinstance(k, str)}
-    if isinstance(value, list):
+        keyed = cast("dict[Any, Any]", value)
+        return {k: plain(v, deeper) for k, v in keyed.items() if isinstance(k, str)}
+    if is_list(value):
         return [plain(v, deeper) for v in value]
     return UNKNOWN

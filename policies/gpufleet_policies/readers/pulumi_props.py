@@ -1,10 +1,11 @@
 """Pulumi resources as facts: typed cloud resources, Kubernetes objects, charts, GpuFleet."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import is_mapping
 from gpufleet_policies.facts import Locator
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.facts.pool import NodePool
@@ -59,7 +60,7 @@ def facts_from_pulumi(
     if not is_validated(resource_type):
         return ()
     document = plain(properties)
-    if not isinstance(document, Mapping):
+    if not is_mapping(document):
         return ()
     return facts_of_properties(resource_type, dict(document), name, urn, catalogue, path)
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import is_list, is_mapping, items, rewritten
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_validated
-from gpufleet_policies.readers.reading import items
 
 Load = Callable[[], Catalogue]
 
@@ -23,14 +23,14 @@ _GONE = frozenset(
 
 def is_preview(document: Mapping[str, Any]) -> bool:
     """Whether a document is what `pulumi preview --json` printed."""
-    return isinstance(document.get("steps"), list) and (
+    return is_list(document.get("steps")) and (
         "changeSummary" in document or "config" in document or "duration" in document
     )
 
 
 def is_state(document: Mapping[str, Any]) -> bool:
     """Whether a document is what `pulumi stack export` printed."""
-    return isinstance(inside(document, "deployment.resources"), list)
+    return is_list(inside(document, "deployment.resources"))
 
 
 def facts_of_preview(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
@@ -54,7 +54,7 @@ def _resource(state: Any, path: str, load: Load) -> Iterator[Any]:
     if not isinstance(kind, str) or not isinstance(urn, str) or not is_validated(kind):
         return
     inputs = opened(plain(inside(state, "inputs")))
-    if isinstance(inputs, dict):
+    if is_mapping(inputs):
         name = urn.rpartition("::")[2]
         own = {key: value for key, value in inputs.items() if not key.startswith("__")}
         yield from facts_of_properties(kind, own, name, urn, load, path)
@@ -62,10 +62,8 @@ def _resource(state: Any, path: str, load: Load) -> Iterator[Any]:
 
 def opened(value: Any) -> Any:
     """Plain data with UNKNOWN in place of secrets: nothing of them is ever read or quoted."""
-    if isinstance(value, dict):
-        if _SIGNATURE in value:
-            return UNKNOWN
-        return {key: opened(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [opened(item) for item in value]
-    return UNKNOWN if value == _HIDDEN else value
+    return rewritten(value, lambda one: UNKNOWN if _is_secret(one) else one)
+
+
+def _is_secret(value: Any) -> bool:
+    return _SIGNATURE in value if is_mapping(value) else value == _HIDDEN

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufleet.documents.shapes import mapping
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.facts.workload import Ray
-from gpufleet_policies.readers.reading import at, fact, mapping, whole
+from gpufleet_policies.readers.reading import at, fact, whole
 
 ONE: Fact[int] = known(1)
 

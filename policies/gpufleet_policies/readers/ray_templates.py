@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.facts.workload import Ray
@@ -19,7 +20,7 @@ from gpufleet_policies.readers.raw_pods import (
     template,
     times,
 )
-from gpufleet_policies.readers.reading import at, boolean, decimal, fact, items, mapping, whole
+from gpufleet_policies.readers.reading import at, boolean, decimal, fact, whole
 
 _MANY = 2**31 - 1
 """`maxReplicas` that KubeRay itself fills in where none is written."""
@@ -121,7 +122,7 @@ def _job(document: dict[str, Any]) -> dict[str, Any]:
 def _deletes(strategy: Any) -> Fact[bool]:
     """A strategy that deletes the cluster, its workers or itself after success."""
     place = "spec.deletionStrategy"
-    if not isinstance(strategy, dict):
+    if not is_mapping(strategy):
         return unknown(place)
     rules = items(strategy.get("deletionRules"))
     said = [at(rule, "policy") for rule in rules] or [at(strategy, "onSuccess.policy")]
@@ -152,7 +153,7 @@ def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
     except UnreadableDocumentError:
         return unknown(_SERVE)
     found = documents[0].data if documents else None
-    if not isinstance(found, dict):
+    if not is_mapping(found):
         return unknown(_SERVE)
     applications = items(found.get("applications"))
     deployments = [one for a in applications for one in items(at(a, "deployments"))]

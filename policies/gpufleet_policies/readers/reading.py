@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.shapes import is_list, is_mapping
 from gpufleet_policies.facts.tristate import (
     UNKNOWN,
     Fact,
@@ -28,24 +29,14 @@ def at(document: Any, path: str) -> Any:
 
 def place_of(document: Any, is_wanted: Callable[[Any], bool], path: str = "") -> str | None:
     """The path of the first value in a document that is wanted; None where none is."""
-    if isinstance(document, dict):
+    if is_mapping(document):
         entries = [(child(path, str(key)), item) for key, item in document.items()]
-    elif isinstance(document, list):
+    elif is_list(document):
         entries = [(child(path, index), item) for index, item in enumerate(document)]
     else:
         return path if is_wanted(document) else None
     found = (place_of(item, is_wanted, place) for place, item in entries)
     return next((place for place in found if place is not None), None)
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The value when it is a mapping, else nothing."""
-    return value if isinstance(value, dict) else {}
-
-
-def items(value: Any) -> list[Any]:
-    """The value when it is a list, else nothing."""
-    return value if isinstance(value, list) else []
 
 
 def fact(
@@ -108,6 +99,6 @@ Texts of thousands of digits are no numbers either: Python refuses to read them.
 
 def words(value: Any) -> tuple[str, ...] | None:
     """A list of texts; None when one of them is not known."""
-    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+    if not is_list(value) or not all(isinstance(word, str) for word in value):
         return None
     return tuple(value)

@@ -11,6 +11,7 @@ from gpufleet.contract.wrappers.files import is_kustomization
 from gpufleet.contract.wrappers.links import inline_patches
 from gpufleet.contract.wrappers.registry import releases_of
 from gpufleet.contract.wrappers.release import WrappedRelease, values_of
+from gpufleet.documents.shapes import rewritten
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
@@ -102,11 +103,7 @@ def _version(written: str | None) -> Fact[str]:
 
 def _without_variables(value: Any) -> Any:
     """Data with UNKNOWN for texts that a tool still fills in."""
-    if isinstance(value, dict):
-        return {key: _without_variables(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_variables(item) for item in value]
-    return UNKNOWN if _is_variable(value) else value
+    return rewritten(value, lambda one: UNKNOWN if _is_variable(one) else one)
 
 
 def _is_variable(value: Any) -> bool:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts.pods import PodClaim, PodToleration
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, unknown
-from gpufleet_policies.readers.reading import at, fact, items, mapping, text, words
+from gpufleet_policies.readers.reading import at, fact, text, words
 
 ZONE_LABELS = frozenset(
     {
@@ -74,15 +75,15 @@ def tolerations(spec: dict[str, Any], place: str) -> Fact[tuple[PodToleration, .
 
 
 def _tolerations(value: Any) -> tuple[PodToleration, ...] | None:
-    if not isinstance(value, list):
+    if not is_list(value):
         return None
     found: list[PodToleration] = []
     for one in value:
         fields = mapping(one)
-        parts = [fields.get("key") or "", fields.get("operator") or "Equal", fields.get("effect")]
-        if not isinstance(one, dict) or not all(isinstance(p or "", str) for p in parts):
+        key, operator, effect = (fields.get(name) or "" for name in ("key", "operator", "effect"))
+        if not (is_mapping(one) and all(isinstance(p, str) for p in (key, operator, effect))):
             return None
-        found.append(PodToleration(parts[0], parts[1], parts[2] or ""))
+        found.append(PodToleration(key, operator or "Equal", effect))
     return tuple(found)
 
 
@@ -92,16 +93,16 @@ def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:
         where = f"{place}.resourceClaims[{index}]"
         name = at(one, "name")
         # Before 1.31 the two names stood under `source`.
-        old = at(one, "source") if isinstance(one, dict) else None
+        old = at(one, "source") if is_mapping(one) else None
         fields = mapping(one) if old is None else {**mapping(old), **mapping(one)}
         yield PodClaim(
             name if isinstance(name, str) else "?",
             where,
             fact(fields.get("resourceClaimName"), text, f"{where}.resourceClaimName")
-            if isinstance(one, dict)
+            if is_mapping(one)
             else unknown(where),
             fact(fields.get("resourceClaimTemplateName"), text, where)
-            if isinstance(one, dict)
+            if is_mapping(one)
             else unknown(where),
         )
 
@@ -116,6 +117,6 @@ def is_zone_bound(spec: dict[str, Any], annotations: dict[str, Any]) -> bool:
     affinity = spec.get("affinity")
     if affinity is None:
         return False
-    if not isinstance(affinity, dict) or at(spec, _TOGETHER) is not None:
+    if not is_mapping(affinity) or at(spec, _TOGETHER) is not None:
         return True
     return any(zone in str(at(spec, _TERMS)) for zone in ZONE_LABELS)

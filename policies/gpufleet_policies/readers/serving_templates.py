@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import Fact, absent, known
 from gpufleet_policies.readers.kserve_templates import KSERVE_KINDS
@@ -19,7 +20,7 @@ from gpufleet_policies.readers.raw_pods import (
     template,
     times,
 )
-from gpufleet_policies.readers.reading import at, boolean, fact, items, mapping
+from gpufleet_policies.readers.reading import at, boolean, fact
 
 
 def _knative(document: dict[str, Any]) -> Groups:

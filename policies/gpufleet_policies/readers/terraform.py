@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN
@@ -17,7 +18,6 @@ from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties
 from gpufleet_policies.readers.pulumi_types import TERRAFORM
-from gpufleet_policies.readers.reading import items, mapping
 
 Load = Callable[[], Catalogue]
 
@@ -52,7 +52,7 @@ def facts_of_plan(document: Mapping[str, Any], path: str, load: Load) -> Iterato
     changed = {
         str(change.get("address")): change
         for change in items(document.get("resource_changes"))
-        if isinstance(change, dict)
+        if is_mapping(change)
     }
     for address, change in changed.items():
         if change.get("mode", "managed") != "managed":
@@ -75,7 +75,7 @@ def _resources(module: Any, depth: int) -> Iterator[dict[str, Any]]:
     if depth > MAX_DEPTH:
         return
     for resource in items(mapping(module).get("resources")):
-        if isinstance(resource, dict):
+        if is_mapping(resource):
             yield resource
     for child in items(mapping(module).get("child_modules")):
         yield from _resources(child, depth + 1)
@@ -85,16 +85,16 @@ def overlaid(value: Any, hidden: Any, depth: int = 0) -> Any:
     """A planned value with UNKNOWN where `after_unknown` says true."""
     if hidden is True or depth > MAX_DEPTH:
         return UNKNOWN
-    if isinstance(hidden, dict) and isinstance(value, dict | None):
-        merged = dict(value or {})
+    if is_mapping(hidden) and isinstance(value, dict | None):
+        merged = dict(mapping(value))
         for key, below in hidden.items():
             if below is True or isinstance(below, dict | list):
                 found = overlaid(merged.get(key), below, depth + 1)
                 if found is not None:
                     merged[key] = found
         return merged if merged or value is not None else None
-    if isinstance(hidden, list) and isinstance(value, list | None):
-        written = value or []
+    if is_list(hidden) and isinstance(value, list | None):
+        written = items(value)
         length = max(len(written), len(hidden))
         return [
             overlaid(
@@ -108,7 +108,7 @@ def overlaid(value: Any, hidden: Any, depth: int = 0) -> Any:
 
 
 def _resource(kind: str, values: Any, address: str, path: str, load: Load) -> Iterator[Any]:
-    if not isinstance(values, dict):
+    if not is_mapping(values):
         return
     if kind in _MANIFESTS:
         yield from _manifest(values.get(_MANIFESTS[kind]), address, path, load)
@@ -130,5 +130,5 @@ def _manifest(written: Any, address: str, path: str, load: Load) -> Iterator[Any
         from gpufleet_policies.readers.nvidia_configs import parsed
 
         written = plain(parsed(written))
-    if isinstance(written, dict) and isinstance(written.get("kind"), str):
+    if is_mapping(written) and isinstance(written.get("kind"), str):
         yield from facts_of_object(written, path, name=address, catalogue=load)

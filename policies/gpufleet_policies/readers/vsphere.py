@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import items
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, Size
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside, number, word
 from gpufleet_policies.readers.cluster_api import vgpu_board
 from gpufleet_policies.readers.machines import Machines
-from gpufleet_policies.readers.reading import items
 
 Load = Callable[[], Catalogue]
 

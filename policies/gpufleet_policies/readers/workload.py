@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
@@ -15,7 +16,7 @@ from gpufleet_policies.readers.intent import ContainerProgram
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import JobFields, PodMakerKind, RawGroup, natural
-from gpufleet_policies.readers.reading import at, boolean, fact, items, mapping, text, whole
+from gpufleet_policies.readers.reading import at, boolean, fact, text, whole
 
 NODE_NAMESPACES = frozenset(
     {"kube-system", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin", "karpenter"}
@@ -188,7 +189,7 @@ def _job(document: dict[str, Any], fields: JobFields) -> JobFacts:
     return JobFacts(
         deadline_parent_written=unknown(parent)
         if holder is UNKNOWN
-        else known(isinstance(holder, dict), place=parent),
+        else known(is_mapping(holder), place=parent),
         retries=number(fields.retries),
         retries_place=fields.retries,
         restarts=number(fields.restarts),
@@ -217,14 +218,12 @@ def _group(
         containers_known=raw.containers is not None
         or (
             not fragment
-            and isinstance(raw.spec, dict)
+            and is_mapping(raw.spec)
             and isinstance(spec.get("containers"), list | None)
         ),
         selector=frozenset(mapping(spec.get("nodeSelector"))),
         together=raw.together,
-        node_labels_known=not fragment
-        and isinstance(raw.spec, dict)
-        and scheduling.labels_known(spec),
+        node_labels_known=not fragment and is_mapping(raw.spec) and scheduling.labels_known(spec),
         tolerations=scheduling.tolerations(spec, raw.place),
         priority_class=fact(spec.get("priorityClassName"), text, f"{raw.place}.priorityClassName"),
         scheduler=fact(spec.get("schedulerName"), text, f"{raw.place}.schedulerName"),
@@ -249,7 +248,7 @@ def _group(
 def _pod_requests(spec: dict[str, Any], place: str) -> dict[str, Any]:
     """CPU and memory of the whole pod (`spec.resources`, Kubernetes 1.34)."""
     resources = spec.get("resources")
-    if not isinstance(resources, dict) or "containers" not in spec:
+    if not is_mapping(resources) or "containers" not in spec:
         return {}
     merged = {**mapping(resources.get("limits")), **mapping(resources.get("requests"))}
     return {name: fact(v, amount, f"{place}.resources") for name, v in merged.items()}

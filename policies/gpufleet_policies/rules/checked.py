@@ -14,13 +14,13 @@ from gpufleet.contract.foreign.autoscaler_signals import (
 from gpufleet.contract.foreign.kinds import validate_objects, validate_text
 from gpufleet.contract.foreign.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
 from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.facts.fleet import PRODUCTION
 from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.readers.blocks import inside
-from gpufleet_policies.readers.reading import mapping
 from gpufleet_policies.rules.context import RuleContext, SameObject
 
 MIG_LABEL = "nvidia.com/mig.config"
@@ -158,8 +158,8 @@ def _configs(text: str) -> dict[str, str]:
         data = read_go(text).data
     except UnreadableDocumentError:
         return {}
-    configs = data.get("mig-configs") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or not isinstance(configs, dict):
+    configs = data.get("mig-configs") if is_mapping(data) else None
+    if not is_mapping(data) or not is_mapping(configs):
         return {}
     rest = {key: value for key, value in data.items() if key == "version"}
     return {

@@ -67,6 +67,8 @@ _NEED_THE_WHOLE = frozenset(
         "autoscaler-utilisation-of-server",
         "dra-class-unknown",
         "karpenter-fraction-without-overlay",
+        "karpenter-latest",
+        "karpenter-latest-in-prod",
         "karpenter-shares-without-overlay",
         "karpenter-slices-without-overlay",
     }

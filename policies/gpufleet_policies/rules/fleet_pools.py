@@ -218,7 +218,7 @@ def on_demand_for_batch(
     for pool in gpu_pools(context, subject):
         if not pool.intent.is_known or pool.intent.value != "batch":
             continue
-        if not pool.capacity.is_known or pool.capacity.value != {"onDemand"}:
+        if not pool.capacity.is_known or pool.capacity.value != frozenset({"onDemand"}):
             continue
         found = spot_saving(context, pool)
         nodes = pool.size.current if pool.size.current.is_known else pool.size.standing

@@ -83,7 +83,11 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
 
 
 def _only_on_demand(pool: NodePool) -> bool:
-    return pool.capacity.is_known and pool.capacity.value == {"onDemand"} and not pool.is_committed
+    return (
+        pool.capacity.is_known
+        and pool.capacity.value == frozenset({"onDemand"})
+        and not pool.is_committed
+    )
 
 
 def _spot_pool(pool: NodePool) -> str:
@@ -111,7 +115,7 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         pools = pools_for(context, group)
         if not pools or not all(
-            p.capacity.is_known and p.capacity.value == {"spot"} for p in pools
+            p.capacity.is_known and p.capacity.value == frozenset({"spot"}) for p in pools
         ):
             continue
         yield Violation(

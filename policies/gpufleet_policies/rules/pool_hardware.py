@@ -34,7 +34,11 @@ def _row(pool: NodePool, catalogue: Catalogue) -> InstanceType | None:
 
 def _ways(pool: NodePool) -> str:
     """The way of buying that prices are compared for: spot where a pool buys nothing else."""
-    return "spot" if pool.capacity.is_known and pool.capacity.value == {"spot"} else "onDemand"
+    return (
+        "spot"
+        if pool.capacity.is_known and pool.capacity.value == frozenset({"spot"})
+        else "onDemand"
+    )
 
 
 def _price(row: InstanceType, way: str) -> int | None:
@@ -114,7 +118,7 @@ def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[
         return  # its types follow from the GPU it names
     if pool.asks_for_choice:
         return  # with fewer types it would be refused, or find none
-    if not pool.instance_types.is_known or pool.capacity.found != {"onDemand"}:
+    if not pool.instance_types.is_known or pool.capacity.found != frozenset({"onDemand"}):
         return
     names = pool.instance_types.value
     instances = priced_where_it_is(pool, context.catalogue).instances
@@ -329,7 +333,7 @@ def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> I
     GKE pools have exactly one type: a second pool is the solution there, and nothing is reported.
     """
     for pool in gpu_pools(context, subject):
-        if not pool.capacity.is_known or pool.capacity.value != {"spot"}:
+        if not pool.capacity.is_known or pool.capacity.value != frozenset({"spot"}):
             continue
         types = pool.instance_types
         if not types.is_known or len(types.value) >= context.thresholds.many_types:

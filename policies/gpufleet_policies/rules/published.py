@@ -16,6 +16,7 @@ from gpufleet_policies.rules.context import RuleContext, SameObject
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 
 Layout = Mapping[str, int]
+_WITHOUT_MIG: Layout = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def layouts_of(context: RuleContext, pool: NodePool, name: str) -> tuple[Layout,
         return None
     count = pool.gpus_per_node.value
     if name in ("all-disabled", "all-enabled"):
-        return ({},) * count
+        return (_WITHOUT_MIG,) * count
     declared = None
     if context.surroundings is not None:
         for layouts in context.surroundings.of(MigLayouts):
@@ -159,7 +160,7 @@ def _published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None
     if pool.maker is Maker.GKE:
         return _on_gke(context, pool)
     name = layout_name(context, pool)
-    layouts: tuple[Layout, ...] = ({},) * pool.gpus_per_node.value
+    layouts: tuple[Layout, ...] = (_WITHOUT_MIG,) * pool.gpus_per_node.value
     if name is not None:
         found = layouts_of(context, pool, name)
         if found is None:
@@ -224,7 +225,7 @@ def _shared(
 def _on_gke(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     """GKE publishes slices and shares alike as nvidia.com/gpu."""
     count = pool.gpus_per_node.value
-    layouts: tuple[Layout, ...] = ({},) * count
+    layouts: tuple[Layout, ...] = (_WITHOUT_MIG,) * count
     shared = pool.shared
     if shared.partition.is_unknown or shared.replicas.is_unknown:
         return None

@@ -6,6 +6,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, FleetError, error, warning
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.rules.context import EnvironmentBudget, RuleContext, Thresholds
@@ -131,7 +132,7 @@ def _clusters(value: Any, problems: list[Finding]) -> Iterator[str]:
     if value is None:
         return
     wanted = "a list of folders, such as clusters/*"
-    if not isinstance(value, list):
+    if not is_list(value):
         problems.append(_problem("clusters", "must be a list", wanted))
         return
     for index, one in enumerate(value):
@@ -168,7 +169,7 @@ def _with_covered(levels: dict[str, Level], notes: list[Finding]) -> dict[str, L
 def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
     if value is None:
         return
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         problems.append(_problem("rules", "must map rule ids to levels", ", ".join(Level)))
         return
     for rule, level in value.items():
@@ -181,9 +182,9 @@ def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
 
 
 def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledException]:
-    for index, raw in enumerate(value if isinstance(value, list) else []):
+    for index, raw in enumerate(items(value)):
         path = f"exceptions[{index}]"
-        fields = raw if isinstance(raw, Mapping) else {}
+        fields = mapping(raw)
         texts = {key: fields.get(key) for key in ("rule", "object", "reason")}
         until = fields.get("until")
         day = _day(until)
@@ -203,7 +204,7 @@ def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledExceptio
             problems.append(_problem(f"{path}.until", f"{until!r} is no date", "YYYY-MM-DD"))
         if day is not None and all(isinstance(text, str) for text in texts.values()):
             yield SettledException(**texts, until=day)  # type: ignore[arg-type]
-    if value is not None and not isinstance(value, list):
+    if value is not None and not is_list(value):
         problems.append(_problem("exceptions", "must be a list", "rule, object, reason, until"))
 
 
@@ -219,7 +220,7 @@ def _day(value: Any) -> date | None:
 def _thresholds(value: Any, problems: list[Finding]) -> Thresholds:
     if value is None:
         return Thresholds()
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         problems.append(_problem("thresholds", "must be a mapping", ", ".join(THRESHOLDS)))
         return Thresholds()
     chosen: dict[str, Any] = {}
@@ -248,13 +249,13 @@ def _budgets(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Environ
     """Environment -> budget; `*` represents every environment without one."""
     if value is None:
         return
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         wanted = "an environment and its amounts"
         problems.append(_problem("budgets", "must be a mapping", wanted))
         return
     for environment, amounts in value.items():
         path = f"budgets.{environment}"
-        if not isinstance(amounts, Mapping):
+        if not is_mapping(amounts):
             problems.append(_problem(path, "must be a mapping", ", ".join(_BUDGET_KEYS)))
             continue
         chosen: dict[str, Decimal] = {}
@@ -302,18 +303,17 @@ def _owners(tags: Any, problems: list[Finding]) -> dict[str, Any]:
     """Keys in a list, or in a mapping with the values that patches write."""
     if tags is None:
         return {}
-    if not isinstance(tags, list | Mapping) or not all(
-        isinstance(tag, str) and tag for tag in tags
-    ):
+    keys: list[Any] = list(tags) if is_list(tags) or is_mapping(tags) else []
+    if not (is_list(tags) or is_mapping(tags)) or not all(isinstance(k, str) and k for k in keys):
         wrong = f"{tags!r} is no list of keys and no mapping of them"
         problems.append(_problem("ownerTags", wrong, "[owner, team], {team: ml-platform}"))
         return {}
-    values: Mapping[str, Any] = tags if isinstance(tags, Mapping) else {}
+    values = mapping(tags)
     for key, value in values.items():
         if value is not None and not isinstance(value, str):
             wrong = f"{value!r} is no text"
             problems.append(_problem(f"ownerTags.{key}", wrong, f'"{value}", or nothing'))
     return {
-        "owner_tags": tuple(tags),
+        "owner_tags": tuple(keys),
         "owner_values": {key: value for key, value in values.items() if value},
     }

@@ -68,7 +68,7 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     """
     del context
     for group in workload.running_groups():
-        if group.host_ipc or group.node_labels.get(_GKE_STRATEGY) != {"mps"}:
+        if group.host_ipc or group.node_labels.get(_GKE_STRATEGY) != frozenset({"mps"}):
             continue
         yield Violation(
             where=f"{group.place}.hostIPC",

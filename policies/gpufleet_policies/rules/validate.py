@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpufleet_policies.facts import Locator, WorkloadFacts
 from gpufleet_policies.money import AmountKind
@@ -45,7 +45,8 @@ def validate(
         findings += _former_names(subject, silenced, settings)
     # Most pods of a cluster have no GPU: they are of interest to very few rules.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
-    for rule, level in _plan(type(subject), idle, profile, settings, context, rules):
+    kind = cast("type", type(subject))
+    for rule, level in _plan(kind, idle, profile, settings, context, rules):
         exemption = silenced.get(rule.id)
         if exemption is None or exemption.problem is not None:
             findings += _run(rule, level, subject, context)

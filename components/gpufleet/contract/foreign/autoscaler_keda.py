@@ -13,9 +13,10 @@ from gpufleet.contract.foreign.autoscaler_wrong_signal import (
     validate_cpu,
     validate_signal,
 )
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 PROMETHEUS_NEEDS = ("serverAddress", "query", "threshold")
 MAX_HPA_NAME = 63

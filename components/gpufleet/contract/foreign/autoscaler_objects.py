@@ -16,12 +16,13 @@ from gpufleet.contract.foreign.autoscaler_wrong_signal import (
     validate_signal,
 )
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
+from gpufleet.contract.foreign.go_json import integer, shown
 from gpufleet.contract.foreign.objects import objects
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 __all__ = ["RULES", "validate"]
 

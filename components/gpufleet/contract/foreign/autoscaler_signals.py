@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _UTILISATION = re.compile(
     r"DCGM_FI_DEV_GPU_UTIL|DCGM_FI_PROF_GR_ENGINE_ACTIVE|gpu[:_]engine_active"

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_mapping, kind_of
+from gpufleet.contract.foreign.go_json import kind_of
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.document import GoDocument
+from gpufleet.documents.shapes import as_mapping
 
 
 def validate_values(read: GoDocument, prefix: str, report: CheckReport) -> dict[str, Any] | None:

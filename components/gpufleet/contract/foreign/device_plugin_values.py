@@ -10,7 +10,7 @@ from gpufleet.contract.foreign.chart_values import validate_values
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.device_plugin_chart import CHART, validate_chart
 from gpufleet.contract.foreign.device_plugin_rules import RULES as PLUGIN
-from gpufleet.contract.foreign.go_json import as_mapping, shown
+from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.validation import (
     CheckReport,
@@ -29,6 +29,7 @@ from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
+from gpufleet.documents.shapes import as_mapping
 
 _SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
 CODES = schema_codes("device-plugin-chart", "the chart")

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.findings import Finding, error
 
 _KEYS = {"mig-parted": ("config.yaml",)}

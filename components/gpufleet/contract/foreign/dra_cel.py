@@ -26,8 +26,8 @@ from gpufleet.contract.foreign.dra_devices import (
     attribute_names,
     devices,
 )
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.documents.shapes import as_mapping
 
 _LONGEST = 10 * 1024
 _FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")

@@ -4,11 +4,11 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_envelope import SCHEMA_CODES
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import report_problem
 from gpufleet.contract.schemas.validator import schema_problems
+from gpufleet.documents.shapes import as_mapping
 
 _SPECIAL: dict[tuple[str | int, ...], str] = {
     ("spec", "numNodes"): "dra-domain-nodes",

@@ -10,11 +10,12 @@ from gpufleet.contract.foreign.dra_envelope import HOLDERS, is_holder, validate_
 from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force, gates_known
 from gpufleet.contract.foreign.dra_rules import RULES
 from gpufleet.contract.foreign.dra_sharing import StrictFields, validate_sharing
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 __all__ = ["RULES", "validate"]
 

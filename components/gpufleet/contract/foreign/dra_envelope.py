@@ -14,12 +14,13 @@ from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_cel import validate_selector
 from gpufleet.contract.foreign.dra_chart import CHARTS
 from gpufleet.contract.foreign.dra_devices import CLASSES, DRIVER, FORMER, attribute_names
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
+from gpufleet.contract.foreign.go_json import integer, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import SchemaCodes, report_problem
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 GROUP = "resource.k8s.io/"
 HOLDERS = {

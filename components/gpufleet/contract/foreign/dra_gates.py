@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.partition.dra_gates import (
     ALPHA,
     BETA,

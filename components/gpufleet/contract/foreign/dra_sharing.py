@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import as_mapping
 
 STRATEGIES = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}
 """Strategy -> the gate it needs."""

@@ -11,16 +11,6 @@ from gpufleet.documents.go_scalars import as_text
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def as_mapping(value: Any) -> dict[str, Any] | None:
-    """The value as a mapping with text keys, None where it is something else."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
-
-
-def as_list(value: Any) -> list[Any] | None:
-    """The value as a list, None where it is something else."""
-    return cast("list[Any]", value) if isinstance(value, list) else None
-
-
 def kind_of(value: Any) -> str:
     """What people call a JSON value: text, a number, a list, ..."""
     if value is None:

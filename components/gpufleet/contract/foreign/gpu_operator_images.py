@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import as_mapping
 
 _PARTS = ("repository", "image", "version")
 _ON = ("driver", "toolkit", "devicePlugin", "dcgmExporter", "gfd", "migManager")

@@ -6,12 +6,13 @@ from typing import Any
 
 from gpufleet.contract.foreign import device_plugin, mig_parted
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
-from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
+from gpufleet.documents.shapes import as_mapping
 
 _UTIL = "DCGM_FI_DEV_GPU_UTIL"
 _ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.gpu_operator_images import (
     validate_driver_version,
     validate_policy_images,
@@ -21,6 +20,7 @@ from gpufleet.contract.schemas import (
     report_problems,
 )
 from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.shapes import as_list, as_mapping
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
 GROUP = "nvidia.com"

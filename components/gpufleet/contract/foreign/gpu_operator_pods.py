@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _PRODUCT = "nvidia.com/gpu.product"
 

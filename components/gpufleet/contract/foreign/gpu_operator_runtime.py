@@ -7,9 +7,9 @@ Sources: docs.rke2.io "Deploy NVIDIA operator" (CONTAINERD_SOCKET alone), NVIDIA
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.shapes import as_list, as_mapping
 
 SOCKET = "/run/k3s/containerd/containerd.sock"
 """Of the containerd that k3s and RKE2 bring."""

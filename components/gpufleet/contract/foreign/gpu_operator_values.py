@@ -9,7 +9,7 @@ from gpufleet.contract.foreign.chart_release import chart_codes, chart_version
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_chart import CHARTS as DRA_CHARTS
 from gpufleet.contract.foreign.dra_gates import OPERATOR_VERSION, gates_of, validate_gates
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
+from gpufleet.contract.foreign.go_json import kind_of
 from gpufleet.contract.foreign.gpu_operator_images import (
     validate_driver_version,
     validate_value_images,
@@ -40,6 +40,7 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import as_list, as_mapping
 
 __all__ = ["RULES", "validate"]
 

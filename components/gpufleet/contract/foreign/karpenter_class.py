@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.karpenter_keys import (
     OVERLAY_KEPT,
     OVERLAY_REFUSED,
@@ -14,6 +13,7 @@ from gpufleet.contract.foreign.karpenter_requirements import validate_requiremen
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import as_list, as_mapping
 
 AL2_LAST: tuple[int, ...] = (1, 32)
 """Last Kubernetes minor with images of Amazon Linux 2."""

@@ -12,8 +12,8 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType, load
 from gpufleet.catalogue.model import Cloud
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.karpenter_keys import ARCH, AWS, NUMERIC, TYPE
+from gpufleet.documents.shapes import as_list, as_mapping
 
 MIB = 1 << 20
 _PREFIXES = (AWS, "eks.amazonaws.com/", "karpenter.k8s.gcp/", "karpenter.azure.com/")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_mapping, shown
+from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.karpenter_class import validate_class, validate_overlay
 from gpufleet.contract.foreign.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.foreign.karpenter_pool import validate_pool
@@ -24,6 +24,7 @@ from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import SchemaProblem, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 
 __all__ = ["RULES", "validate"]
 

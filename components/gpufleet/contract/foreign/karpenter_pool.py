@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType, load
 from gpufleet.catalogue.model import Cloud
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.karpenter_keys import AWS
 from gpufleet.contract.foreign.karpenter_machines import (
     admits,
@@ -24,6 +23,7 @@ from gpufleet.contract.foreign.karpenter_purchase import (
 from gpufleet.contract.foreign.karpenter_requirements import validate_requirements
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 
 MIG_LABEL = "nvidia.com/mig.config"
 SHARING_LABEL = "nvidia.com/device-plugin.config"

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue import InstanceType
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.karpenter_keys import AWS, CAPACITY_TYPE, ZONE
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _RESERVATION_TYPE = f"{AWS}capacity-reservation-type"
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.karpenter_keys import (
     AWS,
     CAPACITY_TYPE,
@@ -14,6 +13,7 @@ from gpufleet.contract.foreign.karpenter_keys import (
 )
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 FAMILIES = (f"{AWS}instance-family", "eks.amazonaws.com/instance-family")
 """Labels of the family, of Karpenter and of EKS Auto Mode."""

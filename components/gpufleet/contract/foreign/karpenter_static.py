@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 
 GATE = "StaticCapacity"
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Cloud
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.karpenter_machines import (
     NodeRequirement,
     admits,
@@ -16,6 +15,7 @@ from gpufleet.contract.foreign.karpenter_machines import (
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import as_list, as_mapping
 
 GPU = "nvidia.com/gpu"
 HUGE_PAGES = "hugepages-"

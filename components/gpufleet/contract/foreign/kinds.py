@@ -9,7 +9,6 @@ from typing import Any
 from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, TargetKey
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart, read_context
 from gpufleet.contract.foreign.document import read_documents, unwrapped
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.manifest import (
     TOGETHER,
     can_be_manifest,
@@ -28,6 +27,7 @@ from gpufleet.contract.foreign.wrapped import WrappedValues, wrapped_values
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.findings import Finding, ordered
 
 KINDS = {

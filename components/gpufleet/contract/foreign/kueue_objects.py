@@ -10,7 +10,6 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import (
     CheckReport,
@@ -28,6 +27,7 @@ from gpufleet.contract.schemas import (
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 __all__ = ["RULES", "validate"]
 

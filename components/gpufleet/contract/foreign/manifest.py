@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign.document import CONFIG_MAPS, document_of
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_go_stream
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.findings import Finding, error
 
 _OBJECTS = {

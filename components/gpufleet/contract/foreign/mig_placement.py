@@ -6,7 +6,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.geometry import divides, validate_anywhere, validate_gpu
-from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import advertise
 from gpufleet.contract.foreign.strategy_env import mig_strategy
@@ -20,6 +20,7 @@ from gpufleet.contract.foreign.validation import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"

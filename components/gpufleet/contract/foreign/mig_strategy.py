@@ -5,7 +5,7 @@ from typing import Any, cast
 from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.geometry import divides, validate_gpu
-from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.mig_placement import COUNT_RULES, read_counts
 from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
@@ -19,6 +19,7 @@ from gpufleet.contract.foreign.validation import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 
 STRATEGIES = ("none", "single", "mixed")
 _KEYS = ("strategy", "gpus")

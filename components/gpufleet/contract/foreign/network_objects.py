@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
+from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.json_document import json_problem
 from gpufleet.contract.foreign.network_names import is_rdma_resource
 from gpufleet.contract.foreign.nic_policy import (
@@ -18,6 +18,7 @@ from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.contract.schemas import object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 NAME = "nic-cluster-policy"
 LONGEST_NODE_POLICY = 30

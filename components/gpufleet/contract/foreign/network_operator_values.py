@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.chart_release import chart_codes, chart_version
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_mapping, kind_of
+from gpufleet.contract.foreign.go_json import kind_of
 from gpufleet.contract.foreign.network_objects import objects_of, validate_objects
 from gpufleet.contract.foreign.network_operator_rules import RULES
 from gpufleet.contract.foreign.nic_policy import CODES, validate_spec
@@ -20,6 +20,7 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import as_mapping
 
 __all__ = ["RULES", "validate"]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.network_names import (
     guid,
     is_domain,
@@ -24,6 +24,7 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import as_list, as_mapping
 
 SECTIONS = (
     "ofedDriver",

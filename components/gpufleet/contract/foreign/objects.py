@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go_stream
+from gpufleet.documents.shapes import as_list, as_mapping
 
 Object = tuple[str, dict[str, Any]]
 """Where it stands (empty for the only one), and the object."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.json_document import validate_json
 from gpufleet.contract.foreign.network_names import is_rdma_resource, is_subdomain
 from gpufleet.contract.foreign.selector_schema import criteria, validate_selectors
@@ -20,6 +20,7 @@ from gpufleet.contract.foreign.validation import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _NVIDIA = "resource.nvidia.com"
 

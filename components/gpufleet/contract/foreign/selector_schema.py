@@ -6,9 +6,10 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.schemas import schema_file
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 Schema = Mapping[str, str]
 """Criterion -> `texts`, `boolean` or `text`."""

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list
 
 _ID = re.compile(r"[0-9a-f]{4}")
 _LINK_TYPES = ("ether", "infiniband")

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.json_document import validate_json
 from gpufleet.contract.foreign.network_names import is_sriov_resource
 from gpufleet.contract.foreign.rdma_shared_config import validate_names
@@ -21,6 +21,7 @@ from gpufleet.contract.foreign.validation import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.contract.charts import KnownChart, known_chart
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.objects import Object
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 from gpufleet.contract.wrappers.holders import Holder, holders_of
@@ -21,6 +20,7 @@ from gpufleet.contract.wrappers.release import (
 )
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go_stream
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]|\{\{")
 

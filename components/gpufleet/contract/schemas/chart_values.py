@@ -12,10 +12,10 @@ from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
-from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.schemas.json_schema import JsonSchema, closed, parts
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.validator import part_problems
+from gpufleet.documents.shapes import as_mapping
 
 _SWITCHES = ("true", "false", "yes", "no", "on", "off")
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
 from gpufleet.contract.foreign.dra_cel_functions import functions
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"
 _OF_CHANGES = re.compile(r"\boldSelf\b")

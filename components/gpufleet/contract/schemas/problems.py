@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
 
 _NOUNS = {
     "boolean": "true or false",

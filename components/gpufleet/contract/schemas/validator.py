@@ -6,7 +6,6 @@ from operator import getitem
 from typing import TYPE_CHECKING, Any, cast
 
 from gpufleet.catalogue.schemas import schema_kinds
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.schemas.expressions import broken_rules
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
 from gpufleet.contract.schemas.numbers import refused_numbers
@@ -21,6 +20,7 @@ from gpufleet.contract.schemas.problems import (
     wrong_type,
 )
 from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator

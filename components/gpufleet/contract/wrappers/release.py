@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
+from gpufleet.documents.shapes import as_list, as_mapping
 
 Step = str | int
 

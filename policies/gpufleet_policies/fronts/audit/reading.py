@@ -20,6 +20,7 @@ from gpufleet.documents.limits import (
     UnreadableDocumentError,
 )
 from gpufleet.documents.reading import repeated_keys
+from gpufleet.documents.shapes import mapping
 from gpufleet.messages import message
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
@@ -32,7 +33,6 @@ from gpufleet_policies.readers.document_text import (
     read_documents,
 )
 from gpufleet_policies.readers.documents import Facts, facts_of_document, is_operation, typed_member
-from gpufleet_policies.readers.reading import mapping
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10

@@ -16,6 +16,7 @@ from gpufleet.contract.wrappers.release import (
 )
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.audit.inputs import Input
@@ -23,7 +24,6 @@ from gpufleet_policies.fronts.audit.reading import Reading, documents_of
 from gpufleet_policies.fronts.audit.unjudged import left_out
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import yaml_value
-from gpufleet_policies.readers.reading import items, mapping
 from gpufleet_policies.readers.releases import opened
 
 
