@@ -14,12 +14,10 @@ from gpufleet.components_base.component import accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.device_plugin_rules import ADDON, validate_keys
-from gpufleet.render.device_plugin_values import PluginSettings, plugin_values
+from gpufleet.render.device_plugin_values import CHART, PluginSettings, plugin_values
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.images import Images
 from gpufleet.spec.secrets import validate_secrets
-
-CHART = "nvidia-device-plugin"
 
 
 class DevicePluginArgs(TypedDict):
@@ -96,7 +94,6 @@ def device_plugin_plan(
     component: str,
     chart: ChosenChart,
     settings: PluginSettings,
-    images: Images,
     config: pulumi.Input[str],
     raw: Mapping[str, Any],
     namespace: pulumi.Input[str] | None = None,
@@ -106,7 +103,7 @@ def device_plugin_plan(
     Raises InvalidArgumentsError when raw values cannot work.
     """
     findings = [*validate_secrets(raw, f"{ADDON}.values"), *validate_keys(raw)]
-    values = merged(plugin_values(settings, images), {"config": {"name": config}})
+    values = merged(plugin_values(settings), {"config": {"name": config}})
     return ReleasePlan(
         chart=chart,
         values=merged(values, raw),
@@ -119,9 +116,8 @@ def _planned(component: str, args: DevicePluginArgs) -> ReleasePlan:
     given = checked(component, DevicePluginArgs, args, _Declared)
     return device_plugin_plan(
         component,
-        chosen_chart(component, given, CHART),
+        chosen_chart(component, given, CHART, given.images),
         given,
-        given.images,
         args["config"],
         args.get("values", {}),
         args.get("namespace"),

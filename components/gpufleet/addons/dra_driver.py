@@ -13,10 +13,8 @@ from gpufleet.components_base.helm_release import HelmRelease
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.render.dra import Manifest, claims, device_classes
-from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
+from gpufleet.render.dra_driver_values import CHART, dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
-
-CHART = "dra-driver-nvidia-gpu"
 
 
 class DraDriverArgs(TypedDict):

@@ -197,7 +197,6 @@ class GpuAddons(GpuComponent[FleetPlan]):
                 DevicePlugin.label(called),
                 fleet_chart(fleet, PLUGIN_CHART, addons.device_plugin),
                 planned_plugin_settings(addons, plan),
-                addons.images,
                 _name_of(config),
                 addons.device_plugin.values,
                 _name_of(namespace),

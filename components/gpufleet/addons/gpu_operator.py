@@ -156,5 +156,5 @@ def _planned(component: str, args: GpuOperatorArgs) -> ReleasePlan:
     wiring = OperatorWiring(
         args.get("namespace"), args.get("device_plugin_config"), args.get("mig_config")
     )
-    chart = chosen_chart(component, given, CHART)
+    chart = chosen_chart(component, given, CHART, given.images)
     return gpu_operator_plan(component, chart, given, wiring, args.get("values", {}))

@@ -10,9 +10,7 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.fleet.chart_values import merged
-from gpufleet.render.keda_values import keda_values
-
-CHART = "keda"
+from gpufleet.render.keda_values import CHART, keda_values
 
 
 class KedaArgs(TypedDict):

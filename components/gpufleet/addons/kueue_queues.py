@@ -17,12 +17,10 @@ from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
 from gpufleet.render.kueue_artefacts import kueue_objects
-from gpufleet.render.kueue_configuration import kueue_values
+from gpufleet.render.kueue_configuration import CHART, kueue_values
 from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
-
-CHART = "kueue"
 
 
 class KueueQueuesArgs(TypedDict):

@@ -179,7 +179,7 @@ def network_operator_plan(
 
 def _planned(component: str, args: NetworkOperatorArgs) -> NetworkOperatorPlan:
     given = checked(component, NetworkOperatorArgs, args, _Declared)
-    chart = chosen_chart(component, given, CHART)
+    chart = chosen_chart(component, given, CHART, given.images)
     network = NetworkPlan(
         enabled=True,
         ownership=Ownership.MANAGED,

@@ -10,9 +10,7 @@ from gpufleet.components_base.charts import ChartChoice, chosen_chart
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.fleet.chart_values import merged
-from gpufleet.render.prometheus_adapter_rules import adapter_values
-
-CHART = "prometheus-adapter"
+from gpufleet.render.prometheus_adapter_rules import CHART, adapter_values
 
 
 class PrometheusAdapterArgs(TypedDict):

@@ -7,6 +7,30 @@ from gpufleet.catalogue.source import Source
 
 
 @dataclass(frozen=True, slots=True)
+class ChartImage:
+    """One image that a chart deploys, and the value that says where it comes from."""
+
+    key: str
+    """Dotted key of the value that names the registry, the repository without the image, or the
+    whole repository."""
+    default: str
+    """What the key holds by default; empty where the chart names no public image."""
+    name: str = ""
+    """What follows the key's value in the reference; empty where the value is the whole
+    repository."""
+    tag: str = ""
+    """Default tag; empty where it was not read."""
+    tag_key: str = ""
+    """Dotted key of the value that replaces the tag; empty: none."""
+    digest_key: str = ""
+    """Dotted key of a digest that the published chart pins; empty: it pins none."""
+    when: Mapping[str, bool] = field(default_factory=dict[str, bool], hash=False)
+    """Dotted keys that must all be true for the image to be used -> default of each."""
+    per_node: str = ""
+    """What the operator adds to the tag: `os` (operating system of the node); empty: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """Pin of one Helm chart."""
 
@@ -28,6 +52,8 @@ class Chart:
     """Versions of the parts the chart deploys by default: `driver`, `device-plugin`, ..."""
     dependencies: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Charts it brings along, with their versions: what must not be installed twice."""
+    images: tuple[ChartImage, ...] | None = None
+    """What it deploys; None where its values were not read."""
     notes: str = ""
 
 

@@ -3,11 +3,12 @@
 from collections import ChainMap
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Any
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.language_model import Model
-from gpufleet.catalogue.software import Chart, NodeImage, Package
+from gpufleet.catalogue.software import Chart, ChartImage, NodeImage, Package
 from gpufleet.catalogue.source_rows import SourceTable, source_of
 
 BILLION = 10**9
@@ -47,7 +48,7 @@ def _package(raw: RawRow, sources: SourceTable) -> Package:
 
 
 def _chart(raw: RawRow, sources: SourceTable) -> Chart:
-    documented = raw.get("documented_kubernetes")
+    documented, images = raw.get("documented_kubernetes"), raw.get("images")
     return Chart(
         name=raw["name"],
         version=raw["version"],
@@ -59,8 +60,14 @@ def _chart(raw: RawRow, sources: SourceTable) -> Chart:
         documented_kubernetes=(documented[0], documented[1]) if documented else None,
         components=frozen(raw.get("components", {})),
         dependencies=frozen(raw.get("dependencies", {})),
+        images=None if images is None else tuple(map(_chart_image, images)),
         notes=raw.get("notes", ""),
     )
+
+
+def _chart_image(raw: RawRow) -> ChartImage:
+    written: dict[str, Any] = {**raw, "when": frozen(raw.get("when", {}))}
+    return ChartImage(**written)
 
 
 def _image(raw: RawRow, sources: SourceTable) -> NodeImage:

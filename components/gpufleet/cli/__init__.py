@@ -17,6 +17,7 @@ COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
     "explain": "the same for people: who asks for what, proof of each MIG layout, price",
     "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
+    "mirror": "every chart and image a site without Internet access must copy",
     "preflight": "asks the real cloud: offered, quota, reservation, addresses, version; read-only",
     "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
     "change": "what it takes to get from one declaration to another, node by node",

@@ -1,6 +1,6 @@
 """Where the add-ons' charts come from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,9 +12,11 @@ from gpufleet.catalogue.model import Chart
 from gpufleet.components_base.inputs import refuse
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
+from gpufleet.fleet.image_sources import pinned_chart
 from gpufleet.platforms.registry import platform_components, platform_facts
 from gpufleet.spec.addons import Addon, Charts
 from gpufleet.spec.base import SpecModel
+from gpufleet.spec.images import Images
 
 _OCI = "oci://"
 
@@ -36,9 +38,13 @@ class ChosenChart:
     """The pin's or another."""
     charts: Charts
     """Where charts come from."""
+    images: Images = field(default_factory=Images)
+    """Where the images of the chart come from."""
 
 
-def chosen_chart(component: str, choice: ChartChoice, chart: str) -> ChosenChart:
+def chosen_chart(
+    component: str, choice: ChartChoice, chart: str, images: Images | None = None
+) -> ChosenChart:
     """What a component's arguments choose.
 
     Raises InvalidArgumentsError for an edition that does not exist.
@@ -47,14 +53,15 @@ def chosen_chart(component: str, choice: ChartChoice, chart: str) -> ChosenChart
         pin = load(choice.catalogue).chart(chart)
     except UnknownKeyError as unknown:
         refuse(component, [error("catalogue-edition-unknown", "catalogue", str(unknown))])
-    return ChosenChart(pin, choice.version or pin.version, choice.charts)
+    return ChosenChart(pin, choice.version or pin.version, choice.charts, images or Images())
 
 
 def fleet_chart(fleet: Fleet, chart: str, addon: Addon | None = None) -> ChosenChart:
     """What a fleet's declaration chooses."""
-    pin = load(fleet.spec.catalogue, overlay=fleet.spec.catalogue_overlay).chart(chart)
+    pin = pinned_chart(fleet, chart)
     version = pin.version if addon is None else addon.version or pin.version
-    return ChosenChart(pin, version, Charts.model_validate(charts_of(fleet)))
+    charts = Charts.model_validate(charts_of(fleet))
+    return ChosenChart(pin, version, charts, fleet.spec.addons.images)
 
 
 def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:

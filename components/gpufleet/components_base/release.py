@@ -10,6 +10,8 @@ from gpufleet.components_base.charts import ChosenChart, chart_location
 from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.helm_release import HelmRelease
 from gpufleet.components_base.namespaces import operator_namespace
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.image_sources import image_values
 
 TIMEOUT_SECONDS = 600
 """How long a release may take to become ready: pulling the operator's images, not a GPU driver."""
@@ -32,7 +34,7 @@ def chart_release(
         name: Name of the resource.
         chart: The chart.
         namespace: Namespace, which must exist.
-        values: Helm values.
+        values: Helm values, merged over those that take images from a mirror.
         depends_on: What must be there before, next to what the arguments name. Default: nothing.
         timeout_seconds: How long it may take to become ready. Default 600.
     """
@@ -42,7 +44,7 @@ def chart_release(
             "name": chart.pin.name,
             "namespace": namespace,
             "version": chart.version,
-            "values": values,
+            "values": merged(image_values(chart.pin, chart.images), values),
             "timeout": timeout_seconds,
             **chart_location(chart.pin, chart.charts),
         },

@@ -11,7 +11,7 @@ from pydantic import Field
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import Values, environment, merged, nested
 from gpufleet.fleet.config_names import ALL_DISABLED, DEFAULT_PLUGIN_CONFIG
-from gpufleet.fleet.image_sources import mirrored_images, proxy_environment
+from gpufleet.fleet.image_sources import proxy_environment
 from gpufleet.fleet.model import OperatorPlan
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import SpecModel
@@ -20,25 +20,6 @@ from gpufleet.spec.gpu_operator_keys import typed_settings
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import Ofed
 from gpufleet.spec.sharing import MigStrategy
-
-IMAGES: Mapping[str, str] = {
-    "operator": "nvcr.io/nvidia",
-    "validator": "nvcr.io/nvidia",
-    "driver": "nvcr.io/nvidia",
-    "driver.manager": "nvcr.io/nvidia/cloud-native",
-    "toolkit": "nvcr.io/nvidia/k8s",
-    "devicePlugin": "nvcr.io/nvidia",
-    "gfd": "nvcr.io/nvidia",
-    "migManager": "nvcr.io/nvidia/cloud-native",
-    "dcgm": "nvcr.io/nvidia/cloud-native",
-    "dcgmExporter": "nvcr.io/nvidia/k8s",
-    "nodeStatusExporter": "nvcr.io/nvidia",
-    "gds": "nvcr.io/nvidia/cloud-native",
-    "gdrcopy": "nvcr.io/nvidia/cloud-native",
-    "node-feature-discovery.image": "registry.k8s.io/nfd/node-feature-discovery",
-}
-"""Section of the values -> repository its image comes from by default, on container nodes
-(NVIDIA/gpu-operator v26.7.0 values; NFD chart 0.19.0)."""
 
 _PULL_SECRET_PLACES = (
     "operator",
@@ -117,7 +98,6 @@ def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = N
     }
     values = merged(values, _declared(asked))
     values = merged(values, _tolerations(asked.tolerations))
-    values = merged(values, mirrored_images(IMAGES, asked.images, asked.settings))
     secret = asked.settings.image_pull_secret
     if secret is not None:
         pull = {"imagePullSecrets": [secret]}

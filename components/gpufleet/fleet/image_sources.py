@@ -1,9 +1,12 @@
-"""Images from a mirror, and proxies, as values of the charts of NVIDIA's operators."""
+"""Images from a mirror as values of charts, and proxies as environment of drivers."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from gpufleet.fleet.chart_values import Values, nested
-from gpufleet.spec.gpu_operator import GpuOperatorSettings
+from gpufleet.catalogue import load
+from gpufleet.catalogue.software import Chart
+from gpufleet.fleet.chart_values import Values, merged, nested
+from gpufleet.fleet.model import Fleet
 from gpufleet.spec.images import Images, Proxy
 
 
@@ -14,21 +17,28 @@ def mirrored(repository: str, images: Images) -> str:
     return f"{images.registry}/{repository.partition('/')[2]}"
 
 
-def mirrored_images(
-    repositories: Mapping[str, str], images: Images, settings: GpuOperatorSettings | None = None
-) -> Values:
-    """Values that take every image from the mirror; none without one.
+def image_values(chart: Chart, images: Images) -> Values:
+    """Values that take every image of a chart from the mirror; none without one.
 
-    A driver image that was declared by its repository stays where it is.
+    They are merged first: a repository that was declared stays where it is.
     """
     if images.registry is None:
         return {}
-    named = settings is not None and settings.driver.repository is not None
     return nested(
-        (f"{section}.repository", mirrored(repository, images))
-        for section, repository in repositories.items()
-        if not (named and section == "driver")
+        (image.key, mirrored(image.default, images).rstrip("/"))
+        for image in chart.images or ()
+        if image.default
     )
+
+
+def pinned_chart(fleet: Fleet, chart: str) -> Chart:
+    """The pin of a chart in the edition of a fleet."""
+    return load(fleet.spec.catalogue, overlay=fleet.spec.catalogue_overlay).chart(chart)
+
+
+def with_images(fleet: Fleet, chart: str, values: Mapping[str, Any]) -> Values:
+    """Values of a fleet's release, with its images from the declared mirror."""
+    return merged(image_values(pinned_chart(fleet, chart), fleet.spec.addons.images), values)
 
 
 def proxy_environment(proxy: Proxy) -> dict[str, str]:

@@ -4,20 +4,10 @@ Keys and defaults: Mellanox/network-operator v26.4.1 `deployment/network-operato
 2026-11-21). The chart has no values schema.
 """
 
-from collections.abc import Mapping
-
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import Values, merged
-from gpufleet.fleet.image_sources import mirrored_images
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.spec.addons import Addons
-
-IMAGES: Mapping[str, str] = {
-    "operator": "nvcr.io/nvidia/cloud-native",
-    "operator.ofedDriver.initContainer": "nvcr.io/nvidia/mellanox",
-    "node-feature-discovery.image": "nvcr.io/nvidia/mellanox/node-feature-discovery",
-}
-"""Section of the values -> repository its image comes from by default."""
 
 _CONTROL_PLANE = [
     {"key": f"node-role.kubernetes.io/{role}", "operator": "Exists", "effect": "NoSchedule"}
@@ -52,7 +42,6 @@ def network_operator_values(addons: Addons, plan: NetworkPlan) -> Values:
             ours = [t.as_dict() for t in plan.tolerations]
             worker["tolerations"] = [*_CONTROL_PLANE, GPU_TOLERATION.as_dict(), *ours]
         values["node-feature-discovery"] = {"worker": worker}
-    values = merged(values, mirrored_images(IMAGES, addons.images))
     if declared.image_pull_secret is not None:
         values["imagePullSecrets"] = [declared.image_pull_secret]
     return merged(values, declared.values)

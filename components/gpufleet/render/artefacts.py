@@ -15,15 +15,13 @@ from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.dra_driver_values import (
-    dra_driver_values,
-    fleet_dra_driver_settings,
+    dra_release_values,
     needs_dra_driver,
 )
 from gpufleet.render.gpu_operator_values import (
     MIG_PARTED_KEY,
     ConfigFiles,
     exporter_files,
-    merged,
     mig_parted_files,
     plugin_files,
 )
@@ -163,12 +161,11 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
             yield Artefact(path, ArtefactKind.MANIFEST, purpose, yaml_stream(documents))
     addon = fleet.spec.addons.dra_driver
     if needs_dra_driver(fleet) and addon.ownership is not Ownership.EXISTING:
-        values = merged(dra_driver_values(fleet_dra_driver_settings(fleet)), addon.values)
         yield Artefact(
             "values/dra-driver.yaml",
             ArtefactKind.VALUES,
             "values of the chart of NVIDIA's DRA driver",
-            yaml_text(values),
+            yaml_text(dra_release_values(fleet)),
         )
 
 

@@ -4,24 +4,18 @@ Keys and defaults: NVIDIA/k8s-device-plugin v0.20.0 `deployments/helm/nvidia-dev
 2026-11-21). The chart has no values schema.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG, POOL_LABEL
-from gpufleet.fleet.image_sources import mirrored_images
+from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import DevicePluginPlan, Fleet
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import SecretName, SpecModel
-from gpufleet.spec.images import Images
 from gpufleet.spec.sharing import MigStrategy
 
-IMAGES: Mapping[str, str] = {
-    "image": "nvcr.io/nvidia/k8s-device-plugin",
-    "nfd.image": "registry.k8s.io/nfd/node-feature-discovery",
-}
-"""Section of the values -> repository its image comes from by default."""
+CHART = "nvidia-device-plugin"
 
 
 class PluginToleration(SpecModel):
@@ -52,8 +46,8 @@ class PluginSettings(SpecModel):
     """Taints its pods tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
 
 
-def plugin_values(settings: PluginSettings, images: Images | None = None) -> dict[str, Any]:
-    """The values, without the name of the ConfigMap. Every switch is written out."""
+def plugin_values(settings: PluginSettings) -> dict[str, Any]:
+    """The values, without images and the name of the ConfigMap. Every switch is written out."""
     strategy = settings.mig_strategy.value if settings.mig_strategy else "none"
     values: dict[str, Any] = {
         "devicePlugin": {"enabled": True},
@@ -77,7 +71,7 @@ def plugin_values(settings: PluginSettings, images: Images | None = None) -> dic
         values["affinity"] = {"nodeAffinity": {required: term}}
     if settings.image_pull_secret is not None:
         values["imagePullSecrets"] = [{"name": settings.image_pull_secret}]
-    return merged(values, mirrored_images(IMAGES, images or Images()))
+    return values
 
 
 def planned_plugin_settings(addons: Addons, plan: DevicePluginPlan) -> PluginSettings:
@@ -97,5 +91,5 @@ def plugin_release_values(fleet: Fleet, config_map: str) -> dict[str, Any]:
     """Values of the chart for a fleet, the declared `values` merged last."""
     addons = fleet.spec.addons
     settings = planned_plugin_settings(addons, fleet.addons.device_plugin)
-    values = merged(plugin_values(settings, addons.images), {"config": {"name": config_map}})
-    return merged(values, addons.device_plugin.values)
+    values = merged(plugin_values(settings), {"config": {"name": config_map}})
+    return with_images(fleet, CHART, merged(values, addons.device_plugin.values))

@@ -10,10 +10,14 @@ from pydantic import Field
 
 from gpufleet.contract.dra import driver_root
 from gpufleet.contract.platform_facts import HOST_ROOT
+from gpufleet.fleet.chart_values import Values, merged
 from gpufleet.fleet.config_names import DRA_LABEL
 from gpufleet.fleet.cut_over import claim_cuts
+from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import Fleet
 from gpufleet.spec.base import SpecModel
+
+CHART = "dra-driver-nvidia-gpu"
 
 
 class DriverToleration(SpecModel):
@@ -94,6 +98,12 @@ def fleet_dra_driver_settings(fleet: Fleet) -> DraDriverSettings:
         ],
     }
     return DraDriverSettings.model_validate(data)
+
+
+def dra_release_values(fleet: Fleet) -> Values:
+    """Values of a fleet's release, the declared `values` merged last."""
+    values = dra_driver_values(fleet_dra_driver_settings(fleet))
+    return with_images(fleet, CHART, merged(values, fleet.spec.addons.dra_driver.values))
 
 
 def needs_dra_driver(fleet: Fleet) -> bool:

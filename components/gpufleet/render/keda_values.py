@@ -3,9 +3,12 @@
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import Fleet
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.monitoring import MonitoringBackend
+
+CHART = "keda"
 
 
 def keda_values(*, watched: bool) -> dict[str, Any]:
@@ -17,6 +20,12 @@ def keda_values(*, watched: bool) -> dict[str, Any]:
         "webhooks": {"failurePolicy": "Fail"},
         "prometheus": {"operator": scraped, "metricServer": dict(scraped)},
     }
+
+
+def keda_release_values(fleet: Fleet) -> dict[str, Any]:
+    """Values of a fleet's release, the declared `values` merged last."""
+    values = merged(keda_values(watched=keda_is_watched(fleet)), keda_fleet_values(fleet))
+    return with_images(fleet, CHART, values)
 
 
 def installs_keda(fleet: Fleet) -> bool:

@@ -6,8 +6,7 @@ from typing import Any
 from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, ArtefactKind
-from gpufleet.render.gpu_operator_values import merged
-from gpufleet.render.kueue_configuration import kueue_values
+from gpufleet.render.kueue_configuration import kueue_release_values
 from gpufleet.render.kueue_flavors import resource_flavor, topologies
 from gpufleet.render.kueue_provisioning import admission_checks
 from gpufleet.render.kueue_queues import (
@@ -51,5 +50,5 @@ def kueue_files(fleet: Fleet) -> Iterator[Artefact]:
             "values/kueue.yaml",
             ArtefactKind.VALUES,
             "values of the chart kueue",
-            yaml_text(merged(kueue_values(fleet), addon.values)),
+            yaml_text(kueue_release_values(fleet)),
         )

@@ -7,11 +7,14 @@ kueue 0.19.2, `managerConfig.controllerManagerConfigYaml`), so the default is re
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import Fleet
 from gpufleet.partition.dra import DRIVER
 from gpufleet.render.kueue_quota import class_mappings, memory_selector, pool_units, quota_pools
 from gpufleet.render.scrape_objects import kueue_monitors_itself
 
+CHART = "kueue"
 CONFIG_API = "config.kueue.x-k8s.io/v1beta2"
 FRAMEWORKS = ("batch/job", "pod")
 """Kinds that every cluster has. Services stay unmanaged: they scale by their own signal."""
@@ -87,6 +90,12 @@ def kueue_values(fleet: Fleet) -> dict[str, Any]:
         "managerConfig": {"controllerManagerConfigYaml": yaml_text(kueue_configuration(fleet))},
         **({"metrics": {"prometheusNamespace": "monitoring"}} if watched else {}),
     }
+
+
+def kueue_release_values(fleet: Fleet) -> dict[str, Any]:
+    """Values of a fleet's release, the declared `values` merged last."""
+    values = merged(kueue_values(fleet), fleet.spec.addons.kueue.values)
+    return with_images(fleet, CHART, values)
 
 
 def _classes(fleet: Fleet) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.image_sources import with_images
+from gpufleet.fleet.model import GPU_OPERATOR, Fleet
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
@@ -83,4 +84,4 @@ def gpu_operator_release_values(
         "migManager": {"config": {"name": mig.name}},
     }
     values = merged(operator_values(fleet_operator_settings(fleet)), named)
-    return merged(values, fleet.spec.addons.gpu_operator.values)
+    return with_images(fleet, GPU_OPERATOR, merged(values, fleet.spec.addons.gpu_operator.values))

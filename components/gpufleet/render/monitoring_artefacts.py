@@ -5,18 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
-from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values
-from gpufleet.render.keda_values import (
-    installs_keda,
-    keda_fleet_values,
-    keda_is_watched,
-    keda_values,
-)
-from gpufleet.render.prometheus_adapter_rules import adapter_values
+from gpufleet.render.keda_values import installs_keda, keda_release_values
+from gpufleet.render.prometheus_adapter_rules import adapter_release_values
 from gpufleet.render.rule_groups import rule_object
 from gpufleet.render.scrape_objects import EXPORTER, runs_operator_exporter, scrape_objects
 from gpufleet.spec.monitoring import Monitoring
@@ -45,9 +40,7 @@ def monitoring_files(fleet: Fleet) -> Iterator[Artefact]:
             "values/keda.yaml",
             ArtefactKind.VALUES,
             "values of the chart keda",
-            yaml_text(
-                merged(keda_values(watched=keda_is_watched(fleet)), keda_fleet_values(fleet))
-            ),
+            yaml_text(keda_release_values(fleet)),
         )
 
 
@@ -85,12 +78,12 @@ def _monitored(fleet: Fleet, monitoring: Monitoring) -> Iterator[Artefact]:
             f"values/{EXPORTER}.yaml",
             ArtefactKind.VALUES,
             "values of the chart dcgm-exporter, where no GPU Operator brings it",
-            yaml_text(exporter_chart_values(fleet, monitoring)),
+            yaml_text(with_images(fleet, EXPORTER, exporter_chart_values(fleet, monitoring))),
         )
     if monitoring.query_url is not None:
         yield Artefact(
             "values/prometheus-adapter.yaml",
             ArtefactKind.VALUES,
             "values of the chart prometheus-adapter: the signals autoscalers read",
-            yaml_text(adapter_values(monitoring.query_url, monitoring.interval_seconds)),
+            yaml_text(adapter_release_values(fleet, monitoring.query_url)),
         )

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.image_sources import with_images
+from gpufleet.fleet.model import NETWORK_OPERATOR, Fleet
 from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.nic_cluster_policy import networks, policy
 
@@ -24,7 +25,8 @@ def network_namespace(fleet: Fleet) -> dict[str, Any]:
 
 def network_release_values(fleet: Fleet) -> dict[str, Any]:
     """Values of its chart, the declared `values` merged last."""
-    return network_operator_values(fleet.spec.addons, fleet.addons.network_operator)
+    values = network_operator_values(fleet.spec.addons, fleet.addons.network_operator)
+    return with_images(fleet, NETWORK_OPERATOR, values)
 
 
 def nic_cluster_policy(fleet: Fleet) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import NEURON_TAINT, Fleet
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.spec.base import Ownership
@@ -82,4 +83,5 @@ def neuron_release_values(fleet: Fleet) -> dict[str, Any]:
     """The values of a fleet's release, raw ones last."""
     arguments = neuron_arguments(fleet)
     arguments["tolerations"] = [one.as_dict() for one in fleet.addons.neuron.tolerations]
-    return merged(neuron_values(**arguments), fleet.spec.addons.neuron_device_plugin.values)
+    values = merged(neuron_values(**arguments), fleet.spec.addons.neuron_device_plugin.values)
+    return with_images(fleet, CHART, values)

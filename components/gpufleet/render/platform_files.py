@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from gpufleet.findings import Finding
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.render.artefact import Artefact
+from gpufleet.render.fleet_release import FleetRelease
 
 
 class PlatformFiles:
@@ -20,6 +21,10 @@ class PlatformFiles:
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
         """Files that describe nodes that do not exist yet to an autoscaler or the platform."""
+        return ()
+
+    def releases(self, fleet: Fleet) -> Iterable[FleetRelease]:
+        """Charts of this platform only that the fleet needs."""
         return ()
 
     def validate_files(self, fleet: Fleet) -> Iterable[Finding]:

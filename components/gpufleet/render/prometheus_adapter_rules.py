@@ -9,8 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
+from gpufleet.fleet.image_sources import with_images
+from gpufleet.fleet.model import Fleet
 from gpufleet.render.scaling_signals import SOURCES, PodMetric
 from gpufleet.spec.scaling import Signal
+
+CHART = "prometheus-adapter"
 
 
 def adapter_rules(signals: Iterable[Signal]) -> list[dict[str, Any]]:
@@ -52,6 +56,13 @@ def adapter_values(address: str, interval_seconds: int) -> dict[str, Any]:
         "metricsRelistInterval": f"{max(60, interval_seconds)}s",
         "rules": {"default": False, "custom": adapter_rules(SOURCES), "external": []},
     }
+
+
+def adapter_release_values(fleet: Fleet, address: str) -> dict[str, Any]:
+    """Values for a fleet that is monitored."""
+    assert fleet.spec.monitoring is not None, "only a monitored fleet has signals"
+    values = adapter_values(address, fleet.spec.monitoring.interval_seconds)
+    return with_images(fleet, CHART, values)
 
 
 def _listed(source: PodMetric) -> str:

@@ -30,8 +30,9 @@ class Images(SpecModel):
     """Where images come from."""
 
     registry: ImageRepository | None = None
-    """Registry, and path in it, that mirrors nvcr.io and registry.k8s.io with their paths kept:
+    """Registry, and path in it, that mirrors the images of all charts with their paths kept:
     `registry.example.com/mirror` serves `nvcr.io/nvidia/driver` as
-    `registry.example.com/mirror/nvidia/driver`. Default: the vendors' own."""
+    `registry.example.com/mirror/nvidia/driver`. `gpufleet mirror` lists them. Default: the vendors'
+    own."""
     proxy: Proxy = Field(default_factory=Proxy)
     """Default: none."""

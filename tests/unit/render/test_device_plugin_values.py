@@ -4,7 +4,10 @@ from typing import Any
 import pytest
 import yaml
 
+from gpufleet.catalogue import load
 from gpufleet.fleet import compile_data
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.image_sources import image_values
 from gpufleet.render.device_plugin_values import (
     PluginSettings,
     plugin_release_values,
@@ -74,7 +77,8 @@ def test_every_key_exists_in_the_chart() -> None:
         {**given, "tolerations": [{"key": "a", "effect": "NoSchedule"}]}
     )
     images = Images.model_validate({"registry": "registry.example.com"})
-    values = plugin_values(settings, images)
+    mirror = image_values(load("2026.11").chart("nvidia-device-plugin"), images)
+    values = merged(mirror, plugin_values(settings))
     assert set(values) <= set(upstream)
     assert values["image"]["repository"] == "registry.example.com/nvidia/k8s-device-plugin"
     # The sub-chart's own keys and its condition are not in the values of this chart.

@@ -5,7 +5,9 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from gpufleet.catalogue import load
 from gpufleet.fleet import compile_data
+from gpufleet.fleet.image_sources import image_values
 from gpufleet.render.gpu_operator_values import (
     OperatorSettings,
     fleet_operator_settings,
@@ -145,7 +147,9 @@ def test_nothing_else_is_written_than_switches_and_what_was_declared() -> None:
 
 
 def test_a_mirror_serves_every_image_but_the_one_that_was_named() -> None:
-    values = operator_values(settings(**FULL))
+    asked = settings(**FULL)
+    mirror = image_values(load("2026.11").chart("gpu-operator"), asked.images)
+    values = merged(mirror, operator_values(asked))
     assert values["driver"]["repository"] == "registry.example.com/nvidia"
     assert values["driver"]["manager"]["repository"] == (
         "registry.example.com/mirror/nvidia/cloud-native"

@@ -5,22 +5,31 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding
+from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
+from gpufleet.platforms.eks.cluster_autoscaler_values import CHART as AUTOSCALER
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
+    cluster_autoscaler_values,
     scaled_pools,
     validate_priorities,
     validate_program,
 )
+from gpufleet.platforms.eks.efa_device_plugin_values import CHART as EFA
+from gpufleet.platforms.eks.efa_device_plugin_values import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_values import CHART as KARPENTER
+from gpufleet.platforms.eks.karpenter_values import karpenter_pools, karpenter_values, needed_gates
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import node_group
 from gpufleet.platforms.eks.scheduled_actions import scheduled_actions
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.fleet_release import FleetRelease, fleet_release
 from gpufleet.render.platform_files import PlatformFiles
+from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Provisioner
 
@@ -36,6 +45,44 @@ class EksFiles(PlatformFiles):
         karpenter = pool.provisioner is Provisioner.KARPENTER
         return (_karpenter if karpenter else _node_group)(fleet, pool, prefix)
 
+    def releases(self, fleet: Fleet) -> Iterator[FleetRelease]:
+        addons, cluster = fleet.spec.addons, fleet.spec.cluster
+        if karpenter_pools(fleet.pools) and _installed(addons.karpenter):
+            values = karpenter_values(needed_gates(fleet.pools, addons.karpenter.node_overlay))
+            named = merged(values, {"settings": {"clusterName": cluster.name}})
+            yield fleet_release(
+                fleet,
+                KARPENTER,
+                merged(named, addons.karpenter.values),
+                addons.karpenter,
+                wired=("settings.interruptionQueue",),
+            )
+        if scaled_pools(fleet.pools) and _installed(addons.cluster_autoscaler):
+            queues = fleet.spec.queues
+            values = cluster_autoscaler_values(
+                addons.cluster_autoscaler,
+                fleet.pools,
+                fleet.spec.name_prefix or cluster.name,
+                cluster.region or "",
+                cluster.kubernetes_version,
+                provisioning_requests=queues is not None and bool(queues.atomic_scale_up),
+            )
+            named = merged(values, {"autoDiscovery": {"clusterName": cluster.name}})
+            yield fleet_release(
+                fleet,
+                AUTOSCALER,
+                merged(named, addons.cluster_autoscaler.values),
+                addons.cluster_autoscaler,
+            )
+        if efa_pools(fleet.pools) and _installed(addons.efa_device_plugin):
+            values = efa_fleet_values(fleet.pools)
+            yield fleet_release(
+                fleet,
+                EFA,
+                merged(values, addons.efa_device_plugin.values),
+                addons.efa_device_plugin,
+            )
+
     def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
         """What tags cannot hold, and what Cluster Autoscaler cannot do with the node groups."""
         for pool in fleet.pools:
@@ -47,6 +94,10 @@ class EksFiles(PlatformFiles):
         yield from validate_program(addon, cluster.kubernetes_version)
         prefix = fleet.spec.name_prefix or cluster.name
         yield from validate_priorities(addon, fleet.pools, prefix)
+
+
+def _installed(addon: Addon) -> bool:
+    return addon.enabled is not False and addon.ownership is not Ownership.EXISTING
 
 
 def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:

@@ -17,6 +17,7 @@ from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
+    CHART,
     SERVICE_ACCOUNT,
     cluster_autoscaler_policy,
     cluster_autoscaler_values,
@@ -30,7 +31,6 @@ from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
-CHART = "cluster-autoscaler"
 NAMESPACE = "kube-system"
 
 

@@ -13,6 +13,7 @@ from gpufleet.platforms.eks.names import LONGEST, name_prefix
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
 from gpufleet.spec.pool import Provisioner
 
+CHART = "cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"
 PROGRAMS = {"1.35": "v1.35.0", "1.36": "v1.36.1"}
 """Kubernetes minor -> newest program of that minor that was read (2026-08)."""

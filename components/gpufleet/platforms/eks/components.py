@@ -18,6 +18,7 @@ from gpufleet.components_base.platform_components import (
 from gpufleet.components_base.release import ReleasePlan
 from gpufleet.findings import Severity
 from gpufleet.fleet import Fleet, Pool
+from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.eks.cluster_autoscaler import CHART as AUTOSCALER_CHART
 from gpufleet.platforms.eks.cluster_autoscaler import (
     ClusterAutoscaler,
@@ -30,8 +31,8 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
 )
 from gpufleet.platforms.eks.connection import EksConnection, eks_connection
 from gpufleet.platforms.eks.efa_device_plugin import CHART as EFA_CHART
-from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin, efa_plan
-from gpufleet.platforms.eks.efa_device_plugin_values import efa_pools
+from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin
+from gpufleet.platforms.eks.efa_device_plugin_values import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.karpenter import CHART as KARPENTER_CHART
 from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterPlan, validate_karpenter
 from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool
@@ -169,13 +170,8 @@ def _efa(fleet: Fleet) -> ReleasePlan | None:
     pools, addon = efa_pools(fleet.pools), fleet.spec.addons.efa_device_plugin
     if not pools or not _ours(addon):
         return None
-    taints = [(taint.key, taint.effect) for pool in pools for taint in pool.taints]
-    return efa_plan(
-        fleet_chart(fleet, EFA_CHART, addon),
-        sorted({machine.name for pool in pools for machine in pool.machines}),
-        list(dict.fromkeys(taints)),
-        addon.values,
-    )
+    chart = fleet_chart(fleet, EFA_CHART, addon)
+    return ReleasePlan(chart=chart, values=merged(efa_fleet_values(pools), addon.values))
 
 
 def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgentPlan | None:

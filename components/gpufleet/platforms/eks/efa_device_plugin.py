@@ -11,11 +11,9 @@ from gpufleet.arguments import ChartsArgs
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
-from gpufleet.platforms.eks.efa_device_plugin_values import efa_device_plugin_values
+from gpufleet.platforms.eks.efa_device_plugin_values import CHART, efa_device_plugin_values
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.base import SpecModel
-
-CHART = "aws-efa-k8s-device-plugin"
 
 
 class EfaDevicePluginArgs(TypedDict):

@@ -11,10 +11,20 @@ from typing import Any
 from gpufleet.fleet.model import GPU_TAINT, Pool
 from gpufleet.spec.pool import Fabric
 
+CHART = "aws-efa-k8s-device-plugin"
+
 
 def efa_pools(pools: Sequence[Pool]) -> list[Pool]:
     """Pools whose nodes have EFA interfaces."""
     return [pool for pool in pools if pool.fabric is Fabric.EFA]
+
+
+def efa_fleet_values(pools: Sequence[Pool]) -> dict[str, Any]:
+    """The values for the pools of a fleet that have such interfaces."""
+    ours = efa_pools(pools)
+    taints = [(taint.key, taint.effect) for pool in ours for taint in pool.taints]
+    types = sorted({machine.name for pool in ours for machine in pool.machines})
+    return efa_device_plugin_values(types, list(dict.fromkeys(taints)))
 
 
 def efa_device_plugin_values(

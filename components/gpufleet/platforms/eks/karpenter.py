@@ -29,13 +29,12 @@ from gpufleet.platforms.eks.karpenter_access import (
     karpenter_policy,
     queue_policy,
 )
-from gpufleet.platforms.eks.karpenter_values import SERVICE_ACCOUNT, Gates, karpenter_values
+from gpufleet.platforms.eks.karpenter_values import CHART, SERVICE_ACCOUNT, Gates, karpenter_values
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity
 from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
 from gpufleet.render.gpu_operator_values import merged
 
-CHART = "karpenter"
 DISCOVERY = "karpenter.sh/discovery"
 """Tag by which node classes that name no ids find subnets and security groups."""
 

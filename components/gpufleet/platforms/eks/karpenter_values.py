@@ -10,6 +10,7 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Provisioner
 
+CHART = "karpenter"
 SERVICE_ACCOUNT = "karpenter"
 
 

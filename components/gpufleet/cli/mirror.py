@@ -1,0 +1,109 @@
+"""`gpufleet mirror`: every chart and image that a site without Internet access must copy."""
+
+import sys
+
+import click
+
+from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
+from gpufleet.cli.source import compile_source
+from gpufleet.findings import Finding, error, has_errors
+from gpufleet.render.artefacts import validate_artefacts
+from gpufleet.render.mirror import MirrorList, as_dict, mirror_list
+from gpufleet.render.mirror_files import hauler_manifest, skopeo_script, zarf_package
+
+REGISTRY = "addons.images.registry"
+
+
+@click.command()
+@click.argument("source", metavar="SPEC")
+@click.option(
+    "--for",
+    "tool",
+    type=click.Choice(["hauler", "zarf", "skopeo"]),
+    help="Write the file of that tool to standard output.",
+)
+@click.option(
+    "--node-os",
+    "node_os",
+    metavar="NAME",
+    multiple=True,
+    help="Operating system of nodes as tags of driver images end: ubuntu24.04, rhcos4.21. "
+    "May be given again. Default: none; driver images are then not known.",
+)
+@click.option("--require-known", is_flag=True, help="Exit 1 when an image is not known.")
+@format_option
+def command(
+    source: str,
+    tool: str | None,
+    node_os: tuple[str, ...],
+    require_known: bool,
+    output_format: str,
+) -> None:
+    """List every chart and image that a fleet pulls, for sites without Internet access.
+
+    SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`. An image whose
+    tag cannot be read in the catalogue is named as not known. `addons.images.registry` says where
+    the fleet looks for the copies.
+
+    \b
+        gpufleet mirror fleet.yaml
+        gpufleet mirror fleet.yaml --node-os ubuntu24.04 --for hauler > hauler-manifest.yaml
+
+    JSON: {"charts": [{"name", "version", "repository", "namespace"}], "images": [{"source",
+    "target", "digest", "users"}], "notKnown": [{"image", "user", "reason", "fix"}]}; findings go
+    to standard error. Exits 1 when a finding is an error, or with --require-known an image is not
+    known, 2 when SPEC cannot be used.
+    """
+    compiled = compile_source(source, None)
+    findings: list[Finding] = list(compiled.findings)
+    found: MirrorList | None = None
+    if compiled.fleet is not None and compiled.deployable:
+        findings += validate_artefacts(compiled.fleet)
+        if tool == "skopeo" and compiled.fleet.spec.addons.images.registry is None:
+            findings.append(
+                error(
+                    "mirror-registry-missing",
+                    REGISTRY,
+                    "skopeo copies to a registry, and none is declared",
+                    f"write `{REGISTRY}: registry.example.com/mirror`",
+                )
+            )
+        if not has_errors(findings):
+            found = mirror_list(compiled.fleet, node_os)
+    print_findings(findings)
+    if found is not None and compiled.fleet is not None:
+        if tool is not None:
+            click.echo(_file(found, tool, compiled.fleet.spec.cluster.name), nl=False)
+            _print_unknown(found, to_stderr=True)
+        elif output_format == "json":
+            print_json(as_dict(found))
+        else:
+            _print(found)
+            _print_unknown(found, to_stderr=False)
+    unknown = require_known and found is not None and bool(found.not_known)
+    sys.exit(exit_code(findings) or int(unknown))
+
+
+def _file(found: MirrorList, tool: str, name: str) -> str:
+    if tool == "skopeo":
+        return skopeo_script(found)
+    return (hauler_manifest if tool == "hauler" else zarf_package)(found, name)
+
+
+def _print(found: MirrorList) -> None:
+    click.echo(f"{len(found.charts)} charts")
+    for release in found.charts:
+        click.echo(f"  {release.chart.name} {release.version}  {release.chart.repository}")
+    click.echo(f"{len(found.images)} images")
+    for image in found.images:
+        moved = "" if image.source == image.target else f"  as {image.target}"
+        click.echo(f"  {image.source}{moved}  ({', '.join(image.users)})")
+
+
+def _print_unknown(found: MirrorList, *, to_stderr: bool) -> None:
+    if not found.not_known:
+        return
+    click.echo(f"{len(found.not_known)} not known", err=to_stderr)
+    for one in found.not_known:
+        click.echo(f"  {one.image}  ({one.user}): {one.reason}", err=to_stderr)
+        click.echo(f"      fix: {one.fix}", err=to_stderr)

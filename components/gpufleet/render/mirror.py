@@ -1,0 +1,173 @@
+"""Everything that a site without Internet access must mirror: charts and images of a fleet."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpufleet.documents.reading import read_manifests
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.artefacts import artefacts
+from gpufleet.render.fleet_release import FleetRelease
+from gpufleet.render.image_references import ImageReference, chart_images, manifest_images
+from gpufleet.render.releases import releases
+from gpufleet.spec.images import Images
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredImage:
+    """An image to copy."""
+
+    source: str
+    """Reference at the vendor, with tag and digest."""
+    target: str
+    """Reference in the declared mirror; the source where none is declared."""
+    digest: str | None
+    """Digest that the chart or the object pins; None: it pins none."""
+    users: tuple[str, ...]
+    """Charts and rendered files that name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownImage:
+    """What a fleet pulls and this list cannot name in full."""
+
+    image: str
+    """As much of it as is known."""
+    user: str
+    """The chart, the rendered file or the operator."""
+    reason: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorList:
+    """What to mirror."""
+
+    charts: tuple[FleetRelease, ...]
+    images: tuple[MirroredImage, ...]
+    not_known: tuple[UnknownImage, ...]
+
+
+def mirror_list(fleet: Fleet, node_os: Sequence[str] = ()) -> MirrorList:
+    """The list for a fleet without errors.
+
+    Args:
+        fleet: The fleet.
+        node_os: Operating systems of its nodes as NVIDIA's operators write them in tags of driver
+            images: `ubuntu24.04`, `rhcos4.21`. Without one those images are not known.
+    """
+    addons = fleet.spec.addons.model_copy(update={"images": Images()})
+    plain = replace(fleet, spec=fleet.spec.model_copy(update={"addons": addons}))
+    users: dict[tuple[str, str, str | None], list[str]] = {}
+    unknown: dict[UnknownImage, None] = {}
+    for source, target in zip(_references(plain), _references(fleet), strict=True):
+        if source.unread and source.tag:
+            digest = f"{source.repository}:{source.tag}@?"
+            unknown[UnknownImage(digest, source.user, source.unread, _fix(source))] = None
+        found = _completed(fleet, source, target, node_os)
+        if isinstance(found, UnknownImage):
+            unknown[found] = None
+        else:
+            for key in found:
+                users.setdefault(key, []).append(source.user)
+    unknown |= dict.fromkeys(_of_operators(fleet))
+    images = (
+        MirroredImage(source, target, digest, tuple(sorted(set(named))))
+        for (source, target, digest), named in users.items()
+    )
+    return MirrorList(
+        releases(plain), tuple(sorted(images, key=lambda one: one.source)), tuple(unknown)
+    )
+
+
+def _references(fleet: Fleet) -> Iterator[ImageReference]:
+    for release in releases(fleet):
+        yield from chart_images(release)
+    files = (
+        (file, document.data) for file in artefacts(fleet) for document in read_manifests(file.text)
+    )
+    yield from manifest_images(files)
+
+
+def _completed(
+    fleet: Fleet, source: ImageReference, target: ImageReference, node_os: Sequence[str]
+) -> list[tuple[str, str, str | None]] | UnknownImage:
+    """The image of each kind of node; or why it cannot be named."""
+    if source.unread and not (source.tag and source.repository):
+        partly = f"{source.repository}:{source.tag or '?'}" if source.repository else "?"
+        return UnknownImage(partly, source.user, source.unread, _fix(source))
+    tags = [source.tag]
+    if source.suffix:
+        whole = f"{source.repository}:{source.tag}-<{source.suffix}>"
+        if source.suffix.startswith("kernel"):
+            return UnknownImage(
+                whole,
+                source.user,
+                "a precompiled driver has the node's kernel in its tag",
+                "list the tags of the repository and take the one of your kernel",
+            )
+        if not node_os:
+            return UnknownImage(
+                whole,
+                source.user,
+                "the operator adds the operating system of the node to the tag",
+                "name it: `--node-os ubuntu24.04`",
+            )
+        tags = [f"{source.tag}-{ending}" for ending in _endings(fleet, source.suffix, node_os)]
+    digest = source.digest or None
+    return [
+        (_whole(source.repository, tag, digest), _whole(target.repository, tag, digest), digest)
+        for tag in tags
+    ]
+
+
+def _endings(fleet: Fleet, suffix: str, node_os: Sequence[str]) -> Iterable[str]:
+    if suffix == "os":
+        return node_os
+    architectures = {machine.architecture for pool in fleet.pools for machine in pool.machines}
+    return [f"{system}-{one}" for system in node_os for one in sorted(architectures)]
+
+
+def _whole(repository: str, tag: str, digest: str | None) -> str:
+    tagged = f"{repository}:{tag}" if tag else repository
+    return f"{tagged}@{digest}" if digest else tagged
+
+
+def _fix(image: ImageReference) -> str:
+    return (
+        f"`helm show values` of the chart has it; write {image.key or 'it'} in the add-on's values"
+    )
+
+
+def _of_operators(fleet: Fleet) -> Iterator[UnknownImage]:
+    """Operators of Lifecycle Manager name their images by digest in their bundle."""
+    for one in fleet.addons.subscriptions:
+        yield UnknownImage(
+            f"{one.catalog}/{one.package} ({one.channel})",
+            f"operator {one.package}",
+            "Operator Lifecycle Manager takes the images that the bundle names by digest",
+            "mirror the package with oc-mirror: ImageSetConfiguration, `mirror.operators`",
+        )
+
+
+def as_dict(found: MirrorList) -> dict[str, Any]:
+    """The list as JSON."""
+    return {
+        "charts": [
+            {
+                "name": one.chart.name,
+                "version": one.version,
+                "repository": one.chart.repository,
+                "namespace": one.namespace,
+            }
+            for one in found.charts
+        ],
+        "images": [
+            {"source": i.source, "target": i.target, "digest": i.digest, "users": list(i.users)}
+            for i in found.images
+        ],
+        "notKnown": [
+            {"image": one.image, "user": one.user, "reason": one.reason, "fix": one.fix}
+            for one in found.not_known
+        ],
+    }
