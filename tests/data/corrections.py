@@ -62,6 +62,7 @@ CORRECTED: dict[tuple[str, str], str] = {
     },
     ("H100-96GB", "boards"): "mig-parted-default",
     ("RTX-PRO-6000-BLACKWELL-96GB", "boards"): "nvidia-smi-memory",
+    ("RTX-PRO-6000-BLACKWELL-96GB", "rates"): "rtx-pro-6000-evidence",
     **{(name, "active"): "gpt-oss-card" for name in ("gpt-oss-20b", "gpt-oss-120b")},
 }  # fmt: skip
 
