@@ -22,6 +22,17 @@ class Attention:
     """Queries and keys are normalised per head (Qwen3, OLMo2, Gemma 3)."""
     output_gate: bool = False
     """A second query-sized projection gates the output (Qwen3-Next)."""
+    value_dim: int | None = None
+    """Elements of a value where they are not those of a key (MiMo); None: `head_dim`."""
+    keys_are_values: bool = False
+    """One projection gives keys and values (layers of Gemma 4 with full attention); both are
+    cached."""
+    reads_other_cache: bool = False
+    """Keys and values are those of an earlier layer (Gemma 3n and 4): no projection, no cache."""
+    index_heads: int = 0
+    """Heads of an indexer that picks the blocks to attend to (MiniMax-M3); 0: none."""
+    index_dim: int = 0
+    """Elements of the indexer's key of one token; cached too."""
 
     @property
     def query_width(self) -> int:
@@ -32,6 +43,11 @@ class Attention:
     def kv_width(self) -> int:
         """d_kv, elements of one token's keys (and again of its values)."""
         return self.kv_heads * self.head_dim
+
+    @property
+    def value_width(self) -> int:
+        """Elements of one token's values over all KV heads."""
+        return self.kv_heads * (self.value_dim or self.head_dim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +88,10 @@ class LinearMixer:
     """Elements of one token's widest projection: what stands where d_q + 2*d_kv does elsewhere."""
 
 
+NO_MIXER = LinearMixer(0, 0, 0)
+"""Of a layer that is a feed-forward alone (Nemotron-H)."""
+
+
 Mixer = Attention | LatentAttention | LinearMixer
 
 
@@ -95,6 +115,9 @@ class ExpertFeedForward:
     shared_size: int = 0
     """Of all shared experts together."""
     gated: bool = True
+    latent: int | None = None
+    """Width that the routed experts work in, where it is not the model's (Nemotron 3): two
+    projections of each layer lead to it and back."""
 
 
 @dataclass(frozen=True, slots=True)

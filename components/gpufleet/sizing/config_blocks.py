@@ -1,7 +1,7 @@
 """The feed-forward of each layer of a configuration: dense, gated or plain, or experts."""
 
 from gpufleet.findings import error, warning
-from gpufleet.sizing.architecture import ExpertFeedForward, FeedForward
+from gpufleet.sizing.architecture import Attention, ExpertFeedForward, FeedForward, Mixer
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.model_families import (
     GATED,
@@ -25,7 +25,20 @@ _STEP = (
     "moe_layer_freq",
     "moe_layer_interval",
 )
-_PER_TOKEN = ("num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "moe_k")
+_DENSE = ("intermediate_size_mlp", "dense_intermediate_size")
+_SHARED_SIZE = (
+    "shared_expert_intermediate_size",
+    "shared_intermediate_size",
+    "share_expert_dim",
+)
+_PER_TOKEN = (
+    "top_k_experts",
+    "num_experts_per_tok",
+    "num_experts_per_token",
+    "moe_top_k",
+    "moe_topk",
+    "moe_k",
+)
 
 
 def is_gated(config: ConfigFields) -> bool:
@@ -64,9 +77,10 @@ def is_gated(config: ConfigFields) -> bool:
 
 
 def read_blocks(
-    config: ConfigFields, layers: int, hidden: int
+    config: ConfigFields, mixers: list[Mixer], hidden: int
 ) -> list[FeedForward | ExpertFeedForward | None]:
-    """One feed-forward per layer; None in models that are all Mamba."""
+    """One feed-forward for each mixer; None in models that are all Mamba."""
+    layers = len(mixers)
     if config.text("model_type") in STATE_SPACE:
         return [None] * layers
     gated = is_gated(config)
@@ -81,13 +95,29 @@ def read_blocks(
         )
     if size is None and not gated:
         size = 4 * hidden
-    if experts <= 1:
+    if size is not None and config.flag("block_auto_adjust_ff_dim"):
+        size = _adjusted(config, size)
+    if experts <= 1 or config.flag("enable_moe_block") is False:
         dense = FeedForward(size or config.required("intermediate_size"), gated)
-        return [dense] * layers
+        wide = FeedForward(2 * dense.size, gated)
+        doubled = config.flag("use_double_wide_mlp") is True
+        return [wide if doubled and _reuses(mixer) else dense for mixer in mixers]
     sparse = _experts(config, experts, size, gated)
-    dense_size = config.number("intermediate_size_mlp") or size or sparse.size
+    dense_size = config.number(*_DENSE) or size or sparse.size
     dense = FeedForward(dense_size, gated)
     return [sparse if _is_sparse(config, index) else dense for index in range(layers)]
+
+
+def _reuses(mixer: Mixer) -> bool:
+    return isinstance(mixer, Attention) and mixer.reads_other_cache
+
+
+def _adjusted(config: ConfigFields, size: int) -> int:
+    """The feed-forward of LFM2: two thirds of what is stated, rounded up."""
+    share = config.value("block_ffn_dim_multiplier")
+    size = int((share if isinstance(share, int | float) else 1) * (2 * size // 3))
+    step = config.number("block_multiple_of") or 1
+    return -(-size // step) * step
 
 
 def _experts(
@@ -96,8 +126,10 @@ def _experts(
     one = config.number("moe_intermediate_size", "expert_ffn_hidden_size") or size
     if one is None:
         one = config.required("moe_intermediate_size")
-    shared = config.number("shared_expert_intermediate_size", "shared_intermediate_size", least=0)
-    if shared is None:
+    shared = config.number(*_SHARED_SIZE, least=0)
+    if config.flag("enable_moe_block"):
+        shared = size or 0  # a dense block next to the experts of each layer (Gemma 4)
+    elif shared is None:
         count = config.number(*_SHARED, least=0)
         if count is None and config.text("model_type").startswith("llama4"):
             count = 1
@@ -117,10 +149,19 @@ def _experts(
 
 
 def _is_sparse(config: ConfigFields, index: int) -> bool:
-    if index < (config.number("first_k_dense_replace", "moe_layer_start_index", least=0) or 0):
+    if index < (
+        config.number("first_k_dense_replace", "moe_layer_start_index", "num_dense_layers", least=0)
+        or 0
+    ):
         return False
     if index in config.numbers("mlp_only_layers"):
         return False
+    kinds = config.texts("mlp_layer_types")
+    if kinds:
+        return index < len(kinds) and kinds[index] != "dense"
+    listed = config.numbers("moe_layer_freq")
+    if listed:
+        return index < len(listed) and listed[index] > 0
     chosen = config.numbers("moe_layers")
     if chosen:
         return index in chosen

@@ -25,21 +25,29 @@ class ConfigFields:
     data: Mapping[str, Any]
     path: str = ""
     findings: list[Finding] = field(default_factory=list[Finding])
+    read: set[str] = field(default_factory=set[str])
+    """Names that were looked for, whether they are there or not."""
+
+    def value(self, name: str) -> object:
+        """What the configuration holds under this name; None when it is not there."""
+        self.read.add(name)
+        return self.data.get(name)
 
     def part(self, name: str) -> "ConfigFields | None":
         """A mapping inside, sharing the list of problems; None when there is none, or something
         else is in its place, which is noted."""
-        value = self.data.get(name)
+        value = self.value(name)
         if value is None:
             return None
         if not isinstance(value, Mapping):
-            self.refuse(name, cast("object", value), "an object with fields")
+            self.refuse(name, value, "an object with fields")
             return None
         inner = cast("Mapping[str, Any]", value)
         return ConfigFields(inner, f"{self.path}{name}.", self.findings)
 
     def has(self, *names: str) -> bool:
         """Whether any of the names has a value."""
+        self.read.update(names)
         return any(self.data.get(name) is not None for name in names)
 
     def number(self, *names: str, least: int = 1) -> int | None:
@@ -48,7 +56,7 @@ class ConfigFields:
         None when none has one, or it is no such number, which is noted.
         """
         for name in names:
-            value = _agreed(self.data.get(name))
+            value = _agreed(self.value(name))
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int):
@@ -77,20 +85,20 @@ class ConfigFields:
 
     def flag(self, name: str) -> bool | None:
         """A true or false value; None when it is not there."""
-        value = self.data.get(name)
+        value = self.value(name)
         return value if isinstance(value, bool) else None
 
     def text(self, *names: str) -> str:
         """The first of the names that holds text; empty when none does."""
         for name in names:
-            value = self.data.get(name)
+            value = self.value(name)
             if isinstance(value, str):
                 return value
         return ""
 
     def texts(self, name: str) -> list[str] | None:
         """A list of texts; None when it is not there, or is no such list, which is noted."""
-        value = self.data.get(name)
+        value = self.value(name)
         if value is None:
             return None
         if not isinstance(value, list):
@@ -100,7 +108,7 @@ class ConfigFields:
 
     def numbers(self, name: str) -> list[int]:
         """A list of whole numbers; empty when it is not there."""
-        value = self.data.get(name)
+        value = self.value(name)
         if not isinstance(value, list):
             return []
         return [item for item in cast("list[object]", value) if isinstance(item, int)]

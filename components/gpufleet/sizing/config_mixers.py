@@ -1,8 +1,12 @@
-"""The attention of each layer of a configuration: grouped, latent, windowed, linear, Mamba."""
+"""The attention of each layer of a configuration: grouped, latent, windowed; linear layers by
+`config_linear`."""
+
+from dataclasses import replace
 
 from gpufleet.findings import error
-from gpufleet.sizing.architecture import Attention, LatentAttention, LinearMixer, Mixer
+from gpufleet.sizing.architecture import Attention, LatentAttention, Mixer
 from gpufleet.sizing.config_fields import ConfigFields
+from gpufleet.sizing.config_linear import LINEAR_KINDS, linear_mixer, state_space
 from gpufleet.sizing.model_families import (
     FULL_ATTENTION_EVERY,
     LATENT,
@@ -10,51 +14,123 @@ from gpufleet.sizing.model_families import (
     STATE_SPACE,
 )
 
-_OWN_WORDS = ("linear_attn_config", "attn_type_list", "hybrid_override_pattern", "block_types")
-_LINEAR_KINDS = ("linear_attention", "mamba", "mamba2", "recurrent")
+_OWN_WORDS = ("block_types", "block_configs")
+"""Keys that say which layers do not cache every token, in words that are not understood here."""
+_FULL = ("full_attention", "attention", "global")
+_INDEXED = ("deepseek_sparse_attention", "indexed_attention")
+_WINDOWED = ("sliding_attention", "chunked_attention")
 
 
 def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
     """One mixer per layer. Kinds that cannot be counted are noted as errors."""
     if config.text("model_type") in STATE_SPACE:
-        return [_state_space(config, hidden)] * layers
+        return [state_space(config, hidden)] * layers
     latent = config.has("kv_lora_rank") or config.text("model_type") in LATENT
-    full = _latent(config) if latent else _attention(config, hidden)
+    full = _latent(config) if latent else read_attention(config, hidden)
     _refuse_unknown_hybrids(config)
-    kinds = config.texts("layer_types") or config.texts("layers_block_type")
-    if kinds is not None:
-        if len(kinds) != layers:
-            config.findings.append(
-                error(
-                    "config-layers-disagree",
-                    f"{config.path}layer_types",
-                    f"layer_types names {len(kinds)} layers, num_hidden_layers says {layers}",
-                    value=len(kinds),
-                    limit=layers,
-                )
+    kinds = _kinds(config, layers)
+    if len(kinds) != layers:
+        config.findings.append(
+            error(
+                "config-layers-disagree",
+                f"{config.path}layer_types",
+                f"layer_types names {len(kinds)} layers, num_hidden_layers says {layers}",
+                value=len(kinds),
+                limit=layers,
             )
-        return [_of_kind(config, kind, full, hidden) for kind in kinds[:layers]]
-    return [_of_kind(config, _kind(config, i), full, hidden) for i in range(layers)]
+        )
+    indexers = config.texts("indexer_types") or ()
+    mixers = [_of_kind(config, kind, full, hidden) for kind in kinds[:layers]]
+    for index, kind in enumerate(indexers[: len(mixers)]):
+        mixer = mixers[index]
+        if kind == "shared" and isinstance(mixer, LatentAttention):
+            # The choice of an earlier layer is used again (GLM 5.2).
+            mixers[index] = replace(mixer, index_heads=0, index_dim=0)
+    return _sharing(config, _sparse_blocks(config, mixers), kinds)
+
+
+def _sparse_blocks(config: ConfigFields, mixers: list[Mixer]) -> list[Mixer]:
+    """Layers with an indexer of blocks (MiniMax-M3)."""
+    sizes = config.part("sparse_attention_config")
+    if sizes is None or sizes.flag("use_sparse_attention") is False:
+        return mixers
+    chosen = sizes.numbers("sparse_attention_freq") or [1] * len(mixers)
+    heads = sizes.required("sparse_num_index_heads")
+    each = sizes.required("sparse_index_dim")
+    return [
+        replace(mixer, index_heads=heads, index_dim=each)
+        if isinstance(mixer, Attention) and sparse
+        else mixer
+        for mixer, sparse in zip(mixers, chosen, strict=False)
+    ]
+
+
+def _sharing(config: ConfigFields, mixers: list[Mixer], kinds: list[str]) -> list[Mixer]:
+    """Layers of Gemma 4 that are not like the windowed ones, and of Gemma 3n and 4 that read the
+    cache of an earlier layer."""
+    if not config.text("model_type").startswith("gemma4"):
+        first = len(mixers)
+    else:
+        shared = config.number("num_kv_shared_layers", least=0) or 0
+        first = len(mixers) - shared
+        layers = config.part("per_layer_config")
+        first_one = next(iter(layers.data), None) if layers else None
+        one = layers.part(first_one) if layers and first_one else None
+        stated = one.number("head_dim") if one else None
+        wide = stated or config.number("global_head_dim") or 512
+        same = config.flag("attention_k_eq_v") is True
+        heads = config.number("num_global_key_value_heads") if same else None
+        for index, kind in enumerate(kinds):
+            mixer = mixers[index]
+            if kind == "full_attention" and isinstance(mixer, Attention):
+                mixers[index] = replace(
+                    mixer,
+                    head_dim=wide,
+                    kv_heads=heads or mixer.kv_heads,
+                    keys_are_values=same,
+                )
+    for index in range(first, len(mixers)):
+        mixer = mixers[index]
+        if isinstance(mixer, Attention):
+            mixers[index] = replace(mixer, reads_other_cache=True)
+    return mixers
 
 
 def _refuse_unknown_hybrids(config: ConfigFields) -> None:
     """Configurations that say in words of their own which layers do not cache every token: read as
     plain attention they would give a wrong answer instead of none."""
     family = config.text("model_type")
-    parallel = family == "falcon_h1"  # attention and Mamba side by side in every layer
     named = next((name for name in _OWN_WORDS if config.has(name)), None)
-    if named == "attn_type_list" and set(config.numbers(named)) == {1}:
-        named = None  # full attention in every layer (MiniMax-M2)
-    if parallel or named is not None:
+    if named is not None:
         config.findings.append(
             error(
                 "config-layer-unknown",
-                f"{config.path}{named or 'model_type'}",
+                f"{config.path}{named}",
                 f"{family} mixes attention with other layers in a way that has no formula here",
                 "give the parameter count instead, and the cache from the engine's log",
-                value=named or family,
+                value=named,
             )
         )
+
+
+def _kinds(config: ConfigFields, layers: int) -> list[str]:
+    """The kind of each layer, from whichever list of them the configuration has."""
+    named = config.texts("layer_types") or config.texts("layers_block_type")
+    if named is not None:
+        return named
+    delta = config.part("linear_attn_config")
+    if delta is not None:
+        full = delta.numbers("full_attn_layers")  # counted from 1
+        _ = delta.numbers("kda_layers")
+        return ["full_attention" if i + 1 in full else "linear_attention" for i in range(layers)]
+    for name, words in (
+        ("attn_type_list", ("linear_attention", "full_attention")),  # MiniMax-01, M1, M2
+        ("hybrid_layer_pattern", ("full_attention", "sliding_attention")),  # MiMo V2
+    ):
+        numbers = config.numbers(name)
+        if numbers and set(numbers) <= {0, 1}:
+            return [words[number] for number in numbers]
+    return [_kind(config, index) for index in range(layers)]
 
 
 def _kind(config: ConfigFields, index: int) -> str:
@@ -64,7 +140,7 @@ def _kind(config: ConfigFields, index: int) -> str:
     if interval is not None:
         return "full_attention" if (index + 1) % interval == 0 else "linear_attention"
     chosen = config.numbers("attn_layer_indices")
-    if chosen:
+    if chosen or family == "bamba":
         return "full_attention" if index in chosen else "mamba"
     period = config.number("attn_layer_period")
     if period is not None:
@@ -86,21 +162,26 @@ def _kind(config: ConfigFields, index: int) -> str:
 
 
 def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer:
-    if kind in ("full_attention", "attention", "global"):
+    if kind in _FULL or (kind in _INDEXED and isinstance(full, LatentAttention)):
         return full
-    if kind in ("sliding_attention", "chunked_attention") and isinstance(full, Attention):
+    if kind in _WINDOWED and isinstance(full, Attention):
         names = ("sliding_window", "attention_chunk_size", "sliding_window_size")
         window = config.required(*names)
-        return Attention(
-            full.query_heads,
-            full.kv_heads,
-            full.head_dim,
-            window,
-            full.per_head_norm,
-            full.output_gate,
+        heads = config.number("swa_num_key_value_heads")
+        if heads is None:
+            # MiMo's windowed layers have twice the heads where nothing says how many.
+            twice = 2 if config.text("model_type") == "mimo_v2_flash" else 1
+            heads = twice * full.kv_heads
+        return replace(
+            full,
+            window=window,
+            kv_heads=heads,
+            query_heads=config.number("swa_num_attention_heads") or full.query_heads,
+            head_dim=config.number("swa_head_dim") or full.head_dim,
+            value_dim=config.number("swa_v_head_dim") or full.value_dim,
         )
-    if kind in _LINEAR_KINDS:
-        return _linear(config, kind, hidden)
+    if kind in LINEAR_KINDS:
+        return linear_mixer(config, kind, hidden)
     noted = error(
         "config-layer-unknown",
         f"{config.path}layer_types",
@@ -113,7 +194,8 @@ def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer
     return full
 
 
-def _attention(config: ConfigFields, hidden: int) -> Attention:
+def read_attention(config: ConfigFields, hidden: int) -> Attention:
+    """Grouped, multi-head or multi-query attention of a layer that sees all tokens."""
     heads = config.required("num_attention_heads", "n_head", "n_heads", "num_heads")
     kv = config.number("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
     old_falcon = config.flag("new_decoder_architecture") is not True
@@ -137,7 +219,9 @@ def _attention(config: ConfigFields, hidden: int) -> Attention:
         kv_heads=kv or heads,
         head_dim=head,
         per_head_norm=config.flag("use_qk_norm") is True or family.startswith(PER_HEAD_NORM),
-        output_gate=family.startswith(("qwen3_next", "qwen3_5")),
+        output_gate=config.flag("attn_output_gate") is True
+        or family.startswith(("qwen3_next", "qwen3_5")),
+        value_dim=config.number("v_head_dim"),
     )
 
 
@@ -151,86 +235,4 @@ def _latent(config: ConfigFields) -> LatentAttention:
         value_dim=config.required("v_head_dim"),
         index_heads=config.number("index_n_heads") or 0,
         index_dim=config.number("index_head_dim") or 0,
-    )
-
-
-def _linear(config: ConfigFields, kind: str, hidden: int) -> LinearMixer:
-    """Gated delta nets (`linear_*` fields) and Mamba 2 (`mamba_*` fields)."""
-    if config.has("linear_num_value_heads"):
-        keys = config.required("linear_num_key_heads") * config.required("linear_key_head_dim")
-        value_heads = config.required("linear_num_value_heads")
-        values = value_heads * config.required("linear_value_head_dim")
-        kernel = config.number("linear_conv_kernel_dim") or 4
-        width = 2 * keys + 2 * values
-        return LinearMixer(
-            parameters=hidden * (width + 2 * value_heads + values) + kernel * (2 * keys + values),
-            state_elements=values * config.required("linear_key_head_dim")
-            + kernel * (2 * keys + values),
-            width=width,
-        )
-    if config.has("mamba_d_state") and config.has("mamba_dt_rank"):
-        inner = (config.number("mamba_expand") or 2) * hidden
-        return _first_mamba(
-            hidden,
-            inner,
-            state=config.required("mamba_d_state"),
-            rank=config.number("mamba_dt_rank") or -(-hidden // 16),
-            kernel=config.number("mamba_d_conv") or 4,
-        )
-    if config.has("mamba_d_state") and config.has("mamba_n_heads", "mamba_expand"):
-        inner = (config.number("mamba_expand") or 2) * hidden
-        if config.has("mamba_n_heads") and config.has("mamba_d_head"):
-            inner = config.required("mamba_n_heads") * config.required("mamba_d_head")
-        state = config.required("mamba_d_state")
-        groups = config.number("mamba_n_groups") or 1
-        heads = config.number("mamba_n_heads") or 1
-        kernel = config.number("mamba_d_conv") or 4
-        return _second_mamba(hidden, inner, state, groups, heads, kernel)
-    noted = error(
-        "config-linear-layer-unknown",
-        f"{config.path}layer_types",
-        f"a {kind} layer without linear_* or mamba_* sizes cannot be counted",
-        "give a configuration that has them",
-        value=kind,
-    )
-    if noted not in config.findings:
-        config.findings.append(noted)
-    return LinearMixer(0, 0, hidden)
-
-
-def _state_space(config: ConfigFields, hidden: int) -> LinearMixer:
-    """A layer of a model that is all Mamba (`state_size` and the like)."""
-    state = config.required("state_size")
-    kernel = config.number("conv_kernel") or 4
-    inner = (config.number("expand") or 2) * hidden
-    if config.text("model_type") == "mamba2":
-        heads, groups = config.required("num_heads"), config.number("n_groups") or 1
-        inner = heads * config.required("head_dim")
-        return _second_mamba(hidden, inner, state, groups, heads, kernel)
-    inner = config.number("intermediate_size", "d_inner") or inner
-    rank = -(-hidden // 16)
-    if config.data.get("time_step_rank") != "auto":
-        rank = config.number("time_step_rank") or rank
-    return _first_mamba(hidden, inner, state=state, rank=rank, kernel=kernel)
-
-
-def _first_mamba(hidden: int, inner: int, *, state: int, rank: int, kernel: int) -> LinearMixer:
-    """Mamba 1: two projections in, one out, the selection of step, B and C, and its matrix A."""
-    selection = inner * (rank + 2 * state) + rank * inner + inner * (state + kernel + 3)
-    return LinearMixer(
-        parameters=3 * hidden * inner + selection,
-        state_elements=inner * (state + kernel),
-        width=2 * inner,
-    )
-
-
-def _second_mamba(
-    hidden: int, inner: int, state: int, groups: int, heads: int, kernel: int
-) -> LinearMixer:
-    """Mamba 2: one projection of everything in, one out, a convolution over what is mixed."""
-    mixed = inner + 2 * groups * state
-    return LinearMixer(
-        parameters=hidden * (inner + mixed + heads) + inner * hidden + kernel * mixed,
-        state_elements=inner * state + kernel * mixed,
-        width=inner + mixed,
     )

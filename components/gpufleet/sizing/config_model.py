@@ -2,15 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, has_errors
 from gpufleet.sizing.architecture import Architecture, LayerGroup
 from gpufleet.sizing.config_blocks import read_blocks
 from gpufleet.sizing.config_fields import ConfigFields
+from gpufleet.sizing.config_hybrids import read_single_blocks, with_parallel_mixers
+from gpufleet.sizing.config_keys import not_understood
 from gpufleet.sizing.config_mixers import read_mixers
+from gpufleet.sizing.config_towers import tower_parameters
 from gpufleet.sizing.ledger import Basis
-from gpufleet.sizing.model_families import DEFAULTS, ENCODERS, KNOWN, TIED, VISION_GATED
+from gpufleet.sizing.model_families import DEFAULTS, ENCODERS, KNOWN, NOT_READ, TIED
+from gpufleet.sizing.parameters import count_parameters
 
 MAX_LAYERS = 4096
 _ENCODER_DECODERS = (
@@ -26,6 +31,7 @@ _ENCODER_DECODERS = (
 )
 
 
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 _HEADLESS = ("Model", "ForSequenceClassification", "ForTokenClassification")
 _WITH_HEAD = ("LMHeadModel", "DoubleHeadsModel")
 """Ends of architecture names in Transformers: `GPT2Model` has no vocabulary projection,
@@ -57,12 +63,26 @@ def architecture_from_config(
             error("config-field-missing", "model_type", "the configuration has no model_type")
         )
         return None, whole
+    kinds = {family, whole.text("model_type")} & NOT_READ.keys()
+    if kinds:
+        whole.findings += [
+            error(
+                "model-kind-unsupported",
+                "model_type",
+                f"{kind} has {NOT_READ[kind]}: no formula here covers it",
+                "give the parameter count",
+                value=kind,
+            )
+            for kind in kinds
+        ]
+        return None, whole
     unknown = [name for name in _NOT_UNDERSTOOD if text.has(name)]
     if unknown:
         whole.findings += [_no_formula(text, family, name) for name in unknown]
         return None, whole
-    layers = text.required("num_hidden_layers", "n_layer", "n_layers", "num_layers")
     hidden = text.required("hidden_size", "n_embd", "dim", "d_model")
+    singles = read_single_blocks(text, hidden)
+    layers = len(singles) if singles else text.required(*_LAYERS)
     vocabulary = text.required("vocab_size", "padded_vocab_size")
     if layers > MAX_LAYERS:
         whole.findings.append(
@@ -75,20 +95,25 @@ def architecture_from_config(
             )
         )
         return None, whole
-    mixers = read_mixers(text, layers, hidden)
-    blocks = read_blocks(text, layers, hidden)
-    if any(finding.severity == "error" for finding in whole.findings):
+    if singles is None:
+        mixers = read_mixers(text, layers, hidden)
+        pairs = list(zip(mixers, read_blocks(text, mixers, hidden), strict=False))
+        singles = with_parallel_mixers(text, pairs, hidden)
+    if has_errors(whole.findings):
         return None, whole
-    kinds = Counter(zip(mixers, blocks, strict=True))
+    layers_of = Counter(singles)
     encoder = family in ENCODERS
-    other, notes = _other_parameters(whole, text, hidden, encoder)
+    other = _other_parameters(text, hidden, encoder)
+    notes: list[str] = []
     tied = _tied(whole, text, family, notes)
     model = Architecture(
         name=name,
         hidden=hidden,
         vocabulary=vocabulary,
         tied_embeddings=tied,
-        groups=tuple(LayerGroup(count, mixer, block) for (mixer, block), count in kinds.items()),
+        groups=tuple(
+            LayerGroup(count, mixer, block) for (mixer, block), count in layers_of.items()
+        ),
         basis=Basis.MODELLED if family in KNOWN else Basis.ASSUMED,
         source=source,
         assumptions=tuple(notes),
@@ -99,7 +124,11 @@ def architecture_from_config(
         other_parameters=other,
         max_context=text.number("max_position_embeddings", "n_positions", "seq_length"),
     )
-    return model, whole
+    towers = tower_parameters(whole, hidden, count_parameters(model).total, notes)
+    whole.findings += not_understood(text, family)
+    if has_errors(whole.findings):
+        return None, whole
+    return replace(model, other_parameters=other + towers, assumptions=tuple(notes)), whole
 
 
 def _unreachable(family: str) -> Finding:
@@ -144,7 +173,8 @@ def _generates(text: ConfigFields, whole: ConfigFields) -> bool:
 
 
 def _tied(whole: ConfigFields, text: ConfigFields, family: str, notes: list[str]) -> bool:
-    flags = (text.flag("tie_word_embeddings"), whole.flag("tie_word_embeddings"))
+    # Of a composite the outer one counts (huggingface/transformers 5.23, `tie_weights`).
+    flags = (whole.flag("tie_word_embeddings"), text.flag("tie_word_embeddings"))
     for flag in flags:
         if flag is not None:
             return flag
@@ -153,14 +183,16 @@ def _tied(whole: ConfigFields, text: ConfigFields, family: str, notes: list[str]
     return tied
 
 
-def _other_parameters(
-    whole: ConfigFields, text: ConfigFields, hidden: int, encoder: bool
-) -> tuple[int, list[str]]:
-    """Position embeddings, vision and audio towers, with what was assumed about them."""
-    notes: list[str] = []
+def _other_parameters(text: ConfigFields, hidden: int, encoder: bool) -> int:
+    """Position embeddings, and inputs that each layer has of its own."""
     other = 0
     rotary = text.has(
-        "rope_theta", "global_rope_theta", "rotary_emb_base", "rotary_emb_fraction", "rope_scaling"
+        "rope_theta",
+        "rope_parameters",
+        "global_rope_theta",
+        "rotary_emb_base",
+        "rotary_emb_fraction",
+        "rope_scaling",
     )
     absolute = encoder and not rotary
     if absolute or text.text("model_type") in ("gpt2", "opt", "gpt_bigcode"):
@@ -168,12 +200,15 @@ def _other_parameters(
         other += hidden * (positions + (text.number("type_vocab_size", least=0) or 0))
     if absolute:
         other += _bert_extras(text, hidden)
-    vision = whole.part("vision_config")
-    if vision is not None:
-        other += _vision_tower(whole, vision, hidden, notes)
-    if whole.part("audio_config") is not None:
-        notes.append("the audio tower is not counted")
-    return other, notes
+    return other + _per_layer_inputs(text, hidden)
+
+
+def _per_layer_inputs(text: ConfigFields, hidden: int) -> int:
+    """Embeddings of each token for each layer, and what mixes them in (Gemma 3n and 4)."""
+    each = text.number("hidden_size_per_layer_input", least=0) or 0
+    layers = text.number(*_LAYERS) or 0
+    words = text.number("vocab_size_per_layer_input") or text.number("vocab_size") or 0
+    return layers * each * (words + 3 * hidden) if each else 0
 
 
 def _bert_extras(text: ConfigFields, hidden: int) -> int:
@@ -182,38 +217,3 @@ def _bert_extras(text: ConfigFields, hidden: int) -> int:
     layers = text.number("num_hidden_layers") or 0
     size = text.number("intermediate_size") or 4 * hidden
     return layers * (7 * hidden + size) + hidden + hidden * (hidden + 1)
-
-
-def _vision_tower(whole: ConfigFields, vision: ConfigFields, hidden: int, notes: list[str]) -> int:
-    """Parameters of a vision tower and its projector, by estimate."""
-    # Where both are there (Qwen2-VL), hidden_size is the language model's.
-    width = vision.number("embed_dim", "hidden_size", "width")
-    depth = vision.number("num_hidden_layers", "depth", "layers")
-    if width is None or depth is None:
-        notes.append("the vision tower is not counted: its sizes are not in the configuration")
-        return 0
-    kinds = (whole.text("model_type"), vision.text("model_type"))
-    gated = any(kind.startswith(VISION_GATED) for kind in kinds)
-    size = vision.number("intermediate_size") or 4 * width
-    patch = vision.number("patch_size") or 14
-    blocks = depth * (4 * width * width + (3 if gated else 2) * width * size)
-    image = vision.number("image_size")
-    positions = (image // patch) ** 2 * width if image is not None and not gated else 0
-    shape = "gated" if gated else "plain"
-    notes.append(
-        f"vision tower estimated from its configuration ({shape} blocks, projector); image tokens "
-        "count as context"
-    )
-    return blocks + positions + 3 * patch * patch * width + _projector(vision, width, hidden)
-
-
-def _projector(vision: ConfigFields, width: int, hidden: int) -> int:
-    """Between tower and language model: patches are merged by fours and projected twice, or where
-    nothing says that they are merged, projected once."""
-    merge = vision.number("spatial_merge_size")
-    if merge is None:
-        return width * hidden + (hidden * hidden if vision.text("model_type") == "pixtral" else 0)
-    merged = merge * merge * width
-    each = merged * (merged + hidden)
-    deep = len(vision.numbers("deepstack_visual_indexes"))
-    return (1 + deep) * each

@@ -28,9 +28,12 @@ def layer_token_bytes(mixer: Mixer, cache: KvFormat, tensor: int = 1) -> Fractio
     all of it.
     """
     if isinstance(mixer, Attention):
+        if mixer.reads_other_cache:
+            return Fraction(0)
         heads = heads_per_gpu(mixer.kv_heads, tensor)
-        per_head = mixer.head_dim * cache.bytes_per_element + cache.scale_bytes_per_head
-        return 2 * heads * per_head
+        elements = mixer.head_dim + (mixer.value_dim or mixer.head_dim)
+        per_head = elements * cache.bytes_per_element + 2 * cache.scale_bytes_per_head
+        return heads * per_head + mixer.index_dim * cache.bytes_per_element
     if isinstance(mixer, LatentAttention):
         latent = (mixer.kv_rank + mixer.rope_dim) * cache.bytes_per_element
         # The indexer's keys are FP8 whatever the cache is, one scale of four bytes a token.

@@ -65,8 +65,12 @@ def mixer_parameters(mixer: Mixer, hidden: int) -> int:
     if isinstance(mixer, LinearMixer):
         return mixer.parameters
     if isinstance(mixer, Attention):
-        outputs = 3 if mixer.output_gate else 2
-        return hidden * (outputs * mixer.query_width + 2 * mixer.kv_width)
+        given = mixer.query_heads * (mixer.value_dim or mixer.head_dim)
+        queries = (2 if mixer.output_gate else 1) * mixer.query_width
+        keys = 0 if mixer.reads_other_cache else mixer.kv_width
+        values = 0 if mixer.keys_are_values or mixer.reads_other_cache else mixer.value_width
+        indexer = mixer.index_dim * (mixer.index_heads + 1)
+        return hidden * (queries + keys + values + given + indexer)
     queries = (
         hidden * mixer.query_width
         if mixer.query_rank is None
@@ -87,8 +91,8 @@ def _blocks(group: LayerGroup, hidden: int) -> tuple[int, int, int, int]:
     matrices = 3 if block.gated else 2
     if not isinstance(block, ExpertFeedForward):
         return matrices * hidden * block.size, 0, 0, 0
-    one = matrices * hidden * block.size
-    shared = matrices * hidden * block.shared_size
+    one = matrices * (block.latent or hidden) * block.size
+    shared = matrices * hidden * block.shared_size + 2 * hidden * (block.latent or 0)
     return shared, block.experts * one, hidden * block.experts, block.per_token * one
 
 

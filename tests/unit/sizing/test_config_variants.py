@@ -97,23 +97,6 @@ def test_smaller_groups_carry_more_scales() -> None:
     assert sizes[2] - sizes[0] == pytest.approx(matrices * 2.5 * (1 / 32 - 1 / 128), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [
-        ({"model_type": "kimi_linear", "linear_attn_config": {"kda_layers": [1]}}, "linear_attn"),
-        ({"attn_type_list": [0, 0, 1]}, "attn_type_list"),
-        ({"hybrid_override_pattern": "M-M*"}, "hybrid_override_pattern"),
-        ({"model_type": "falcon_h1"}, "model_type"),
-        ({"layer_types": ["conv"] * 32}, "layer_types"),
-    ],
-)
-def test_layers_that_cannot_be_counted_are_refused(more: dict[str, Any], named: str) -> None:
-    found, fields = architecture_from_config({**published.LLAMA_8B, **more}, "x", "test")
-    assert found is None
-    refused = [finding for finding in fields.findings if finding.code == "config-layer-unknown"]
-    assert [named in finding.path for finding in refused] == [True]
-
-
 def test_a_language_part_has_the_defaults_of_its_family() -> None:
     """LLaVA 1.5 writes none of its language model's sizes, Gemma 3 4B no heads."""
     llava = {

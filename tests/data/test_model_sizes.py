@@ -1,0 +1,75 @@
+"""Public model configurations: each is right within 3 % of its size, or refused by name.
+
+`model_sizes.jsonl` holds configurations as they are published (quantised layers of mixed formats
+cut to three) and the parameters that huggingface/transformers 5.23.0 gives them: its own class,
+made from the configuration on the meta device, counted on 2026-11-23 before this reader saw them.
+Layers for drafting (`num_nextn_predict_layers`, MTP) are not loaded and not counted by either.
+`null`: that release has no class for the configuration.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpufleet.findings import has_errors
+from gpufleet.sizing.config_model import architecture_from_config
+from gpufleet.sizing.config_quantisation import stored_format
+from gpufleet.sizing.parameters import count_parameters
+
+LINES = Path(__file__).with_name("model_sizes.jsonl").read_text("utf-8").splitlines()
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in LINES]
+RELEASES = [row for row in ROWS if "/" in row["model"]]
+TOLERANCE = 0.03
+REFUSED = {
+    **dict.fromkeys(
+        (
+            "deepseek-ai/DeepSeek-V4-Flash",
+            "deepseek-ai/DeepSeek-V4-Pro",
+            "nvidia/DeepSeek-V4-Flash-NVFP4",
+            "nvidia/DeepSeek-V4-Pro-NVFP4",
+            "sgl-project/DeepSeek-V4-Flash-FP8",
+            "sgl-project/DeepSeek-V4-Pro-FP8",
+        ),
+        "compress_ratios",
+    ),
+    "moonshotai/Kimi-K3": "routed_expert_hidden_size",
+    "nvidia/Llama-3_3-Nemotron-Super-49B-v1": "block_configs",
+    "stepfun-ai/Step-3.7-Flash": "model_type",
+    "stepfun-ai/Step-3.7-Flash-FP8": "model_type",
+}
+"""Releases without a formula, and the key that says so."""
+
+
+def named(row: dict[str, Any]) -> str:
+    return row["model"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=named)
+def test_a_configuration_is_right_or_refused(row: dict[str, Any]) -> None:
+    model, fields = architecture_from_config(row["config"], row["model"], "test")
+    if model is not None:
+        stored_format(fields)
+    if model is None or has_errors(fields.findings):
+        for finding in fields.findings:
+            if finding.severity == "error":
+                assert finding.path
+                assert finding.fix or finding.code == "config-layers-disagree"
+        return
+    if row["parameters"] is not None:
+        assert count_parameters(model).total == pytest.approx(row["parameters"], rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("row", RELEASES, ids=named)
+def test_releases_of_the_year_are_read(row: dict[str, Any]) -> None:
+    """Refusals are the exception, and name the key that is not understood."""
+    model, fields = architecture_from_config(row["config"], row["model"], "test")
+    key = REFUSED.get(row["model"])
+    assert (model is None) == (key is not None), fields.findings
+    if key is not None:
+        assert any(key in (finding.path or "") for finding in fields.findings)
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(RELEASES) >= 89
