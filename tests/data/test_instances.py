@@ -191,3 +191,17 @@ def test_attachable_machines_have_a_host_limit(edition: str, row: InstanceType) 
 )
 def test_gpus_of_one_name_are_told_apart_by_memory(name: str, gpu: str) -> None:
     assert load("2026.11").instance(name).accelerator.gpu == gpu
+
+
+def test_on_demand_prices_are_known_in_many_regions() -> None:
+    """At least 15 regions of AWS and 12 of Google Cloud have a list of on-demand prices."""
+    prices = load().prices
+    for cloud, least in ((Cloud.AWS, 15), (Cloud.GCP, 12)):
+        machines = Counter(
+            price.region
+            for (_, option), known in prices[cloud].items()
+            for price in known
+            if option == "onDemand" and price.micro_usd_per_hour is not None
+        )
+        many = [region for region, count in machines.items() if count >= 7]
+        assert len(many) >= least, machines

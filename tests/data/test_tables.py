@@ -29,6 +29,7 @@ KEYS = {
     "packages": ("name",),
     "sources": ("key",),
     "offers": ("provider", "name"),
+    "attached-gcp": ("what", "buy"),
     "transitions": ("subject", "at", "source"),
 }
 
@@ -95,6 +96,7 @@ def test_no_field_of_a_file_is_ignored(
     assert fresh.packages
     assert fresh.transitions
     assert fresh.offers
+    assert fresh.attached
     assert {table for table, _ in rows} == set(KEYS)
     for table, row in rows:
         assert set(row) <= row.seen, (table, dict(row))
@@ -121,6 +123,7 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
         for key, known in prices.items():
             yield from ((" ".join(key), price.source) for price in known)
     yield from ((f"{row.provider} {row.name}", row.source) for row in catalogue.offers)
+    yield from ((" ".join(key), source) for key, (_, source) in catalogue.attached.items())
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
     for rows in catalogue.transitions.values():
         yield from ((f"{row.subject} {row.at}", row.source) for row in rows)

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gpufleet.catalogue import (
+    attached_prices,
     driver_rows,
     gpu_rows,
     instance_rows,
@@ -188,6 +189,21 @@ class Catalogue:
     def images(self) -> Mapping[str, NodeImage]:
         """Node images by key."""
         return software_rows.image_table(self._rows("images"), self.sources)
+
+    @cached_property
+    def attached(self) -> attached_prices.AttachedPrices:
+        """Prices of GPUs that are attached to N1 machines, and of these machines."""
+        return attached_prices.attached_table(self._rows("attached-gcp"), self.sources)
+
+    def attached_to(self, row: InstanceType, host: str) -> InstanceType:
+        """A row of attached GPUs with the price of them on a machine of this type."""
+        return attached_prices.with_host(
+            row, host, self.attached, self.region, estimate=self.estimate
+        )
+
+    def attached_regions(self, row: InstanceType, option: str) -> set[str]:
+        """Regions in which GPUs attached to an `n1-standard` machine have a price with it."""
+        return attached_prices.regions(row, option, self.attached)
 
     @cached_property
     def offers(self) -> tuple[MachineOffer, ...]:

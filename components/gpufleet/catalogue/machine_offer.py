@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import frozen
-from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.catalogue.price_rows import micro_usd
 from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import SourceTable, source_of
 
@@ -64,7 +64,7 @@ def offer_rows(rows: Iterable[RawRow], sources: SourceTable) -> tuple[MachineOff
 
 
 def _prices(usd: Mapping[str, str]) -> Mapping[str, int]:
-    return frozen({region: int(Decimal(price) * MICRO_USD) for region, price in usd.items()})
+    return frozen({region: micro_usd(price) for region, price in usd.items()})
 
 
 def _decimal(value: str | None) -> Decimal | None:

@@ -211,7 +211,7 @@ def _instance(name: str, gpu: Gpu | None, count: int, catalogue: Catalogue) -> I
     if name.startswith("n1-") and gpu is not None:
         for row in catalogue.instances_with_gpu(gpu.key, Cloud.GCP):
             if row.attachable and row.accelerator.count == count:
-                return row
+                return catalogue.attached_to(row, name)
     return catalogue.instance(name)
 
 

@@ -107,11 +107,10 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
     names: dict[str, None] = {}
     for pool in pools:
         for row, option, price in _listed(pool):
-            others = catalogue.prices[row.cloud].get((row.name, option), ())
-            regions = {other.region for other in others if other.micro_usd_per_hour is not None}
+            regions = _priced_regions(row, option, price, catalogue)
             if price.micro_usd_per_hour is None and regions:
                 missing[f"{row.name} as {option}"] = None
-                known |= {place for place in regions if place is not None}
+                known |= regions
                 names[pool.name] = None
     if missing:
         yield warning(
@@ -125,6 +124,16 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
             pools=list(names),
             known=sorted(known),
         )
+
+
+def _priced_regions(row: InstanceType, option: str, price: Price, catalogue: Catalogue) -> set[str]:
+    """Regions in which the machine has a price. Of GPUs attached to a machine that has none
+    anywhere, the price bears no note."""
+    if row.attachable:
+        return catalogue.attached_regions(row, option) if price.notes else set()
+    others = catalogue.prices[row.cloud].get((row.name, option), ())
+    priced = {other.region for other in others if other.micro_usd_per_hour is not None}
+    return {region for region in priced if region is not None}
 
 
 def _old(pools: Sequence[Pool], as_of: date) -> Iterable[Finding]:
