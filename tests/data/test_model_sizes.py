@@ -1,8 +1,9 @@
 """Public model configurations: each is right within 3 % of its size, or refused by name.
 
 `model_sizes.jsonl` holds configurations as they are published (quantised layers of mixed formats
-cut to three) and the parameters that huggingface/transformers 5.23.0 gives them: its own class,
-made from the configuration on the meta device, counted on 2026-11-23 before this reader saw them.
+cut to three where they are thousands) and the parameters that huggingface/transformers 5.23.0
+gives them: its own class, made from the configuration on the meta device, counted on 2026-11-23
+before this reader saw them.
 Layers for drafting (`num_nextn_predict_layers`, MTP) are not loaded and not counted by either.
 `null`: that release has no class for the configuration.
 """
@@ -20,22 +21,11 @@ from gpufleet.sizing.parameters import count_parameters
 
 LINES = Path(__file__).with_name("model_sizes.jsonl").read_text("utf-8").splitlines()
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in LINES]
+CONFIGS: dict[str, Any] = {row["model"]: row["config"] for row in ROWS}
 RELEASES = [row for row in ROWS if "/" in row["model"]]
 TOLERANCE = 0.03
 REFUSED = {
-    **dict.fromkeys(
-        (
-            "deepseek-ai/DeepSeek-V4-Flash",
-            "deepseek-ai/DeepSeek-V4-Pro",
-            "nvidia/DeepSeek-V4-Flash-NVFP4",
-            "nvidia/DeepSeek-V4-Pro-NVFP4",
-            "sgl-project/DeepSeek-V4-Flash-FP8",
-            "sgl-project/DeepSeek-V4-Pro-FP8",
-        ),
-        "compress_ratios",
-    ),
     "moonshotai/Kimi-K3": "routed_expert_hidden_size",
-    "nvidia/Llama-3_3-Nemotron-Super-49B-v1": "block_configs",
     "stepfun-ai/Step-3.7-Flash": "model_type",
     "stepfun-ai/Step-3.7-Flash-FP8": "model_type",
 }

@@ -13,8 +13,8 @@ from gpufleet.sizing.architecture import (
     Architecture,
     Attention,
     ExpertFeedForward,
-    LatentAttention,
     LayerGroup,
+    LinearMixer,
 )
 from gpufleet.sizing.parallel import Parallelism
 
@@ -86,7 +86,7 @@ def layer_activations(
     norm = 4 if model.layer_norm else 12
     inputs = 2 if frozen_feed_forward else 4
     mixer = group.mixer
-    if isinstance(mixer, Attention | LatentAttention):
+    if not isinstance(mixer, LinearMixer):
         attention = 6 * (mixer.query_width + mixer.kv_width)
         if isinstance(mixer, Attention) and mixer.per_head_norm:
             attention *= 2

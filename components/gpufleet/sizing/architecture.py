@@ -5,6 +5,7 @@ know nothing of where a shape came from.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from gpufleet.sizing.ledger import Basis
 
@@ -78,6 +79,41 @@ class LatentAttention:
 
 
 @dataclass(frozen=True, slots=True)
+class CompressedAttention:
+    """Attention to a window and to compressed entries of all other tokens (DeepSeek-V4): keys are
+    values, one head of them serves all query heads."""
+
+    heads: int
+    head_dim: int
+    query_rank: int
+    output_groups: int
+    output_rank: int
+    window: int
+    ratio: int
+    """Tokens that one compressed entry represents; 0: the window is all."""
+    index_heads: int = 0
+    """Heads of an indexer that picks entries; 0: none."""
+    index_dim: int = 0
+    connections: int = 1
+    """Residual streams that the layer mixes (hyper-connections)."""
+
+    @property
+    def query_width(self) -> int:
+        """Elements of one token's queries."""
+        return self.heads * self.head_dim
+
+    @property
+    def kv_width(self) -> int:
+        """Elements of one token's keys, which are its values."""
+        return self.head_dim
+
+    @property
+    def width(self) -> int:
+        """Elements of the widest projection."""
+        return self.query_width
+
+
+@dataclass(frozen=True, slots=True)
 class LinearMixer:
     """Linear attention or a state-space layer: a state of constant size per sequence."""
 
@@ -92,7 +128,7 @@ NO_MIXER = LinearMixer(0, 0, 0)
 """Of a layer that is a feed-forward alone (Nemotron-H)."""
 
 
-Mixer = Attention | LatentAttention | LinearMixer
+Mixer = Attention | LatentAttention | CompressedAttention | LinearMixer
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +167,18 @@ class LayerGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredMatrices:
+    """Bytes of the matrices of a checkpoint that keeps some of them in other formats."""
+
+    form: str
+    """Name of the weight format that the checkpoint is of."""
+    mixers: Fraction
+    feed_forward: Fraction
+    """Dense blocks and shared experts."""
+    experts: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Architecture:
     """One model."""
 
@@ -157,6 +205,8 @@ class Architecture:
     """Total that is known better than the shape: the difference is put into the feed-forward."""
     stated_active: int | None = None
     """Parameters read per token, where the shape cannot say."""
+    stored: StoredMatrices | None = None
+    """None: every matrix is in the format that the weights are sized in, by its habit."""
     max_context: int | None = None
     """Longest context the model was made for; None: not stated."""
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from gpufleet.findings import Finding, error, has_errors, warning
 from gpufleet.sizing.config_model import architecture_from_config
-from gpufleet.sizing.config_quantisation import stored_format, unconverted_modules
+from gpufleet.sizing.config_quantisation import stored_format
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.model_choice import ChosenModel
@@ -63,8 +63,6 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     if model is None or has_errors(fields.findings):
         return tuple(fields.findings)
     if stored is None:
-        kept = unconverted_modules(fields, form)
-        fields.findings += [] if kept is None else [kept]
         return ChosenModel(model, form, findings=tuple(fields.findings))
     kind = WEIGHT_FORMATS[form or "bf16"]
     apart = stored.has_head and model.tied_embeddings

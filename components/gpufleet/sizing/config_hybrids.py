@@ -1,14 +1,23 @@
 """Configurations whose layers are no pairs of one mixer and one feed-forward."""
 
 from collections.abc import Callable
+from typing import cast
 
 from gpufleet.findings import error
-from gpufleet.sizing.architecture import NO_MIXER, ExpertFeedForward, FeedForward, Mixer
+from gpufleet.sizing.architecture import (
+    NO_MIXER,
+    Attention,
+    ExpertFeedForward,
+    FeedForward,
+    LinearMixer,
+    Mixer,
+)
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.config_linear import linear_mixer
 from gpufleet.sizing.config_mixers import read_attention
 
 Layer = tuple[Mixer, FeedForward | ExpertFeedForward | None]
+_WIDEST = 64
 _LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 """Of `hybrid_override_pattern` (NVIDIA Nemotron-H)."""
 
@@ -55,6 +64,46 @@ def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:
         )
     made = {kind: makers[kind]() for kind in dict.fromkeys(kinds)}
     return [made[kind] for kind in kinds]
+
+
+def read_block_configs(config: ConfigFields, hidden: int) -> list[Layer] | None:
+    """Layers with sizes of their own (Llama-Nemotron); None of other families."""
+    listed = config.value("block_configs")
+    if not isinstance(listed, list):
+        return None
+    heads = config.required("num_attention_heads")
+    layers: list[Layer] = []
+    for index, entry in enumerate(cast("list[object]", listed)):
+        path = f"{config.path}block_configs[{index}]."
+        data = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
+        block = ConfigFields(data, path, config.findings)
+        attention, forward = block.part("attention"), block.part("ffn")
+        if attention is None or forward is None:
+            block.refuse("attention", data, "an object with attention and ffn")
+            return []
+        mixer: Mixer = NO_MIXER
+        if attention.flag("replace_with_linear"):
+            mixer = LinearMixer(hidden * hidden, 0, hidden)
+        elif not attention.flag("no_op"):
+            shared = attention.required("n_heads_in_group")
+            window = attention.number("window_length")
+            mixer = Attention(heads, max(heads // shared, 1), -(-hidden // heads), window)
+        layers.append((mixer, _searched(forward, hidden)))
+    return layers
+
+
+def _searched(forward: ConfigFields, hidden: int) -> FeedForward | None:
+    """Two thirds of a multiple of the width for each of two matrices, in steps of 256; a linear
+    layer is a plain block of half the width."""
+    if forward.flag("no_op"):
+        return None
+    if forward.flag("replace_with_linear"):
+        return FeedForward(hidden // 2, gated=False)
+    share = forward.value("ffn_mult")
+    if not isinstance(share, int | float) or not 0 < share <= _WIDEST:
+        forward.refuse("ffn_mult", share, f"a number up to {_WIDEST}")
+        return None
+    return FeedForward(-(-int(2 * share * hidden / 3) // 256) * 256)
 
 
 def _experts(config: ConfigFields) -> ExpertFeedForward:

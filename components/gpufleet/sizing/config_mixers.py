@@ -4,7 +4,7 @@
 from dataclasses import replace
 
 from gpufleet.findings import error
-from gpufleet.sizing.architecture import Attention, LatentAttention, Mixer
+from gpufleet.sizing.architecture import Attention, CompressedAttention, LatentAttention, Mixer
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.config_linear import LINEAR_KINDS, linear_mixer, state_space
 from gpufleet.sizing.model_families import (
@@ -14,7 +14,7 @@ from gpufleet.sizing.model_families import (
     STATE_SPACE,
 )
 
-_OWN_WORDS = ("block_types", "block_configs")
+_OWN_WORDS = ("block_types",)
 """Keys that say which layers do not cache every token, in words that are not understood here."""
 _FULL = ("full_attention", "attention", "global")
 _INDEXED = ("deepseek_sparse_attention", "indexed_attention")
@@ -26,6 +26,8 @@ def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
     if config.text("model_type") in STATE_SPACE:
         return [state_space(config, hidden)] * layers
     latent = config.has("kv_lora_rank") or config.text("model_type") in LATENT
+    if config.has("compress_ratios", "compress_rates"):
+        return _compressed(config, layers)
     full = _latent(config) if latent else read_attention(config, hidden)
     _refuse_unknown_hybrids(config)
     kinds = _kinds(config, layers)
@@ -47,6 +49,43 @@ def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
             # The choice of an earlier layer is used again (GLM 5.2).
             mixers[index] = replace(mixer, index_heads=0, index_dim=0)
     return _sharing(config, _sparse_blocks(config, mixers), kinds)
+
+
+_RATIOS = {
+    "sliding_attention": 0,
+    "compressed_sparse_attention": 4,
+    "heavily_compressed_attention": 128,
+}
+"""Of the layer types that Transformers names (DeepSeek-V4)."""
+
+
+def _compressed(config: ConfigFields, layers: int) -> list[Mixer]:
+    """Layers of DeepSeek-V4; the ratios of its drafting layers come behind those of the model."""
+    ratios = config.numbers("compress_ratios")[:layers]
+    if not ratios:
+        ratios = [_RATIOS.get(kind, -1) for kind in config.texts("layer_types") or ()]
+    if len(ratios) != layers or not set(ratios) <= set(_RATIOS.values()):
+        config.refuse(
+            "compress_ratios", config.value("compress_ratios"), "0, 4 or 128 for each layer"
+        )
+    one = CompressedAttention(
+        heads=config.required("num_attention_heads"),
+        head_dim=config.required("head_dim"),
+        query_rank=config.required("q_lora_rank"),
+        output_groups=config.required("o_groups"),
+        output_rank=config.required("o_lora_rank"),
+        window=config.required("sliding_window"),
+        ratio=0,
+        connections=config.number("hc_mult") or 1,
+    )
+    heads, each = config.required("index_n_heads"), config.required("index_head_dim")
+    _ = config.number("num_hash_layers", "hc_sinkhorn_iters", least=0)
+    return [
+        replace(one, ratio=4, index_heads=heads, index_dim=each)
+        if ratio == 4
+        else replace(one, ratio=ratio)
+        for ratio in ratios
+    ]
 
 
 def _sparse_blocks(config: ConfigFields, mixers: list[Mixer]) -> list[Mixer]:

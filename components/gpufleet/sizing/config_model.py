@@ -9,9 +9,15 @@ from gpufleet.findings import Finding, error, has_errors
 from gpufleet.sizing.architecture import Architecture, LayerGroup
 from gpufleet.sizing.config_blocks import read_blocks
 from gpufleet.sizing.config_fields import ConfigFields
-from gpufleet.sizing.config_hybrids import read_single_blocks, with_parallel_mixers
+from gpufleet.sizing.config_hybrids import (
+    read_block_configs,
+    read_single_blocks,
+    with_parallel_mixers,
+)
 from gpufleet.sizing.config_keys import not_understood
 from gpufleet.sizing.config_mixers import read_mixers
+from gpufleet.sizing.config_quantisation import quantisation_of
+from gpufleet.sizing.config_stored import expert_format, stored_matrices
 from gpufleet.sizing.config_towers import tower_parameters
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.model_families import DEFAULTS, ENCODERS, KNOWN, NOT_READ, TIED
@@ -36,12 +42,6 @@ _HEADLESS = ("Model", "ForSequenceClassification", "ForTokenClassification")
 _WITH_HEAD = ("LMHeadModel", "DoubleHeadsModel")
 """Ends of architecture names in Transformers: `GPT2Model` has no vocabulary projection,
 `GPT2LMHeadModel` and `QWenLMHeadModel` have one."""
-_NOT_UNDERSTOOD = {
-    "compress_ratios": "a cache compressed by another ratio in each layer",
-    "expert_dtype": "routed experts in a format of their own",
-    "o_lora_rank": "an output projection in groups of low rank",
-}
-"""Fields that change the bytes of weights or cache and have no formula here (DeepSeek-V4)."""
 
 
 def architecture_from_config(
@@ -76,12 +76,10 @@ def architecture_from_config(
             for kind in kinds
         ]
         return None, whole
-    unknown = [name for name in _NOT_UNDERSTOOD if text.has(name)]
-    if unknown:
-        whole.findings += [_no_formula(text, family, name) for name in unknown]
-        return None, whole
     hidden = text.required("hidden_size", "n_embd", "dim", "d_model")
     singles = read_single_blocks(text, hidden)
+    if singles is None:
+        singles = read_block_configs(text, hidden)
     layers = len(singles) if singles else text.required(*_LAYERS)
     vocabulary = text.required("vocab_size", "padded_vocab_size")
     if layers > MAX_LAYERS:
@@ -125,10 +123,19 @@ def architecture_from_config(
         max_context=text.number("max_position_embeddings", "n_positions", "seq_length"),
     )
     towers = tower_parameters(whole, hidden, count_parameters(model).total, notes)
+    quantisation = quantisation_of(whole)
+    if quantisation is not None:
+        expert_format(text)
     whole.findings += not_understood(text, family)
     if has_errors(whole.findings):
         return None, whole
-    return replace(model, other_parameters=other + towers, assumptions=tuple(notes)), whole
+    stored = None
+    if quantisation is not None:
+        stored = stored_matrices(text, quantisation, singles, hidden)
+    complete = replace(
+        model, other_parameters=other + towers, assumptions=tuple(notes), stored=stored
+    )
+    return complete, whole
 
 
 def _unreachable(family: str) -> Finding:
@@ -139,16 +146,6 @@ def _unreachable(family: str) -> Finding:
         "reach encoder-decoders and diffusion models",
         "give the parameter count, and add the activations from a measurement",
         value=family,
-    )
-
-
-def _no_formula(text: ConfigFields, family: str, name: str) -> Finding:
-    return error(
-        "config-field-not-understood",
-        f"{text.path}{name}",
-        f"{family} has {name}: {_NOT_UNDERSTOOD[name]}; no formula here covers it",
-        "measure one start of the engine, and state its memory",
-        value=str(text.data[name])[:40],
     )
 
 

@@ -2,18 +2,27 @@
 
 from typing import cast
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import error
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 
-_KEPT = ("modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules")
 _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+
+
+def quantisation_of(config: ConfigFields) -> ConfigFields | None:
+    """The part that says how matrices are quantised: of the whole model or of its language part."""
+    for part in (config, config.part("text_config"), config.part("llm_config")):
+        for name in ("quantization_config", "compression_config"):
+            found = part.part(name) if part is not None else None
+            if found is not None:
+                return found
+    return None
 
 
 def stored_format(config: ConfigFields) -> str | None:
     """Name of the weight format; None when the configuration does not say. An unknown quantisation
     is an error: its size would be a guess."""
-    quantisation = config.part("quantization_config") or config.part("compression_config")
+    quantisation = quantisation_of(config)
     if quantisation is None:
         inner = config.part("text_config")
         for fields in (config, inner) if inner else (config,):
@@ -21,7 +30,7 @@ def stored_format(config: ConfigFields) -> str | None:
                 if fields.has(name):
                     return _plain(fields, name)
         return None
-    found = _quantised(quantisation)
+    found = quantised_format(quantisation)
     if found is None:
         method = quantisation.text("quant_method", "quant_algo")
         config.findings.append(
@@ -37,40 +46,6 @@ def stored_format(config: ConfigFields) -> str | None:
     return found
 
 
-def unconverted_modules(config: ConfigFields, form: str | None) -> Finding | None:
-    """A warning where the checkpoint keeps matrices in 16 bit that its format would shrink, such as
-    the attention of Meta's Llama-3.1-405B-FP8: their bytes are not counted."""
-    quantisation = config.part("quantization_config") or config.part("compression_config")
-    if quantisation is None or form is None:
-        return None
-    kinds = ("mlp",) if WEIGHT_FORMATS[form].experts_only else ("mlp", "self_attn")
-    for field in _KEPT:
-        listed = quantisation.data.get(field)
-        names = [str(name) for name in cast("list[object]", listed)] if _is_list(listed) else []
-        kept = [name for name in names if any(_within(name, kind) for kind in kinds)]
-        if kept:
-            return warning(
-                "quantisation-keeps-modules",
-                f"{quantisation.path}{field}",
-                f"{len(kept)} modules such as {kept[0]} stay in 16 bit: the weights "
-                f"are larger than {form} gives",
-                "put the safetensors index next to the configuration: sizes are then measured",
-                value=len(kept),
-            )
-    return None
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
-
-
-def _within(name: str, kind: str) -> bool:
-    """Whether a module of a layer is meant; routers, towers and drafts are 16 bit everywhere."""
-    parts = name.replace("\\.", ".").replace("*", "").split(".")
-    apart = parts[-1] in ("gate", "shared_expert_gate", "router") or "visual" in parts
-    return kind in parts and not apart and "mtp" not in parts
-
-
 def _plain(config: ConfigFields, name: str) -> str | None:
     """Of weights that are not quantised. FP8 without a quantisation has no scales to read it by."""
     value: object = config.data[name]
@@ -83,10 +58,18 @@ def _plain(config: ConfigFields, name: str) -> str | None:
     return found
 
 
-def _quantised(config: ConfigFields) -> str | None:
+def quantised_format(config: ConfigFields) -> str | None:
+    """Name of the format that most matrices are in; None: not known here."""
     method = config.text("quant_method").lower()
     algorithm = config.text("quant_algo").lower()
     bits = config.number("bits", "w_bit", "weight_bits")
+    if "mixed" in algorithm:
+        named = {
+            str(cast("dict[str, object]", one).get("quant_algo"))
+            for one in (config.part("quantized_layers") or config).data.values()
+            if isinstance(one, dict)
+        }
+        return "nvfp4" if any("NVFP4" in one for one in named) else "fp8" if named else None
     if "nvfp4" in algorithm or method in ("modelopt_fp4", "nvfp4"):
         return "nvfp4"
     if method in ("fp8", "fbgemm_fp8") or algorithm == "fp8":

@@ -6,7 +6,12 @@ slopes are worked out once and a plan can ask for thousands of batches.
 
 from dataclasses import dataclass
 
-from gpufleet.sizing.architecture import Architecture, ExpertFeedForward, LatentAttention
+from gpufleet.sizing.architecture import (
+    Architecture,
+    CompressedAttention,
+    ExpertFeedForward,
+    LatentAttention,
+)
 from gpufleet.sizing.communication import Link, forward_cost
 from gpufleet.sizing.inference import InferenceEngine, Serving
 from gpufleet.sizing.kv_cache import sequence_bytes
@@ -110,7 +115,7 @@ def decode_step(
         block = group.feed_forward
         if isinstance(block, ExpertFeedForward):
             mixtures.append(_Mixtures(group.count, block.experts, block.per_token))
-        if isinstance(group.mixer, LatentAttention):
+        if isinstance(group.mixer, LatentAttention | CompressedAttention):
             latent += group.count
     experts = sum(mixture.layers * mixture.experts for mixture in mixtures)
     layers = sum(mixture.layers for mixture in mixtures)

@@ -4,7 +4,14 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention, Mixer
+from gpufleet.sizing.architecture import (
+    Architecture,
+    Attention,
+    CompressedAttention,
+    LatentAttention,
+    LinearMixer,
+    Mixer,
+)
 from gpufleet.sizing.formats import KvFormat
 from gpufleet.sizing.parallel import Parallelism, heads_per_gpu, stage_layers
 
@@ -38,6 +45,8 @@ def layer_token_bytes(mixer: Mixer, cache: KvFormat, tensor: int = 1) -> Fractio
         latent = (mixer.kv_rank + mixer.rope_dim) * cache.bytes_per_element
         # The indexer's keys are FP8 whatever the cache is, one scale of four bytes a token.
         return latent + (mixer.index_dim + _SCALE_BYTES if mixer.index_dim else 0)
+    if isinstance(mixer, CompressedAttention) and mixer.ratio:
+        return (mixer.head_dim + mixer.index_dim) * cache.bytes_per_element / mixer.ratio
     return Fraction(0)
 
 
@@ -78,7 +87,10 @@ def sequence_bytes(
         each = layer_token_bytes(mixer, cache, parallel.tensor)
         # Nearly always whole bytes, and this is asked ten thousand times for a plan.
         layer = held * (each.numerator if each.denominator == 1 else each)
-        if not isinstance(mixer, Attention | LatentAttention):
+        if isinstance(mixer, CompressedAttention):
+            near = min(mixer.window + chunk, tokens) * mixer.head_dim
+            layer += near * cache.bytes_per_element
+        elif isinstance(mixer, LinearMixer):
             layer = Fraction(mixer.state_elements * _STATE_BYTES, parallel.tensor)
         total += group.count * layer
     fullest = stage_layers(model.layers, parallel.pipeline)[0]

@@ -6,14 +6,15 @@ electra falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj jais2 mpnet mpt nanochat n
 nomic_bert opt persimmon phi roberta stablelm_alpha starcoder2 xlm-roberta
 """
 _GATED_NAMES = """
-baichuan bamba bitnet cohere cohere2 cwm dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32 dots1
-ernie4_5 ernie4_5_moe exaone exaone4 exaone_moe falcon_h1 flex_olmo gemma gemma2 gemma3
-gemma3_text gemma4_text gemma4_unified_text glm glm4 glm4_moe glm4_moe_lite glm_moe_dsa gpt_oss
-granite granitemoe granitemoehybrid granitemoeshared helium hunyuan_v1_dense hunyuan_v1_moe hy_v3
-hyperclovax internlm2 internlm3 iquestcoder jamba kimi_k2 kimi_linear lfm2 llama llama4
-llama4_text mellum mimo mimo_v2_flash minicpm minicpm3 minimax minimax_m1 minimax_m2 minimax_m3
-minimax_m3_vl_text minimax_text_01 ministral ministral3 mistral mistral3 mistral4 mixtral
-mllama_text_model modernbert olmo olmo2 olmo3 olmoe phi3 phimoe qwen qwen2 qwen2_5_vl
+baichuan bamba bitnet cohere cohere2 cwm dbrx deepseek deepseek_ref deepseek_v2 deepseek_v3
+deepseek_v32 deepseek_v4 dots1 ernie4_5 ernie4_5_moe exaone exaone4 exaone_moe falcon_h1 flex_olmo
+gemma gemma2 gemma3 gemma3_text gemma4_text gemma4_unified_text glm glm4 glm4_moe glm4_moe_lite
+glm_moe_dsa gpt_oss granite granitemoe granitemoehybrid granitemoeshared helium hunyuan_v1_dense
+hunyuan_v1_moe hy_v3 hyperclovax internlm2 internlm3 iquestcoder jamba kimi_k2 kimi_linear lfm2
+llama llama4 llama4_text mellum mimo mimo_v2_flash minicpm minicpm3 minimax minimax_m1 minimax_m2
+minimax_m3 minimax_m3_vl_text minimax_text_01 ministral ministral3 mistral mistral3 mistral4
+nemotron-nas
+mixtral mllama_text_model modernbert olmo olmo2 olmo3 olmoe phi3 phimoe qwen qwen2 qwen2_5_vl
 qwen2_5_vl_text qwen2_moe qwen2_vl qwen2_vl_text qwen3 qwen3_5 qwen3_5_moe qwen3_5_moe_text
 qwen3_5_text qwen3_moe qwen3_next qwen3_vl qwen3_vl_moe qwen3_vl_moe_text qwen3_vl_text seed_oss
 smollm3 solar solar_open stablelm vaultgemma xverse yi youtu

@@ -7,6 +7,7 @@ from gpufleet.findings import Finding, error, warning
 from gpufleet.sizing.architecture import (
     Architecture,
     Attention,
+    CompressedAttention,
     ExpertFeedForward,
     LatentAttention,
 )
@@ -122,7 +123,7 @@ def _tensor(model: Architecture, tensor: int, path: str) -> list[Finding]:
         if isinstance(mixer, Attention):
             heads, kv = mixer.query_heads, mixer.kv_heads
             even = kv % tensor == 0 or tensor % kv == 0
-        elif isinstance(mixer, LatentAttention):
+        elif isinstance(mixer, LatentAttention | CompressedAttention):
             heads, even = mixer.heads, True
             kv = heads
         else:

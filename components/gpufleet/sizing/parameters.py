@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpufleet.sizing.architecture import (
+    NO_MIXER,
     Architecture,
     Attention,
+    CompressedAttention,
     ExpertFeedForward,
+    FeedForward,
     LayerGroup,
     LinearMixer,
     Mixer,
@@ -64,6 +67,8 @@ def mixer_parameters(mixer: Mixer, hidden: int) -> int:
     """Parameters of one layer's attention or mixer, norms and biases left out."""
     if isinstance(mixer, LinearMixer):
         return mixer.parameters
+    if isinstance(mixer, CompressedAttention):
+        return _compressed(mixer, hidden)
     if isinstance(mixer, Attention):
         given = mixer.query_heads * (mixer.value_dim or mixer.head_dim)
         queries = (2 if mixer.output_gate else 1) * mixer.query_width
@@ -81,6 +86,27 @@ def mixer_parameters(mixer: Mixer, hidden: int) -> int:
     indexer = (mixer.query_rank or hidden) * mixer.index_heads * mixer.index_dim
     indexer += hidden * (mixer.index_dim + mixer.index_heads)
     return queries + latent + decompressed + mixer.heads * mixer.value_dim * hidden + indexer
+
+
+def _compressed(mixer: CompressedAttention, hidden: int) -> int:
+    """Queries and outputs of low rank, one head of keys, the compressor and its gate (twice as
+    wide where entries overlap) with the indexer's own, the mixing of residual streams."""
+    queries = mixer.query_rank * (hidden + mixer.query_width)
+    outputs = mixer.output_rank * (mixer.query_width + mixer.output_groups * hidden)
+    overlap = 2 if mixer.index_heads else 1
+    compressor = 2 * hidden * overlap * mixer.head_dim if mixer.ratio else 0
+    indexer = 2 * hidden * overlap * mixer.index_dim + mixer.index_heads * (
+        mixer.query_rank * mixer.index_dim + hidden
+    )
+    streams = mixer.connections
+    mixing = 2 * (streams**2 + 2 * streams) * streams * hidden if streams > 1 else 0
+    return queries + outputs + hidden * mixer.head_dim + compressor + indexer + mixing
+
+
+def feed_forward_parameters(block: FeedForward | ExpertFeedForward, hidden: int) -> tuple[int, int]:
+    """Parameters of one feed-forward: dense or shared, and of all routed experts."""
+    shared, routed, _, _ = _blocks(LayerGroup(1, NO_MIXER, block), hidden)
+    return shared, routed
 
 
 def _blocks(group: LayerGroup, hidden: int) -> tuple[int, int, int, int]:

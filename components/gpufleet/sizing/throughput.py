@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 
 from gpufleet.findings import Finding, error, warning
-from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention
+from gpufleet.sizing.architecture import (
+    Architecture,
+    Attention,
+    CompressedAttention,
+    LatentAttention,
+)
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.formats import Compute, WeightFormat
 from gpufleet.sizing.ledger import Basis
@@ -124,6 +129,9 @@ def attention_flops(model: Architecture, context: float) -> float:
         mixer = group.mixer
         if isinstance(mixer, Attention):
             seen = context if mixer.window is None else min(context, mixer.window)
+            total += group.count * 4 * seen * mixer.query_width
+        elif isinstance(mixer, CompressedAttention):
+            seen = min(context, mixer.window) + (context / mixer.ratio if mixer.ratio else 0)
             total += group.count * 4 * seen * mixer.query_width
         elif isinstance(mixer, LatentAttention):
             total += (

@@ -32,13 +32,19 @@ class WeightBytes:
         return ceil(self.layers + self.experts + self.embeddings + self.head + self.other)
 
 
-def _plain(count: ParameterCount, weights: WeightFormat, mixture: bool, head: int) -> WeightBytes:
+def _plain(
+    count: ParameterCount, weights: WeightFormat, model: Architecture, head: int
+) -> WeightBytes:
     small = weights.bytes_per_parameter
     rest = Fraction(weights.other_bytes)
-    dense = rest if weights.experts_only and mixture else small
+    dense = rest if weights.experts_only and model.is_mixture else small
+    matrices, experts = (count.mixers + count.feed_forward) * dense, count.experts * small
+    if model.stored is not None and model.stored.form == weights.name:
+        matrices = model.stored.mixers + model.stored.feed_forward
+        experts = model.stored.experts
     return WeightBytes(
-        layers=(count.mixers + count.feed_forward) * dense + (count.norms + count.router) * rest,
-        experts=count.experts * small,
+        layers=matrices + (count.norms + count.router) * rest,
+        experts=experts,
         embeddings=count.embeddings * rest,
         head=head * rest,
         other=count.other * rest,
@@ -60,8 +66,8 @@ def weight_bytes(
     count = count_parameters(model)
     apart = weights.head_apart if head_apart is None else head_apart
     head = count.embeddings if apart and model.has_head else count.head
-    found = _plain(count, weights, model.is_mixture, head)
-    if weights.wider is None:
+    found = _plain(count, weights, model, head)
+    if weights.wider is None or (model.stored is not None and model.stored.form == weights.name):
         return found
     wider = weight_bytes(model, WEIGHT_FORMATS[weights.wider], head_apart)
     room = max(_sum(wider) - _sum(found), Fraction(0))

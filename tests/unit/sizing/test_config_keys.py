@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from gpufleet.sizing.config_model import architecture_from_config
+from gpufleet.sizing.formats import KV_FORMATS
+from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
+from tests.data.test_model_sizes import CONFIGS
 from tests.unit.sizing import configurations as published
 
 
@@ -34,6 +37,41 @@ def test_layers_that_cannot_be_counted_are_refused(more: dict[str, Any], named: 
     found, fields = architecture_from_config({**published.LLAMA_8B, **more}, "x", "test")
     assert found is None
     assert named in [finding.path for finding in fields.findings if finding.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ({"compress_ratios": [0, 4, 128]}, "config-field-invalid"),
+        ({"compress_ratios": [0, 4, 16, *[128] * 58]}, "config-field-invalid"),
+        ({"expert_dtype": "int4"}, "config-field-not-understood"),
+        ({"o_lora_rank": 1024}, "config-field-not-understood"),
+    ],
+)
+def test_parts_of_deepseek_v4_that_do_not_fit_are_refused(field: dict[str, Any], code: str) -> None:
+    """Ratios for other layers than there are or of another size, expert formats that are
+    not its own, an output of low rank without the attention that it belongs to."""
+    found, fields = architecture_from_config(
+        {**published.DEEPSEEK_V3, "model_type": "deepseek_v4", **field}, "V4", ""
+    )
+    assert found is None
+    errors = [(one.code, one.path) for one in fields.findings if one.severity == "error"]
+    assert (code, next(iter(field))) in errors
+
+
+def test_cache_of_deepseek_v4() -> None:
+    """A token takes an entry of 512 in every fourth or 128th token, and 128 of the indexer in every
+    fourth; each layer keeps a window of 128 (config.json of the release)."""
+    config = CONFIGS["deepseek-ai/DeepSeek-V4-Flash"]
+    model, _ = architecture_from_config(config, "V4", "")
+    assert model is not None
+    ratios = config["compress_ratios"][:43]
+    each = 2 * sum((512 + 128) / 4 if one == 4 else 512 / 128 for one in ratios if one)
+    bf16 = KV_FORMATS["bf16"]
+    assert token_bytes(model, bf16) == each
+    long, longer = (sequence_bytes(model, bf16, tokens) for tokens in (1 << 20, 1 << 21))
+    assert longer - long == pytest.approx(each * (1 << 20))
+    assert long == pytest.approx(each * (1 << 20) + 43 * 128 * 512 * 2)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpufleet.sizing.architecture import Attention, LinearMixer
 from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.config_model import architecture_from_config
-from gpufleet.sizing.config_quantisation import stored_format, unconverted_modules
+from gpufleet.sizing.config_quantisation import stored_format
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
 from gpufleet.sizing.ledger import Basis
@@ -332,19 +332,6 @@ def test_the_first_qwen_counts_gate_and_up_together() -> None:
     assert shape.basis is Basis.MODELLED
 
 
-@pytest.mark.parametrize(
-    "field", [{"compress_ratios": [0, 4, 128]}, {"expert_dtype": "fp4"}, {"o_lora_rank": 1024}]
-)
-def test_a_field_without_a_formula_is_refused_by_name(field: dict[str, Any]) -> None:
-    """deepseek-ai/DeepSeek-V4-Flash, config.json."""
-    shape, fields = architecture_from_config(
-        {**published.DEEPSEEK_V3, "model_type": "deepseek_v4", **field}, "V4", ""
-    )
-    assert shape is None
-    (refused,) = fields.findings
-    assert (refused.code, refused.path) == ("config-field-not-understood", next(iter(field)))
-
-
 def test_figures_of_an_unknown_family_are_assumed() -> None:
     shape, fields = architecture_from_config(
         {**published.LLAMA_8B, "model_type": "llama_next"}, "next", ""
@@ -360,16 +347,3 @@ def test_the_lookup_of_an_embedding_is_no_arithmetic(name: str, active: float) -
     count = count_parameters(model(name))
     assert count.multiplied == pytest.approx(active, rel=0.01)
     assert count_parameters(model("Llama-3.2-1B")).multiplied == pytest.approx(1.2358e9, rel=0.001)
-
-
-def test_matrices_that_a_checkpoint_keeps_in_16_bit_are_named() -> None:
-    """meta-llama/Llama-3.1-405B-Instruct-FP8 keeps all attention; Qwen3-8B-FP8 keeps its head."""
-    attention = [f"model.layers.{layer}.self_attn" for layer in range(126)]
-    for names, kept in (
-        (attention, 126),
-        (["lm_head", "model.layers.0.input_layernorm", "model.layers.0.mlp.gate"], None),
-    ):
-        quantisation = {"quant_method": "fbgemm_fp8", "modules_to_not_convert": names}
-        fields = ConfigFields({**published.LLAMA_8B, "quantization_config": quantisation})
-        found = unconverted_modules(fields, "fp8")
-        assert (None if found is None else found.evidence["value"]) == kept
