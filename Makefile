@@ -22,7 +22,7 @@ NIGHTLY_TESTS := nightly or chaos
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help up down test nightly check unit engine chaos bench generate lock vulnerabilities wheel format clean
+.PHONY: help up down test nightly check unit engine chaos bench generate catalogue lock vulnerabilities wheel format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,12 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	PYTHONPATH=components:policies $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
 	$(BIN)/python -m gpufleet.contract.foreign.rule_page docs/check.md
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
+
+# FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these.
+catalogue: $(STAMP) ## What the sources say beside the newest edition, and the rules of its rows (needs network)
+	$(BIN)/pytest -q tests/data
+	$(BIN)/gpufleet catalogue refresh $(if $(FROM),--from $(FROM)) $(if $(OUT),--out $(OUT)) \
+	  $(foreach s,$(SOURCES),--source $(s))
 
 vulnerabilities: $(STAMP) ## Before a release: known vulnerabilities of the locked packages and Go modules (needs network)
 	$(PYTHON) -m venv $(VENV)-audit

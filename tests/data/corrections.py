@@ -13,6 +13,13 @@ NO_LONGER_LAUNCHABLE = (
 
 CORRECTED: dict[tuple[str, str], str] = {
     **{
+        (name, "network"): "karpenter-aws-tables"
+        for name in (
+            "g7.2xlarge", "g7.4xlarge", "g7.8xlarge", "dl1.24xlarge", "p3.2xlarge", "p3.8xlarge",
+            "p3.16xlarge", "g3.4xlarge", "g3.8xlarge", "g3.16xlarge",
+        )
+    },
+    **{
         (name, column): "karpenter-aws-docs"
         for name in NO_LONGER_LAUNCHABLE
         for column in ("notes", "on_demand", "spot", "spot_advisor")

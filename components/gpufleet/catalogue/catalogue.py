@@ -68,12 +68,12 @@ class Catalogue:
     overlay: Overlay = field(default_factory=Overlay, repr=False)
     """Rows that replace those of the edition, or come on top."""
 
-    def _rows(self, table: str) -> list[RawRow]:
+    def rows(self, table: str) -> list[RawRow]:
         """The rows of a table; those of the overlay replace rows of their name."""
         rows, own = read_rows(self.folder, table), self.overlay.rows.get(table, ())
         if not own:
             return rows
-        name = "key" if "key" in own[0] else "name"
+        name = next(name for name in ("key", "name", "instance") if name in own[0])
         merged = {row[name]: row for row in rows}
         merged.update({row[name]: row for row in own})
         return list(merged.values())
@@ -92,13 +92,13 @@ class Catalogue:
     @cached_property
     def geometries(self) -> Mapping[str, MigGeometry]:
         """MIG geometry by GPU key, where its placements are known."""
-        return gpu_rows.mig_table(self._rows("mig"), self.sources)
+        return gpu_rows.mig_table(self.rows("mig"), self.sources)
 
     @cached_property
     def gpus(self) -> Mapping[str, Gpu]:
         """GPUs and other accelerators by key."""
         return gpu_rows.gpu_table(
-            self._rows("gpus"), self.geometries, self.vgpu_boards, self.drivers, self.sources
+            self.rows("gpus"), self.geometries, self.vgpu_boards, self.drivers, self.sources
         )
 
     @cached_property
@@ -117,15 +117,15 @@ class Catalogue:
     @cached_property
     def vgpu_boards(self) -> Mapping[str, VgpuBoard]:
         """vGPU types by GPU key, where they are known."""
-        return gpu_rows.vgpu_table(self._rows("vgpu"), self.sources)
+        return gpu_rows.vgpu_table(self.rows("vgpu"), self.sources)
 
     @cached_property
     def instances(self) -> Mapping[str, InstanceType]:
         """Machine types of all clouds by name."""
         table: dict[str, InstanceType] = {}
-        advisor = self._rows("spot-advisor-aws")
+        advisor = self.rows("spot-advisor-aws")
         for cloud in Cloud:
-            rows = self._rows(f"instances-{cloud}")
+            rows = self.rows(f"instances-{cloud}")
             prices = self._prices_of(cloud)
             table.update(instance_rows.instance_rows(cloud, rows, prices, advisor, self.sources))
         return frozen(table)
@@ -173,27 +173,27 @@ class Catalogue:
     @cached_property
     def models(self) -> Mapping[str, Model]:
         """Language models by name."""
-        return software_rows.model_table(self._rows("models"), self.sources)
+        return software_rows.model_table(self.rows("models"), self.sources)
 
     @cached_property
     def charts(self) -> Mapping[str, Chart]:
         """Helm chart pins by chart name."""
-        return software_rows.chart_table(self._rows("charts"), self.sources)
+        return software_rows.chart_table(self.rows("charts"), self.sources)
 
     @cached_property
     def packages(self) -> Mapping[str, Package]:
         """Operators in the catalogues of Operator Lifecycle Manager, by name."""
-        return software_rows.package_table(self._rows("packages"), self.sources)
+        return software_rows.package_table(self.rows("packages"), self.sources)
 
     @cached_property
     def images(self) -> Mapping[str, NodeImage]:
         """Node images by key."""
-        return software_rows.image_table(self._rows("images"), self.sources)
+        return software_rows.image_table(self.rows("images"), self.sources)
 
     @cached_property
     def attached(self) -> attached_prices.AttachedPrices:
         """Prices of GPUs that are attached to N1 machines, and of these machines."""
-        return attached_prices.attached_table(self._rows("attached-gcp"), self.sources)
+        return attached_prices.attached_table(self.rows("attached-gcp"), self.sources)
 
     def attached_to(self, row: InstanceType, host: str) -> InstanceType:
         """A row of attached GPUs with the price of them on a machine of this type."""
@@ -208,7 +208,7 @@ class Catalogue:
     @cached_property
     def offers(self) -> tuple[MachineOffer, ...]:
         """Machine types of providers that no platform of gpufleet provisions."""
-        return machine_offer.offer_rows(self._rows("offers"), self.sources)
+        return machine_offer.offer_rows(self.rows("offers"), self.sources)
 
     @cached_property
     def transitions(self) -> Mapping[str, tuple[Transition, ...]]:

@@ -8,6 +8,7 @@
     models: [...]
     images: [...]
     charts: [...]
+    spotAdvisor: [...]
 
 A row with the name of an edition's row replaces it. docs/catalogue.md has the fields.
 """
@@ -132,7 +133,9 @@ class _Reader:
                 where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in one["loc"])
                 self.add("overlay-bad-row", f"{place}{where}", _message(one))
             return
-        target = f"{table}-{row.pop('cloud')}" if table == "instances" else table
+        target = {"spotAdvisor": "spot-advisor-aws"}.get(table, table)
+        if table == "instances":
+            target = f"{table}-{row.pop('cloud')}"
         rows = self.rows.setdefault(target, {})
         if row[name] in rows:
             self.add("overlay-duplicate", place, f"a second row of {row[name]}")

@@ -127,6 +127,12 @@ class InstanceRow(OverlayRow):
     local_ssd_gib: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     gke_accelerator_type: str | None = None
     gpudirect: Literal["GPUDirect-TCPX", "GPUDirect-TCPXO", "GPUDirect RDMA"] | None = None
+    nic_layout: str | None = None
+    local_ssd_in_price: bool | None = None
+    gke_partition_sizes: dict[str, Annotated[int, Field(ge=1, le=7)]] = Field(
+        default_factory=dict[str, int]
+    )
+    """`gpu_partition_size` of GKE -> partitions of a GPU."""
     buy: tuple[
         Literal["onDemand", "spot", "reserved", "capacityBlock", "flexStart", "queued"], ...
     ] = ("onDemand",)
@@ -195,12 +201,22 @@ class ChartRow(OverlayRow):
     notes: str = ""
 
 
+class SpotBandRow(OverlayRow):
+    """How often AWS takes spot machines of a type back, and what they save."""
+
+    instance: str
+    region: str
+    interruption: Literal["<5%", "5-10%", "10-15%", "15-20%", ">20%"]
+    saving_percent: Annotated[int, Field(ge=0, le=100)]
+
+
 TABLES: dict[str, tuple[type[OverlayRow], str]] = {
     "gpus": (GpuRow, "key"),
     "instances": (InstanceRow, "name"),
     "models": (ModelRow, "name"),
     "images": (ImageRow, "key"),
     "charts": (ChartRow, "name"),
+    "spotAdvisor": (SpotBandRow, "instance"),
 }
 """Table of an overlay -> the shape of its rows, and the field that names one. Prices have the
 format of a price file."""

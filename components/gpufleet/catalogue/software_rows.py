@@ -99,7 +99,7 @@ def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
 
 def _model(raw: RawRow, sources: SourceTable) -> Model:
     config = raw.get("config")
-    fields = ChainMap(raw, {} if config is None else _shape(config))
+    fields = ChainMap(raw, {} if config is None else shape_of_config(config))
     parameters = _billions(raw["parameters_billion"])
     active = fields.get("active_parameters_billion")
     return Model(
@@ -137,7 +137,7 @@ def _model(raw: RawRow, sources: SourceTable) -> Model:
 _EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
 
 
-def _shape(config: RawRow) -> RawRow:
+def shape_of_config(config: RawRow) -> RawRow:
     """The fields of a row from a `config.json`: those of its language part."""
     text = {**config, **config.get("text_config", {})}
     experts = next((text[name] for name in _EXPERTS if text.get(name)), None)

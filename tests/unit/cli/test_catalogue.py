@@ -11,7 +11,7 @@ from gpufleet.cli.catalogue import command
 
 TABLES = {
     "gpus": 58, "mig": 123, "instances": 165, "prices": 330, "models": 67, "charts": 17,
-    "images": 11, "sources": 142, "drivers": 39, "offers": 83,
+    "images": 11, "sources": 144, "drivers": 39, "offers": 83,
 }  # fmt: skip
 
 
