@@ -25,6 +25,7 @@ from gpufleet.catalogue.lookup import (
     bare_product,
     find_row,
     nearest_gpus,
+    nearest_models,
     nearest_names,
     nearest_types,
     resolve_gpu,
@@ -225,7 +226,7 @@ class Catalogue:
 
     def model(self, name: str) -> Model:
         """The language model of exactly this name. Raises UnknownKeyError, with the nearest."""
-        return find_row(self.models, "model", name)
+        return find_row(self.models, "model", name, nearest_models)
 
     def chart(self, name: str) -> Chart:
         """The pin of exactly this chart. Raises UnknownKeyError with the nearest names."""

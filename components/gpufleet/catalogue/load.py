@@ -1,7 +1,7 @@
 """Loading an edition: cached, so that everybody in one process shares the parsed rows."""
 
 import os
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from gpufleet.catalogue.catalogue import Catalogue
@@ -27,13 +27,14 @@ def load(
     prices by instance type and purchase option. Default: the edition's own prices. `overlay` is a
     file or folder of facts of one's own, from the working directory; default: what the environment
     variable GPUFLEET_CATALOGUE_OVERLAY names, else none. Without `prices` the same object is
-    returned every time.
+    returned every time, as long as the files of the overlay stay the same.
 
     Raises UnknownEditionError for an unknown edition, FleetError with every problem of the overlay
     or price file at once, and OSError when the price file cannot be read.
     """
     own = overlay or os.environ.get(OVERLAY_VARIABLE)
-    base = _load(edition, None if not own else str(Path(own).absolute()))
+    path = Path(own).absolute() if own else None
+    base = _load(edition) if path is None else _with_overlay(edition, path, _state(path))
     if prices is None:
         return base
     if isinstance(prices, Path):
@@ -46,14 +47,29 @@ def load(
 
 
 @cache
-def _load(edition: str, path: str | None) -> Catalogue:
-    folder = edition_folder(edition)
-    if path is None:
-        return Catalogue(edition, folder)
+def _load(edition: str) -> Catalogue:
+    return Catalogue(edition, edition_folder(edition))
+
+
+_State = tuple[tuple[str, int, int], ...]
+
+
+def _state(path: Path) -> _State:
+    """Names, times and sizes of the files of an overlay: another state is read again."""
     # Only who has an overlay pays for importing the reader.
+    from gpufleet.catalogue.overlay_files import files_of
+
+    known = ((file, file.stat()) for file in files_of(path))
+    return tuple((file.name, stat.st_mtime_ns, stat.st_size) for file, stat in known)
+
+
+@lru_cache(maxsize=4)
+def _with_overlay(edition: str, path: Path, state: _State) -> Catalogue:
+    del state  # a part of the key
     from gpufleet.catalogue.overlay_files import read_overlay
 
-    overlay, findings = read_overlay(Path(path))
+    folder = edition_folder(edition)
+    overlay, findings = read_overlay(path)
     found = Catalogue(edition, folder, overlay=overlay)
     findings += _dangling(found, overlay)
     overrides, wrong = _prices(found, overlay)

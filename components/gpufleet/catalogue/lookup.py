@@ -1,6 +1,7 @@
 """Finding a row by name: exact keys, aliases, and what to say when there is none."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -62,17 +63,28 @@ def nearest_names(
 def nearest_gpus(text: str, gpus: Mapping[str, Gpu]) -> tuple[str, ...]:
     """Keys of GPUs that look like a name: those of its series (`MI`, `RTX`, `H`), else those of the
     vendor of the series. A name of a series that no GPU has is near to hardly any."""
-    part = [key for key in gpus if len(plain(text)) > 2 and plain(key).endswith(plain(text))]
+    short = len(plain(text)) < 3 or plain(text).isalpha()
+    part = [key for key in gpus if not short and plain(key).endswith(plain(text))]
     if part:
         return tuple(part[:3])
     text = _VENDOR_PREFIX.sub("", text.lower()).strip("-_ ")
     series = _series(text)
     kin = [key for key in gpus if _series(key) == series]
-    vendors = {gpus[key].vendor for key in kin}
     if not kin:
         return nearest_names(text, gpus, likeness=_SURE)
+    # Two makers have a series V: the one with most of it.
+    vendor, _ = Counter(gpus[key].vendor for key in kin).most_common(1)[0]
+    kin = [key for key in kin if gpus[key].vendor == vendor]
     near = nearest_names(text, kin, likeness=0.3)
-    return near or nearest_names(text, [k for k, gpu in gpus.items() if gpu.vendor in vendors])
+    return near or nearest_names(text, [k for k, gpu in gpus.items() if gpu.vendor == vendor])
+
+
+def nearest_models(text: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Names of models of the same series (`Llama`, `Qwen`) that look like a name; of a series that
+    no model has, hardly any."""
+    names = tuple(names)
+    kin = [name for name in names if _series(name) == _series(text)]
+    return nearest_names(text, kin) if kin else nearest_names(text, names, likeness=_SURE)
 
 
 def nearest_types(name: str, names: Iterable[str]) -> tuple[str, ...]:

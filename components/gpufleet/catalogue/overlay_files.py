@@ -34,7 +34,7 @@ def read_overlay(path: Path) -> tuple[Overlay, list[Finding]]:
     """The overlay of a file, or of all YAML and JSON files of a folder in the order of their names,
     and every problem of every file. Rows with a problem are left out."""
     reader = _Reader()
-    files = _files(path)
+    files = files_of(path)
     if not files:
         reader.add("overlay-not-found", "", f"no overlay at {path}: neither a file nor a folder of "
                    "YAML or JSON files", "write the path from the working directory")  # fmt: skip
@@ -49,7 +49,8 @@ def read_overlay(path: Path) -> tuple[Overlay, list[Finding]]:
     return overlay, reader.findings
 
 
-def _files(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or the YAML and JSON files of a folder in the order of their names."""
     if path.is_dir():
         return sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml", ".json"))
     return [path] if path.is_file() else []

@@ -75,5 +75,14 @@ def compile_data(
     fleet = compile_fleet(
         parsed.readable, catalogue, pool_index=parsed.pool_index, as_of=as_of, at=at
     )
-    findings = ordered((*parsed.findings, *fleet.findings))
+    findings = ordered((*parsed.findings, *fleet.findings, *_overlay_findings(catalogue)))
     return Compiled(fleet, findings)
+
+
+def _overlay_findings(catalogue: Catalogue) -> list[Finding]:
+    if not catalogue.overlay.sources:
+        return []
+    # Only who has an overlay pays for importing the review.
+    from gpufleet.catalogue.overlay_review import review_overlay
+
+    return review_overlay(catalogue)

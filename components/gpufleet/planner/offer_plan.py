@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
-from gpufleet.findings import Finding, has_errors
+from gpufleet.findings import Finding, FleetError, has_errors
 from gpufleet.planner.entries import choose_entry, intent_of, market_of
 from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.offered import not_provisioned, offered_machines
@@ -48,7 +48,7 @@ def plan_on_offers(
     try:
         overlay = file.head.spec.get("catalogueOverlay")
         catalogue = load(file.head.catalogue or DEFAULT_EDITION, overlay=overlay)
-    except UnknownEditionError:
+    except (UnknownEditionError, FleetError):
         return (), ()
     machines, findings = offered_machines(names, catalogue)
     if has_errors(findings):

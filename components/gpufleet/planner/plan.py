@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
-from gpufleet.findings import Finding, error, has_errors, info, ordered
+from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
 from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
 from gpufleet.planner.choice import ServingChoice
 from gpufleet.planner.entries import choose_entry, intent_of, market_of
@@ -101,6 +101,8 @@ def plan(data: Mapping[str, Any]) -> PlannedFleet:
         text = f"there is no edition {file.head.catalogue!r}"
         near = f"one of {', '.join(unknown.nearest)}"
         return _refused((*findings, error("catalogue-edition-unknown", "catalogue", text, near)))
+    except FleetError as problem:
+        return _refused((*findings, *problem.findings))
     market, found = market_of(file.head, catalogue)
     findings = (*findings, *found)
     chosen: list[tuple[str, ModelWorkload | Notebooks, WorkloadNeed | None, ServingChoice]] = []

@@ -137,7 +137,7 @@ def advise(
             Verdict.UNKNOWN, "samples are above what the device has: their unit is another one"
         )
     if all(most is not None and most <= IDLE for most in measured):
-        risks = (*_coverage_risk(workload, confidence), _BETWEEN_SAMPLES)
+        risks = (*_coverage_risk(workload, confidence), "work between two samples is not seen")
         return told.answer(Verdict.IDLE, "no sample shows any work", risks)
     if any(most is None for most in measured):
         return told.answer(Verdict.UNKNOWN, "compute in use is not measured on its devices")
@@ -146,14 +146,10 @@ def advise(
     busy_pods = _busy_pods(workload)
     option = _best(device, working, needed, busy_pods, market, catalogue, isolation)
     if option is None or price is None or option.micro_usd is None:
-        return told.answer(Verdict.FITS if price is not None else Verdict.UNKNOWN, _NO_PRICE)
+        return told.fits("no machine with a price in the market is enough")
     if float(price - option.micro_usd) < float(least_saving) * price:
-        return told.answer(Verdict.FITS, "nothing that is enough costs noticeably less")
+        return told.fits("nothing that is enough costs noticeably less")
     return told.proposed(option, working, needed < each or busy_pods < pods)
-
-
-_BETWEEN_SAMPLES = "work between two samples is not seen"
-_NO_PRICE = "no machine with a price in the market is enough"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +173,15 @@ class _Told:
             self.confidence,
             risks=risks,
         )
+
+    def fits(self, reason: str) -> Advice:
+        """Nothing else costs less; not known without a price or rates to compare."""
+        rates = self.device.rates
+        if rates is None or rates.memory_bandwidth is None or not any(_matrix(rates)):
+            reason = f"no rates of {self.device.gpu.key} are published to compare other GPUs with"
+        elif self.price is not None:
+            return self.answer(Verdict.FITS, reason)
+        return self.answer(Verdict.UNKNOWN, reason)
 
     def proposed(self, option: Proposal, working: Sequence[DeviceUse], fewer: bool) -> Advice:
         same = option.share.device.label == self.device.label

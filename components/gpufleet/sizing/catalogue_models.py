@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue, Model, UnknownKeyError
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_models
 from gpufleet.findings import Finding, error
 from gpufleet.sizing.architecture import (
     Architecture,
@@ -44,7 +44,7 @@ def find_catalogue_model(
     try:
         return from_catalogue(catalogue.model(found), catalogue.edition)
     except UnknownKeyError:
-        close = nearest_names(plain, catalogue.models)
+        close = nearest_models(plain, catalogue.models)
         nearest = f"nearest: {', '.join(close)}; or " if close else ""
         return error(
             "model-unknown",

@@ -123,3 +123,15 @@ def test_a_gpu_without_the_formats_of_the_present_one_is_not_proposed() -> None:
     """An L4 computes in FP8 and a T4 does not: which formats a program uses is not measured."""
     found = only(Truth("chat", "NVIDIA L4", 5, 0.05, 0.05), Isolation.HARDWARE)
     assert found.proposal is None or found.proposal.machine.gpu.key not in {"T4", "A10G"}
+
+
+def test_a_gpu_without_published_rates_is_not_said_to_fit() -> None:
+    """Cheaper GPUs may have been enough: without rates that is not known."""
+    model = "NVIDIA RTX PRO 4500 Blackwell Server Edition"
+    found = only(Truth("busy", model, peak_gib=9, compute=0.95, bandwidth=0.9))
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.reason == (
+        "no rates of RTX-PRO-4500-BLACKWELL-32GB are published to compare other GPUs with"
+    )
+    assert found.micro_usd is not None
+    assert found.saving_micro_usd is None

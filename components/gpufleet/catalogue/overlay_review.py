@@ -1,0 +1,78 @@
+"""What an overlay changes in the edition: facts of hardware, and prices in odd regions."""
+
+from collections.abc import Iterator
+
+from gpufleet.catalogue.catalogue import Catalogue
+from gpufleet.catalogue.edition import RawRow, read_rows
+from gpufleet.catalogue.instance import Cloud
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.regions import known_regions
+from gpufleet.findings import Finding, warning
+
+_FACTS = {
+    "gpus": ("memory_mib", "nominal_gb", "compute_capability", "vendor", "boards"),
+    "instances": ("gpu", "count", "vcpu", "memory_gib", "architecture", "network_gbps"),
+    "models": ("layers", "hidden", "kv_heads", "head_dim", "parameters_billion"),
+}
+"""Table -> fields that decide what fits and how fast it is."""
+
+
+def review_overlay(catalogue: Catalogue) -> list[Finding]:
+    """A warning for each row of the edition that the overlay gives other facts, and for each region
+    of its prices that the cloud is not known to have. Empty without an overlay."""
+    if not catalogue.overlay.sources:
+        return []
+    edition = Catalogue(catalogue.edition, catalogue.folder)
+    return [*_replaced(catalogue, edition), *_odd_regions(catalogue, edition)]
+
+
+def _replaced(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
+    for table, own in catalogue.overlay.rows.items():
+        kind = table.partition("-")[0]
+        if kind not in _FACTS:
+            continue
+        name = "key" if kind == "gpus" else "name"
+        before = {row[name]: row for row in read_rows(edition.folder, table)}
+        for row in own:
+            old = before.get(row[name])
+            changed = [] if old is None else list(_changed(row, old, _FACTS[kind]))
+            if not changed:
+                continue
+            text = f"{row['source']} gives {row[name]} other facts than the edition: "
+            if kind == "gpus" and row[name] in edition.geometries:
+                changed.append("its MIG slices stay those of the edition")
+            yield warning(
+                "overlay-replaces-fact",
+                f"catalogueOverlay.{kind}.{row[name]}",
+                text + "; ".join(changed),
+                f"give the row a {name} of its own, if it is other hardware",
+                table=kind,
+            )
+
+
+def _changed(row: RawRow, old: RawRow, fields: tuple[str, ...]) -> Iterator[str]:
+    """What differs. What the overlay's row leaves out is no longer known."""
+    for field in fields:
+        if row.get(field) != old.get(field):
+            here, there = (str(one.get(field, "none"))[:60] for one in (row, old))
+            yield f"{field} {here} instead of {there}"
+
+
+def _odd_regions(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
+    known = {cloud: known_regions(cloud, edition) for cloud in Cloud}
+    odd: dict[tuple[str, Cloud], str] = {}
+    for (name, _), prices in catalogue.overrides.items():
+        cloud = catalogue.instance(name).cloud
+        for price in prices:
+            if price.region is not None and price.region not in known[cloud]:
+                odd.setdefault((price.region, cloud), name)
+    for (region, cloud), name in odd.items():
+        near = nearest_names(region, known[cloud], 1, likeness=0.8)
+        yield warning(
+            "overlay-region-unknown",
+            f"catalogueOverlay.prices.{name}",
+            f"no region {region!r} of {cloud.value} is known: its price counts only for a cluster "
+            "of exactly this region",
+            f"write {near[0]}" if near else None,
+            found=region,
+        )
