@@ -1,10 +1,11 @@
 """`gpufleet compile`: FleetSpec -> Fleet."""
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 
 import click
 
+from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import print_fleet
@@ -20,14 +21,7 @@ from gpufleet.render.artefacts import validate_artefacts
     metavar="FILE",
     help="Prices of your own, over the catalogue's list prices (docs/catalogue.md).",
 )
-@click.option(
-    "--as-of",
-    metavar="DATE",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"]),
-    help="Day or UTC moment (YYYY-MM-DD, YYYY-MM-DDThh:mm:ssZ) at which ages of prices are counted "
-    "and Capacity Blocks may have ended. Default: the edition's day for prices, and no block is "
-    "looked at.",
-)
+@as_of_option
 @format_option
 def command(source: str, prices: str | None, as_of: datetime | None, output_format: str) -> None:
     """Compile a FleetSpec: what every pool is, advertises and costs, and what is wrong with it.
@@ -41,7 +35,7 @@ def command(source: str, prices: str | None, as_of: datetime | None, output_form
     JSON: {"fleet": {...} or null, "findings": [...]}. Exits 1 when a finding is an error, 2 when
     SPEC cannot be read.
     """
-    compiled = compile_source(source, prices, None if as_of is None else as_of.replace(tzinfo=UTC))
+    compiled = compile_source(source, prices, as_of)
     findings = list(compiled.findings)
     if compiled.fleet is not None and compiled.deployable:
         findings += validate_artefacts(compiled.fleet)

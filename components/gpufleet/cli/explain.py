@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import click
 
 from gpufleet.catalogue import load
+from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -32,8 +34,11 @@ from gpufleet.render.slots_svg import draw_partition_svg
 @click.argument("source", metavar="SPEC")
 @click.argument("pool", required=False)
 @click.option("--svg", "svg", metavar="FILE", help="Also draw the pool's GPUs into an SVG file.")
+@as_of_option
 @format_option
-def command(source: str, pool: str | None, svg: str | None, output_format: str) -> None:
+def command(
+    source: str, pool: str | None, svg: str | None, as_of: datetime | None, output_format: str
+) -> None:
     """Explain a FleetSpec pool by pool: who brings what, what is cut how, what it costs and why.
 
     SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`. Without POOL,
@@ -43,7 +48,7 @@ def command(source: str, pool: str | None, svg: str | None, output_format: str) 
         gpufleet explain stacks/Pulumi.sandbox-dev.yaml
         gpufleet explain fleet.yaml notebooks --svg notebooks.svg
     """
-    compiled = compile_source(source, None)
+    compiled = compile_source(source, None, as_of)
     fleet = compiled.fleet
     pools = _chosen(fleet, pool) if fleet is not None else ()
     if svg is not None:

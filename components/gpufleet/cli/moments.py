@@ -1,10 +1,14 @@
 """Moments as options take them: `2026-12-01`, `2026-12-01T09:00:00+01:00`."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 import click
 
 from gpufleet.environment import YEARS
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class MomentType(click.ParamType[datetime]):
@@ -27,3 +31,15 @@ class MomentType(click.ParamType[datetime]):
         if not YEARS[0] <= found.year <= YEARS[1]:
             self.fail(f"{value!r}: the year is not one of {YEARS[0]} to {YEARS[1]}")
         return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+
+
+def as_of_option(function: _Function) -> _Function:
+    """Add `--as-of`, handed on as a moment in UTC or None."""
+    return click.option(
+        "--as-of",
+        metavar="DATE",
+        type=MomentType(),
+        help="Day or moment (2027-06-01, 2027-06-01T12:00:00Z) at which ages of prices are counted "
+        "and Capacity Blocks may have ended. Default: the edition's day for prices, and no block "
+        "is looked at.",
+    )(function)

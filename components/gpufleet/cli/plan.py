@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import load
+from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -52,6 +53,7 @@ from gpufleet.spec import UnreadableDocumentError, read_document
     "(azure, oci, coreweave, lambda, nebius), or a file of gpuhunt or SkyPilot. May be repeated.",
 )
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
+@as_of_option
 @picture_options("what sits on which GPU")
 @format_option
 def command(
@@ -60,6 +62,7 @@ def command(
     existing: str | None,
     offers: tuple[str, ...],
     explain: bool,
+    as_of: datetime | None,
     svg: str | None,
     png: str | None,
     output_format: str,
@@ -81,7 +84,7 @@ def command(
         data = read_document(read_bytes(file))
     except UnreadableDocumentError as problem:
         raise UnreadableInputError(f"{file}: {problem}") from None
-    answer = plan(data)
+    answer = plan(data, as_of=as_of)
     documents = manifests(answer)
     if answer.fleet is not None:
         title = f"Plan of {answer.fleet.spec.cluster.name}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from math import ceil
 from typing import Any
@@ -89,8 +90,11 @@ class PlannedFleet:
         return sum(pool.nodes * pool.key.machine.gpus for _, pool in self.pools)
 
 
-def plan(data: Mapping[str, Any]) -> PlannedFleet:
-    """Plan plain data of a workloads file. Never raises for a bad file: all findings come back."""
+def plan(data: Mapping[str, Any], *, as_of: date | None = None) -> PlannedFleet:
+    """Plan plain data of a workloads file. Never raises for a bad file: all findings come back.
+
+    `as_of`: the day on which the age of prices is counted; default: that of the edition.
+    """
     file, findings = read_plan_file(data)
     if file is None:
         return _refused(findings)
@@ -113,7 +117,7 @@ def plan(data: Mapping[str, Any]) -> PlannedFleet:
             chosen.append((path, entry, need, choice))
     if has_errors(findings):
         return _refused(findings)
-    return _settle(file, catalogue, market, chosen, findings)
+    return _settle(file, catalogue, market, chosen, findings, as_of)
 
 
 def _refused(findings: Sequence[Finding]) -> PlannedFleet:
@@ -132,6 +136,7 @@ def _settle(
     market: Market,
     chosen: _Chosen,
     findings: Sequence[Finding],
+    as_of: date | None,
 ) -> PlannedFleet:
     """Select, write, compile; what does not compile is taken away and all is selected again."""
     candidates = [
@@ -166,7 +171,7 @@ def _settle(
             fix = "add hardware, allow other GPUs, or see the other findings"
             last = (*last, error("no-deployable-choice", path, text, fix))
             continue
-        attempt, compiled = _write(file, catalogue, market, chosen, selection)
+        attempt, compiled = _write(file, catalogue, market, chosen, selection, as_of)
         errors = [f for f in compiled.findings if f.severity.value == "error"]
         if not errors:
             if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
@@ -218,6 +223,7 @@ def _write(
     market: Market,
     chosen: _Chosen,
     selection: Selection,
+    as_of: date | None,
 ) -> tuple[PlannedFleet, Compiled]:
     names = pool_names(selection.pools)
     needs = {entry.name: need for _, entry, need, _ in chosen}
@@ -247,14 +253,14 @@ def _write(
     queues = queues_data(file.head, [(work.entry.team, work.option) for work in placed])
     if queues is not None:
         data["queues"] = queues
-    compiled = compile_data(data)
+    compiled = compile_data(data, as_of=as_of)
     budget = _budget(file.head, compiled)
     if budget is not None:
         data["budget"] = {"usdPerHour": budget}
-        compiled = compile_data(data)
+        compiled = compile_data(data, as_of=as_of)
     if any(f.code == "mig-mode-may-need-reboot" for f in compiled.findings):
         data.setdefault("addons", {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}})
-        compiled = compile_data(data)
+        compiled = compile_data(data, as_of=as_of)
     told = [*_validated(placed), *_bound_findings(compiled)]
     told += [*validate_tightness(names, selection.pools)]
     pools = tuple(zip(names, selection.pools, strict=True))
