@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
-from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
 from gpufleet.planner.need import MOST_GPUS, Isolation
 from gpufleet.planner.target import ServingTarget, Usd
 from gpufleet.platforms.registry import platform_facts
-from gpufleet.sizing.request import Count, RequestModel, SizeRequest, problem_words, unit_fix
+from gpufleet.sizing.request import Count, RequestModel, SizeRequest, read_model
 from gpufleet.spec.base import Platform
 
 Name = Annotated[
@@ -21,6 +20,7 @@ Name = Annotated[
 """Lower case, starts with a letter, at most 52 characters: pods append to it."""
 Image = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 NOTEBOOK = "notebook"
+INVALID = "plan-file-invalid"
 _DECIDED = ("mig", "mps", "time_slicing", "board", "network")
 """Fields of a size request that say on what something runs: the plan's own decision."""
 
@@ -139,11 +139,17 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
     """Plain data of a file -> plan file, with every structural problem at once."""
     findings: list[Finding] = []
     rows = data.get("workloads")
-    head = _read(PlanHead, {k: v for k, v in data.items() if k != "workloads"}, "", findings)
+    head = read_model(
+        PlanHead,
+        {k: v for k, v in data.items() if k != "workloads"},
+        "",
+        INVALID,
+        findings,
+    )
     if not isinstance(rows, list) or not rows:
         text = "`workloads` must be a list of at least one workload"
         fix = "write workloads: [{name: chat, workload: inference, model: ..., context: 8192}]"
-        findings.append(error("plan-file-invalid", "workloads", text, fix))
+        findings.append(error(INVALID, "workloads", text, fix))
         return None, tuple(findings)
     found: list[tuple[str, ModelWorkload | Notebooks]] = []
     names: dict[str, str] = {}
@@ -151,11 +157,11 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         path = f"workloads[{index}]"
         if not isinstance(row, dict):
             fix = "write {name: chat, workload: inference, model: ..., context: 8192}"
-            findings.append(error("plan-file-invalid", path, "a workload must be a mapping", fix))
+            findings.append(error(INVALID, path, "a workload must be a mapping", fix))
             continue
         entry = cast("dict[str, Any]", row)
         kind = Notebooks if entry.get("workload") == NOTEBOOK else ModelWorkload
-        read = _read(kind, entry, path, findings)
+        read = read_model(kind, entry, path, INVALID, findings)
         if read is None:
             continue
         if read.name in names:
@@ -206,23 +212,3 @@ def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
         for name in _DECIDED
         if name in entry.model_fields_set
     ]
-
-
-def _read(
-    kind: type[_Part], data: Mapping[str, Any], path: str, findings: list[Finding]
-) -> _Part | None:
-    try:
-        return kind.model_validate(data)
-    except ValidationError as problem:
-        known = [field.alias or name for name, field in kind.model_fields.items()]
-        for detail in problem.errors():
-            place = ".".join(part for part in (path, *map(str, detail["loc"])) if part)
-            fix = None
-            if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
-                close = nearest_names(str(detail["loc"][-1]), known)
-                fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
-            fix = fix or unit_fix(detail["type"], detail["input"], place.rpartition(".")[2])
-            shown = "" if detail["type"] == "missing" else f": {detail['input']!r}"[:60]
-            text, remediate = problem_words(detail, place)
-            findings.append(error("plan-file-invalid", place, f"{text}{shown}", fix or remediate))
-        return None

@@ -1,9 +1,10 @@
 """What someone asks to be sized: one workload, as a file or as the options of a command."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -218,22 +219,30 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
 
 def parse_request(data: dict[str, Any]) -> tuple[SizeRequest | None, tuple[Finding, ...]]:
     """Plain data of a file -> request, with every structural problem at once."""
+    findings: list[Finding] = []
+    return read_model(SizeRequest, data, "", "size-request-invalid", findings), tuple(findings)
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_model(
+    kind: type[_Model], data: Mapping[str, Any], path: str, code: str, findings: list[Finding]
+) -> _Model | None:
+    """Plain data as a model; None with a finding of `code` for each problem, below `path`."""
     try:
-        return SizeRequest.model_validate(data), ()
+        return kind.model_validate(data)
     except ValidationError as problem:
-        known = [field.alias or name for name, field in SizeRequest.model_fields.items()]
-        findings: list[Finding] = []
+        known = [field.alias or name for name, field in kind.model_fields.items()]
         for detail in problem.errors():
-            path = ".".join(str(part) for part in detail["loc"])
+            place = ".".join(part for part in (path, *map(str, detail["loc"])) if part)
             fix = None
-            if detail["type"] == "extra_forbidden":
+            if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
                 close = nearest_names(str(detail["loc"][-1]), known)
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
-            fix = fix or unit_fix(detail["type"], detail["input"], path)
+            fix = fix or unit_fix(detail["type"], detail["input"], place.rpartition(".")[2])
             shown = repr(detail["input"])[:60]
-            text, remediate = problem_words(detail, path)
+            text, remediate = problem_words(detail, place)
             text += "" if detail["type"] == "missing" else f": {shown}"
-            findings.append(
-                error("size-request-invalid", path, text, fix or remediate, value=shown)
-            )
-        return None, tuple(findings)
+            findings.append(error(code, place, text, fix or remediate, value=shown))
+        return None

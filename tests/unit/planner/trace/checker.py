@@ -8,23 +8,25 @@ def broken(trace: Trace, run: TraceRun, *, departures: bool) -> list[str]:
     found: list[str] = []
     if [p.task for p in run.placements] != list(range(len(trace.tasks))):
         return ["not every task has one answer"]
-    events: list[tuple[int, int, int]] = []  # time, leaves before arrives, task
+    # Time; those that leave before those that arrive; task, 1: it leaves. One that leaves when it
+    # arrives has left when the next one comes.
+    events: list[tuple[int, int, int, int]] = []
     for number, task in enumerate(trace.tasks):
-        events.append((task.created, 1, number))
+        events.append((task.created, 1, number, 0))
         if departures and task.deleted is not None:
-            kind = 0 if task.deleted > task.created else 2
-            events.append((max(task.deleted, task.created), kind, number))
+            later = task.deleted > task.created
+            events.append((max(task.deleted, task.created), 0 if later else 1, number, 1))
     cpu = [0] * len(trace.nodes)
     memory = [0] * len(trace.nodes)
     gpu = [[0] * node.gpus for node in trace.nodes]
-    for _, kind, number in sorted(events):
+    for _, _, number, leaves in sorted(events):
         task, placed = trace.tasks[number], run.placements[number]
         if placed.node < 0:
             if placed.cause is None:
                 found.append(f"{task.name}: no cause")
             continue
         node, shape = trace.nodes[placed.node], task.shape
-        sign = 1 if kind == 1 else -1
+        sign = -1 if leaves else 1
         cpu[placed.node] += sign * shape.cpu_milli
         memory[placed.node] += sign * shape.memory_mib
         if len(set(placed.gpus)) != shape.gpus:
