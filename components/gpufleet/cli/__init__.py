@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": "workloads -> a FleetSpec that compiles and passes the policies",
     "pack": "shares onto GPUs and nodes at least cost, with a lower bound and the gap",
     "cost": "cost of each pod, team and slice from a metrics dump, to the micro-dollar",
+    "own": "a rented fleet against machines of your own over years: money, month, utilisation",
     "rightsize": "what pods used of their GPUs by measurement, and what would have been enough",
     "catalogue": "the facts everything rests on, each with source and date",
     "schema": "JSON Schema of the FleetSpec, for editors",

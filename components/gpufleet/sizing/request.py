@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
+from functools import reduce
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -11,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.documents.paths import child
 from gpufleet.findings import Finding, error
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
@@ -235,7 +237,7 @@ def read_model(
     except ValidationError as problem:
         known = [field.alias or name for name, field in kind.model_fields.items()]
         for detail in problem.errors():
-            place = ".".join(part for part in (path, *map(str, detail["loc"])) if part)
+            place = reduce(child, detail["loc"], path)
             fix = None
             if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
                 close = nearest_names(str(detail["loc"][-1]), known)
