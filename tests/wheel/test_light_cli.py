@@ -64,6 +64,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "shares.yaml": "machines: [{name: a100, instanceType: p4de.24xlarge}]\n"
         "shares: [{name: notebooks, count: 30, mig: 1g.10gb}]\n",
         "metrics.json": answer(),
+        "hardware.yaml": "machines: [{gpu: L4, gpus: 4, usd: 40000, kw: 1.2}]\n",
         "use.json": measured("10000", "0.2", 3600),
         "workloads.yaml": (ROOT / "examples" / "plan" / "slices.yaml").read_text(),
     }
@@ -81,6 +82,8 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "plan": ["workloads.yaml"],
         "pack": ["shares.yaml"],
         "cost": ["metrics.json", "--spec", "fleet.yaml"],
+        "own": ["fleet.yaml", "hardware.yaml"],
+        "mirror": ["fleet.yaml"],
         "rightsize": ["use.json", "--platform", "eks", "--region", "us-east-1"],
         "catalogue": ["gpus"],
         "schema": [],
