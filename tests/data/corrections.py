@@ -78,7 +78,7 @@ ADDED_MODELS = {
     "Qwen3-VL-2B", "Qwen3-VL-4B", "Qwen3-VL-30B-A3B", "Qwen3-VL-235B-A22B", "Olmo-3-7B",
     "Olmo-3-32B", "DeepSeek-V3.2", "GLM-5", "GLM-5.2", "Kimi-K2-Instruct", "Kimi-K2-Thinking",
     "Kimi-K2.5", "GLM-4.7", "GLM-4.7-Flash", "MiniMax-M2", "Cosmos3-Super-Reasoner",
-    "Ministral-3-3B",
+    "Ministral-3-3B", "Gemma-4-31B", "Gemma-4-26B-A4B", "Nemotron-H-8B",
 }  # fmt: skip
 """Models that the collected tables do not have; their rows have the sizes of a config.json."""
 

@@ -155,7 +155,7 @@ def test_sources_can_be_found_again(catalogue: Catalogue) -> None:
 
 @every_edition
 def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) -> None:
-    assert len(catalogue.models) == 67
+    assert len(catalogue.models) == 70
     for model in catalogue.models.values():
         if model.kv_heads is None:
             assert model.latent_kv is not None
@@ -172,6 +172,12 @@ def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) ->
             interval = text.get("full_attention_interval", 1)
             # DeepSeek-V3.2: the indexer caches a key of 8 bit and a 4-byte scale.
             indexer = model.layers * (128 + 4) if "index_head_dim" in text else 0
+            if "hybrid_override_pattern" in text:
+                interval = model.layers // text["hybrid_override_pattern"].count("*")
+            if "num_global_key_value_heads" in text:
+                # Gemma 4: every sixth layer has fewer and wider heads, and sees all tokens.
+                wide = 2 * text["num_global_key_value_heads"] * text["global_head_dim"]
+                per_layer, interval = 5 * per_layer + wide, 6
         caching = model.layers // interval
         assert model.kv_bytes_per_token == 2 * caching * per_layer + indexer, model.name
         assert model.active_parameters <= model.parameters
