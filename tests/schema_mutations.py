@@ -158,6 +158,7 @@ def _wrong(field: Schema) -> Iterator[tuple[str, Any]]:
         value = _smallest(field)
         if isinstance(value, dict) and field.get("properties"):
             yield "unknown", {**value, STRANGER: 1}
+            yield "unknown", {**value, STRANGER: None}
     if "enum" in field:
         yield "enum", "no-such-choice"
     if "pattern" in field:

@@ -25,6 +25,8 @@ class ApiAnswer:
 
     status: int
     body: bytes
+    warnings: tuple[str, ...] = ()
+    """Headers `Warning` as they are: code, agent and the quoted text."""
 
     def json(self) -> dict[str, Any]:
         """The body as an object."""
@@ -64,7 +66,8 @@ class ApiServer:
         try:
             connection.request(method, path, body, {"Content-Type": content_type})
             with connection.getresponse() as response:
-                return ApiAnswer(response.status, response.read())
+                warnings = tuple(response.headers.get_all("Warning", ()))
+                return ApiAnswer(response.status, response.read(), warnings)
         finally:
             connection.close()
 

@@ -2,21 +2,16 @@
 custom resources of the catalogue: it refuses what a vendor's definition refuses, and `check`
 accepts none of that."""
 
-import json
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gpufleet.catalogue.schemas import KUBERNETES, schema_kinds
 from gpufleet.contract.schemas import schema_problems
-from gpufleet_sandbox import custom_resources
 from gpufleet_sandbox.api_server import ApiServer
 from gpufleet_sandbox.crds import vendors
-from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.conftest import require
+from tests.engine.all_definitions import KINDS, create, server_of_all_kinds
 from tests.schema_mutations import (
     UPSTREAM,
     Definition,
@@ -27,15 +22,6 @@ from tests.schema_mutations import (
     smallest,
 )
 
-KINDS = sorted(
-    {
-        (name, kind)
-        for version, kinds in schema_kinds().items()
-        for kind, name in kinds.items()
-        if name != KUBERNETES and version != "kubeflow.org/v1"
-    }
-)
-"""Kinds of custom resources. kubeflow.org/v1 is left out: its MPIJob has the name of v2beta1's."""
 MOST = 400
 """Mutations of one definition that are sent; of more, a sample with a fixed seed."""
 
@@ -43,23 +29,15 @@ MOST = 400
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """An API server of its own: the shared one does not serve all kinds."""
-    require(("etcd", "kube-apiserver"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(custom_resources, "packaged", list)
-        sandbox = Sandbox(tmp_path_factory.mktemp("schemas")).up({"kube-apiserver"})
-    with sandbox as running:
-        made = [vendors.definition(name, kind) for name, kind in KINDS]
-        custom_resources.apply(running.server(), made, time.monotonic() + 240)
-        yield running.server()
+    with server_of_all_kinds(tmp_path_factory.mktemp("schemas")) as running:
+        yield running
 
 
 def refused(server: ApiServer, definition: Definition, document: dict[str, object]) -> str | None:
     """The server's reason, None where it accepts the object."""
     scope = "namespaces/default/" if definition.namespaced else ""
     path = f"/apis/{definition.api_version}/{scope}{definition.plural}"
-    answer = server.request(
-        "POST", f"{path}?dryRun=All&fieldValidation=Strict", json.dumps(document).encode()
-    )
+    answer = create(server, path, document)
     return None if answer.status == 201 else answer.json().get("message", "")
 
 

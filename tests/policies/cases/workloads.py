@@ -8,7 +8,10 @@ from tests.policies.objects import DEPLOYMENT, changed
 CONTAINER = "spec.template.spec.containers[0]"
 LIMITS = f"{CONTAINER}.resources.limits"
 REQUESTS = f"{CONTAINER}.resources.requests"
-SHARED_MEMORY = {f"{CONTAINER}.volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}
+SHARED_MEMORY = {
+    f"{CONTAINER}.volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
+    "spec.template.spec.volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
+}
 WHOLE = {"nvidia.com/gpu": "1"}
 
 
@@ -37,7 +40,11 @@ JOB: dict[str, Any] = {
     "apiVersion": "batch/v1",
     "kind": "Job",
     "metadata": {"name": "train", "namespace": "ml"},
-    "spec": {"activeDeadlineSeconds": 86400, "backoffLimit": 2, "template": template()},
+    "spec": {
+        "activeDeadlineSeconds": 86400,
+        "backoffLimit": 2,
+        "template": template(restartPolicy="Never"),
+    },
 }
 
 

@@ -184,19 +184,19 @@ def _resources(kind: str, text: str) -> Iterator[Thing]:
             properties = {**holder, "data": {"config.yaml": text}}
             yield Thing("kubernetes:core/v1:ConfigMap", properties, "r")
             return
-    items = [item for one in documents for item in _items(one)]
+    items = [item for one in documents for item in items_of(one)]
     for number, item in enumerate(items):
         version = item["apiVersion"]
         group = version if "/" in version else f"core/{version}"
         yield Thing(f"kubernetes:{group}:{item['kind']}", item, f"r{number}")
 
 
-def _items(document: Any) -> Iterator[dict[str, Any]]:
+def items_of(document: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
         return
     if document["kind"].endswith("List") and isinstance(document.get("items"), list):
         for item in document["items"]:
-            yield from _items(item)
+            yield from items_of(item)
     elif isinstance(document.get("apiVersion"), str):
         yield document if "metadata" in document else {**document, "metadata": {"name": "a"}}
 

@@ -57,8 +57,10 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
     Raises KeyError where the catalogue has no schema.
     """
     version, kind = api_version or document["apiVersion"], document["kind"]
+    validator, schema = _validator(version, kind), json_schema(version, kind)
     shape = (
-        *_problems_of(_validator(version, kind), json_schema(version, kind), document),
+        *_problems_of(validator, schema, document),
+        *_unknown_nulls(validator, schema, document),
         *refused_numbers(document, document),
     )
     if any(one.kind is not SchemaProblemKind.UNKNOWN for one in shape):
@@ -96,6 +98,19 @@ def _problems_of(
         for problem in _problems(error, schema, plain)
     ]
     return tuple(sorted(found, key=lambda one: (one.path, one.kind)))
+
+
+def _unknown_nulls(
+    validator: "Validator", schema: JsonSchema, document: Any
+) -> Iterator[SchemaProblem]:
+    """Fields that a kind does not have and that are null: absent elsewhere, refused here."""
+    if document == _without_nulls(document):
+        return
+    for error in validator.iter_errors(document):
+        if type(error.kind).__name__ in ("AdditionalProperties", "FalseSchema"):
+            for problem in _problems(error, schema, document):
+                if reduce(getitem, problem.steps, document) is None:
+                    yield problem
 
 
 @cache

@@ -28,6 +28,9 @@ _SLOW_DELAY = quoted(
     rf"downscale_delay_s[\x22\x27]?\s*:\s*[\x22\x27]?{at_least(SLOW_SECONDS + 1)}"
     r"([.][0-9]*)?[\x22\x27]?\s*([,}#\n]|$)"
 )
+_RAY_UNSET = (1 << 31) - 1
+"""`maxReplicas` where its author wrote none: the default of KubeRay's definition (v1.6.2,
+ray.io_rayclusters.yaml), which an API server fills in before a policy sees the object."""
 _SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-scheduler")
 
 
@@ -67,7 +70,7 @@ def _gpu_groups(target: AdmissionTarget) -> str:
 
 def _no_maximum(target: AdmissionTarget, constants: Constants) -> str:
     del constants
-    return f"{_gpu_groups(target)} !w.?maxReplicas.hasValue())"
+    return f"{_gpu_groups(target)} w.?maxReplicas.orValue({_RAY_UNSET}) == {_RAY_UNSET})"
 
 
 def _same_sizes(target: AdmissionTarget, constants: Constants) -> str:

@@ -25,7 +25,7 @@ def flavor(name: str, resources: str) -> str:
 FINE_TEXT = queue(group("cpu, nvidia.com/gpu", flavor("a", f"{CPU}, {GPU}")))
 FLAVOR = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: %s}\n"
 LOCAL = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: l, namespace: ml}\nspec: {clusterQueue: %s}\n"
-JOB = "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ml, labels: {kueue.x-k8s.io/queue-name: l}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x, resources: {requests: {cpu: 1, %s: 1}}}]}}}\n"
+JOB = "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ml, labels: {kueue.x-k8s.io/queue-name: l}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x, resources: {requests: {cpu: 1, %s: 1}, limits: {nvidia.com/gpu: 1}}}]}}}\n"
 
 CASES: list[CaseRow] = [
     ("kueue-nothing-to-judge", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}", None, {}),
