@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import machines
 import yaml
 from pruning import OPEN, Schema, pruned
 from sharing import shared
@@ -19,7 +20,8 @@ def definitions(source: Source, crds: Path, modules: Path) -> list[Schema]:
     if not files:
         raise SystemExit(f"{folder}: no file {', '.join(source.files)} of {source.repository}")
     documents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
-    return [one for one in documents if one and one["kind"] == "CustomResourceDefinition"]
+    found = [one for one in documents if one and one["kind"] == "CustomResourceDefinition"]
+    return [*found, *(machines.definitions(folder) if source.machines else ())]
 
 
 def group_file(source: Source, found: list[Schema]) -> Schema:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 READ = "2026-11-21"
 """Day on which the files of the folder were taken from the repositories."""
+OPENSHIFT_API = "github.com/openshift/api@v0.0.0-20251214014457-bfa868a22401"
+"""The commit that KubeRay's module needs, of which Go's module proxy has an archive."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,8 @@ class Source:
     files: tuple[str, ...]
     """Patterns below the folder of definitions, or below `module` of the module cache."""
     module: str = ""
+    machines: bool = False
+    """Whether the types that a MachineSet embeds are of this file, too."""
     own: bool = False
     """Whether the files are those of `definitions` beside this one, written from the vendor's."""
     commit: str = ""
@@ -127,6 +131,42 @@ SOURCES: dict[str, Source] = {
         ("autoscaling.openshift.io_*.yaml",),
         own=True,
         commit="dd9f730cf95f85b5b9fbbe55fa6ed19921dc6ccf",
+        date="2026-11-23",
+    ),
+    "machine.openshift.io": Source(
+        "openshift/api",
+        "bfa868a",
+        "machine/v1beta1",
+        (
+            "machine/v1beta1/zz_generated.crd-manifests/*_machinehealthchecks.crd.yaml",
+            "machine/v1beta1/zz_generated.crd-manifests/*_machines-Default.crd.yaml",
+            "machine/v1beta1/zz_generated.crd-manifests/*_machinesets-Default.crd.yaml",
+        ),
+        module=OPENSHIFT_API,
+        machines=True,
+        commit="bfa868a224015e94456731c1b5b0c849f901b417",
+        date="2025-12-14",
+    ),
+    "machineconfiguration.openshift.io": Source(
+        "openshift/api",
+        "bfa868a",
+        "machineconfiguration/v1",
+        (
+            "machineconfiguration/v1/zz_generated.crd-manifests/*_kubeletconfigs.crd.yaml",
+            "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfigs.crd.yaml",
+            "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfigpools-Default.crd.yaml",
+        ),
+        module=OPENSHIFT_API,
+        commit="bfa868a224015e94456731c1b5b0c849f901b417",
+        date="2025-12-14",
+    ),
+    "operators.coreos.com": Source(
+        "operator-framework/api",
+        "039d150",
+        "pkg/operators",
+        ("operators.coreos.com_*.yaml",),
+        own=True,
+        commit="039d150defbba9f1e8cd63cf8655556c90434a2d",
         date="2026-11-23",
     ),
     "ray.io": Source(

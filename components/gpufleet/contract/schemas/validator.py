@@ -1,6 +1,7 @@
 """The validator: a JSON Schema of each kind, compiled once, and its errors as problems."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache, reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, cast
@@ -63,10 +64,32 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
         *_unknown_nulls(validator, schema, document),
         *refused_numbers(document, document),
     )
+    shape = (*shape, *_embedded_problems(kind, document))
     if any(one.kind is not SchemaProblemKind.UNKNOWN for one in shape):
         return shape  # a server does not evaluate expressions either
     broken = broken_rules(version, kind, _without_nulls(document))
     return (*shape, *(_broken_rule(steps, rule) for steps, rule in broken))
+
+
+_MACHINES = "machine.openshift.io/v1beta1"
+_EMBEDDED = {
+    "Machine": ("spec", "providerSpec", "value"),
+    "MachineSet": ("spec", "template", "spec", "providerSpec", "value"),
+}
+"""Kind -> where it holds another object, whose webhook and not the server validates it."""
+
+
+def _embedded_problems(kind: str, document: Any) -> Iterator[SchemaProblem]:
+    """Problems of the object that a Machine embeds; its API version has had several groups."""
+    path = _EMBEDDED.get(kind, ())
+    inner: Any = document
+    for step in path:
+        inner = (as_mapping(inner) or {}).get(step)
+    held = as_mapping(inner)
+    if path and held is not None and has_schema(_MACHINES, held.get("kind")):
+        for one in schema_problems({**held, "apiVersion": _MACHINES}):
+            steps = (*path, *one.steps)
+            yield replace(one, steps=steps, path=path_of(steps))
 
 
 def _broken_rule(steps: tuple[str | int, ...], rule: str) -> SchemaProblem:

@@ -18,11 +18,7 @@ WITHOUT = frozenset(
         "autoscaling.openshift.io",
         "cloud.google.com",
         "config.kueue.x-k8s.io",  # a program's file, which no API server sees
-        "machine.openshift.io",
-        "machineconfiguration.openshift.io",
-        "networking.gke.io",
         "nfd.openshift.io",
-        "operators.coreos.com",
     }
 )
 """API groups of rendered objects that have no schema."""
