@@ -17,6 +17,7 @@ COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
     "explain": "the same for people: who asks for what, proof of each MIG layout, price",
     "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
+    "adopt": "a cluster, plan or state that exists -> the FleetSpec that is true already",
     "mirror": "every chart and image a site without Internet access must copy",
     "preflight": "asks the real cloud: offered, quota, reservation, addresses, version; read-only",
     "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",

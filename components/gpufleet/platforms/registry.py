@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpufleet.components_base.platform_components import PlatformComponents
     from gpufleet.components_base.platform_preflight import PlatformPreflight
     from gpufleet.contract.platform_facts import PlatformFacts
+    from gpufleet.fleet.observed import PlatformAdoption
     from gpufleet.fleet.platform_rules import PlatformRules
     from gpufleet.render.platform_files import PlatformFiles
 
@@ -61,6 +62,12 @@ def platform_rules(platform: Platform) -> "PlatformRules":
 def platform_files(platform: Platform) -> "PlatformFiles":
     """The files that `gpufleet render` writes on this platform only. Pure."""
     return _module(platform, "artefacts").FILES
+
+
+@cache
+def platform_adoption(platform: Platform) -> "PlatformAdoption":
+    """What the platform reads out of resources that exist. Pure."""
+    return _module(platform, "adoption").ADOPTION
 
 
 def platform_components(platform: Platform) -> "PlatformComponents":

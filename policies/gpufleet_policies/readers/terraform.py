@@ -49,6 +49,13 @@ def is_plan(document: Mapping[str, Any]) -> bool:
 
 def facts_of_plan(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
     """The facts of every resource that will exist."""
+    for kind, address, values in planned_resources(document):
+        yield from _resource(kind, values, address, path, load)
+
+
+def planned_resources(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Type, address and values of every resource that will exist, UNKNOWN where a value is not yet
+    known."""
     changed = {
         str(change.get("address")): change
         for change in items(document.get("resource_changes"))
@@ -61,14 +68,13 @@ def facts_of_plan(document: Mapping[str, Any], path: str, load: Load) -> Iterato
         if what.get("actions") == ["delete"] or what.get("after") is None:
             continue
         after = overlaid(plain(what.get("after")), what.get("after_unknown"))
-        yield from _resource(str(change.get("type")), after, address, path, load)
+        yield str(change.get("type")), address, after
     for key in ("planned_values", "values"):
         root = inside(document, f"{key}.root_module")
         for resource in _resources(root, 0):
             address = str(resource.get("address"))
             if address not in changed and resource.get("mode", "managed") == "managed":
-                values = plain(resource.get("values"))
-                yield from _resource(str(resource.get("type")), values, address, path, load)
+                yield str(resource.get("type")), address, plain(resource.get("values"))
 
 
 def _resources(module: Any, depth: int) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,225 @@
+"""The declaration of what exists, what it takes to import it, and what it does not express."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.adopt.charts import AdoptedAddons, adopted_addons
+from gpufleet.adopt.refine import Compared, compiled_pool, placed, refined
+from gpufleet.adopt.sharing import sharing_of
+from gpufleet.documents.shapes import mapping
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.observed import (
+    Declaration,
+    Observations,
+    ObservedResource,
+    PlatformAdoption,
+    ProposedPool,
+)
+from gpufleet.platforms.registry import FOLDERS, platform_adoption
+from gpufleet.spec.base import Platform
+
+CATALOGUE = "2026.11"
+TEAM_LABEL = "gpufleet.dev/team"
+OWN_TAGS = ("Name", POOL_LABEL, TEAM_LABEL)
+DERIVED_TAGS = ("k8s.io/cluster-autoscaler/", "gpufleet.dev/")
+
+
+@dataclass(frozen=True, slots=True)
+class NotExpressed:
+    """One thing that exists and that the declaration does not say."""
+
+    resource: str
+    """Address of the resource."""
+    path: str
+    """Input of it; empty: the whole resource."""
+    found: Any
+    """Its value."""
+    declared: Any
+    """What the declaration would make of it; None: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """How a resource comes under a pool."""
+
+    pool: str
+    token: str
+    address: str
+    id: str | None
+    """Id in the cloud, as `pulumi import` takes it; None: the input does not say."""
+    import_id: str | None
+    """Value of the pool's `importId`; None where the platform takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What was made of the resources."""
+
+    spec: Declaration | None
+    """The declaration; None where no GPU pool was found."""
+    imports: tuple[Import, ...]
+    not_expressed: tuple[NotExpressed, ...]
+    notes: tuple[str, ...]
+    """What could not be read or not be judged."""
+
+
+def adopt(
+    seen: Observations, platform: Platform | None = None, *, import_ids: bool = False
+) -> Adoption:
+    """The declaration that comes nearest to resources.
+
+    Args:
+        seen: What exists.
+        platform: Where it is. Default: the platform that knows one of the types.
+        import_ids: Write `importId` into pools that can be imported.
+    """
+    adoption = _adoption(seen, platform)
+    if adoption is None:
+        return Adoption(None, (), (), ("no resource is of a type that makes nodes with GPUs",))
+    proposals = sorted(adoption.pools(seen), key=lambda one: str(one.pool["name"]))
+    if not proposals:
+        return Adoption(None, (), (), ("no group of nodes with GPUs was found",))
+    frame = _frame(adoption, seen, proposals)
+    pools: list[Declaration] = []
+    imports: list[Import] = []
+    notes: list[str] = []
+    missed: list[NotExpressed] = []
+    for proposed in proposals:
+        one, added = _with_sharing(frame, proposed, seen)
+        best = refined(frame, one, adoption)
+        pool = best.pool
+        if best.refused:
+            notes += [f"pool {pool['name']} is left out: {why}" for why in best.refused]
+            missed += [NotExpressed(r.address, "", r.name, None) for r in proposed.seen]
+            continue
+        if import_ids and proposed.import_id is not None:
+            pool = placed(pool, "importId", proposed.import_id)
+        pools.append(pool)
+        notes += [f"pool {pool['name']}: {note}" for note in (*proposed.notes, *added)]
+        missed += _missed(proposed, best)
+        imports += [
+            Import(pool["name"], r.token, r.address, r.id, proposed.import_id if i == 0 else None)
+            for i, r in enumerate(proposed.seen)
+        ]
+    if not pools:
+        return Adoption(None, (), tuple(missed), tuple(notes))
+    spec: Declaration = {**frame, "pools": pools}
+    addons: AdoptedAddons = adopted_addons(spec, seen)
+    if addons.section:
+        spec["addons"] = addons.section
+    missed += [NotExpressed(*one) for one in addons.missed]
+    taken = {r.address for p in proposals for r in p.seen} | addons.taken
+    missed += [
+        NotExpressed(one.address, "", one.token, None)
+        for one in seen.resources
+        if one.address not in taken and _matters(one)
+    ]
+    return Adoption(spec, tuple(imports), tuple(missed), (*notes, *addons.notes))
+
+
+def _matters(one: ObservedResource) -> bool:
+    """What is neither a part of a pool nor wiring around it: charts, reservations, other pools."""
+    return one.token.endswith((":Release", ":Reservation", ":CapacityReservation", ":Budget"))
+
+
+def _adoption(seen: Observations, platform: Platform | None) -> PlatformAdoption | None:
+    if platform is not None:
+        return platform_adoption(platform)
+    return next(
+        (found for one in FOLDERS if (found := platform_adoption(one)).recognises(seen)), None
+    )
+
+
+def _frame(
+    adoption: PlatformAdoption, seen: Observations, proposals: list[ProposedPool]
+) -> Declaration:
+    """Everything of the declaration but pools and add-ons."""
+    frame: Declaration = {
+        "catalogue": CATALOGUE,
+        "platform": adoption.platform.value,
+        "cluster": {**_version(seen), **adoption.cluster(seen)},
+    }
+    prefixes = {one.name_prefix for one in proposals} - {None}
+    if len(prefixes) == 1 and prefixes != {frame["cluster"]["name"]}:
+        frame["namePrefix"] = prefixes.pop()
+    common = [_own_tags(one.tags) for one in proposals]
+    tags = {k: v for k, v in common[0].items() if all(c.get(k) == v for c in common)}
+    if tags:
+        frame["tags"] = tags
+    return frame
+
+
+def _version(seen: Observations) -> dict[str, str]:
+    """Kubernetes' minor version, as kubelets report it."""
+    found = {
+        str(mapping(mapping(one.properties.get("status")).get("nodeInfo")).get("kubeletVersion"))
+        for one in seen.objects("Node")
+    }
+    minors = {".".join(one.removeprefix("v").split(".")[:2]) for one in found if one != "None"}
+    return {"kubernetesVersion": minors.pop()} if len(minors) == 1 else {}
+
+
+def _own_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in sorted(tags.items())
+        if key not in OWN_TAGS and not key.startswith(DERIVED_TAGS)
+    }
+
+
+def _with_sharing(
+    frame: Declaration, proposed: ProposedPool, seen: Observations
+) -> tuple[ProposedPool, list[str]]:
+    """The proposal with sharing and the labels that only the author can have written."""
+    pool, notes = dict(proposed.pool), list[str]()
+    fleet, _ = compiled_pool(frame, pool)
+    gpus = None if fleet is None else fleet.pools[0].gpus_per_node
+    if "sharing" not in pool:
+        sharing, notes = sharing_of(proposed.labels, seen, gpus)
+        if sharing is not None:
+            pool["sharing"] = sharing
+    team = proposed.labels.get(TEAM_LABEL)
+    if team is not None:
+        pool["team"] = team
+    fleet, _ = compiled_pool(frame, pool)
+    derived = {POOL_LABEL} if fleet is None else set(fleet.pools[0].labels)
+    own = {
+        key: value
+        for key, value in sorted(proposed.labels.items())
+        if key not in derived and not _is_derived(key)
+    }
+    if own:
+        pool["labels"] = own
+    return _replaced(proposed, pool), notes
+
+
+_WRITTEN_BY_OTHERS = (
+    *("gpufleet.dev", "cluster-api", "eks.amazonaws.com", "k8s.amazonaws.com", "karpenter.k8s.aws"),
+    *("karpenter.sh", "cloud.google.com", "nvidia.com", "gke-no-default-nvidia-gpu-device-plugin"),
+)
+
+
+def _is_derived(key: str) -> bool:
+    """Labels that gpufleet, GPU Operator, kubelet and clouds write themselves."""
+    domain = key.partition("/")[0]
+    return domain in _WRITTEN_BY_OTHERS or domain.endswith(("kubernetes.io", "k8s.io"))
+
+
+def _replaced(proposed: ProposedPool, pool: Declaration) -> ProposedPool:
+    return ProposedPool(
+        pool,
+        proposed.resources,
+        proposed.seen,
+        proposed.import_id,
+        proposed.labels,
+        proposed.tags,
+        proposed.name_prefix,
+        proposed.notes,
+    )
+
+
+def _missed(proposed: ProposedPool, best: Compared) -> Iterator[NotExpressed]:
+    addresses = {one.name: one.address for one in proposed.seen}
+    for name, path, ours, theirs in best.differences:
+        yield NotExpressed(addresses.get(name, f"{best.pool['name']}/{name}"), path, theirs, ours)

@@ -1,0 +1,167 @@
+"""From a proposal to the declaration that comes nearest: what is rendered from it is the measure.
+
+A field that only shows in what is made of it (`intent`) is found by trying its values; inputs that
+no typed field gives go into the pool's raw ones where the rules of the platform take them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet.chart_values import leaves
+from gpufleet.fleet.input_differences import differing, plain, within
+from gpufleet.fleet.model import Pool
+from gpufleet.fleet.observed import Choice, Declaration, PlatformAdoption, ProposedPool
+from gpufleet.platforms.registry import platform_rules
+
+_KEPT = (
+    *("name", "instanceTypes", "gpu", "gpusPerNode", "nodes", "zones", "sharing", "labels"),
+    *("intent", "fabric", "taints", "gpuTaint", "team"),
+)
+"""Fields of a pool that are written also where nothing that is compared shows them."""
+
+Difference = tuple[str, str, Any, Any]
+"""Resource, path, value of the declaration, value that was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A declaration, and in what it differs from the resources."""
+
+    pool: Declaration
+    differences: tuple[Difference, ...]
+    refused: tuple[str, ...] = ()
+    """Why it does not compile; empty: it does."""
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        """Less is nearer."""
+        return (len(self.refused), len(self.differences))
+
+
+def whole_numbers(value: Any) -> Any:
+    """Plain data as a provider's schema has it: numbers whole where they can be, nothing empty."""
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, Any]", value).items()
+        kept = {str(key): whole_numbers(item) for key, item in entries}
+        return {key: item for key, item in kept.items() if item not in (None, {}, [])}
+    if isinstance(value, list | tuple):
+        return [whole_numbers(item) for item in cast("list[Any]", value)]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def compiled_pool(frame: Declaration, pool: Declaration) -> tuple[Fleet | None, list[str]]:
+    """The fleet of one pool, or why there is none."""
+    result = compile_data({**frame, "pools": [pool]})
+    refused = [f"{f.path}: {f.message}" for f in result.findings if f.severity.value == "error"]
+    return (result.fleet if result.deployable else None), refused
+
+
+def compared(
+    frame: Declaration, proposed: ProposedPool, pool: Declaration, adoption: PlatformAdoption
+) -> Compared:
+    """A declaration next to what was found."""
+    fleet, refused = compiled_pool(frame, pool)
+    if fleet is None:
+        return Compared(pool, (), tuple(refused))
+    declared = registered(fleet, fleet.pools[0])
+    return Compared(pool, tuple(_differences(declared, proposed.resources, adoption)))
+
+
+def registered(fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
+    """What the platform would register for a pool."""
+    return platform_rules(pool.platform).registered(fleet, pool)
+
+
+def _differences(
+    declared: Mapping[str, Mapping[str, Any]],
+    found: Mapping[str, Mapping[str, Any]],
+    adoption: PlatformAdoption,
+) -> Iterator[Difference]:
+    for name in dict.fromkeys((*declared, *found)):
+        kind = name.partition("/")[0]
+        one, two = declared.get(name), found.get(name)
+        if kind in adoption.wired.get("*", ()):
+            continue
+        if one is None or two is None:
+            yield name, "", "made" if one is not None else None, "there" if two else None
+            continue
+        heads = adoption.wired.get(kind, ())
+        for path, ours, theirs in differing(whole_numbers(one), whole_numbers(two)):
+            if not within(plain(path), heads):
+                yield name, path, ours, theirs
+
+
+def refined(frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption) -> Compared:
+    """The nearest declaration that the choices of the platform lead to."""
+    best = compared(frame, proposed, proposed.pool, adoption)
+    for _ in range(2):  # a choice may matter only after another
+        before = best
+        for choice in adoption.choices:
+            if best.weight == (0, 0):
+                break
+            best = _chosen(frame, proposed, adoption, best, choice)
+        if best is before:
+            break
+    return _without_defaults(frame, proposed, adoption, _with_raw(frame, proposed, adoption, best))
+
+
+def _without_defaults(
+    frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
+) -> Compared:
+    """Without every field that changes nothing of what is made."""
+    for path in [path for path, _ in leaves(best.pool)]:
+        if within(path, (*_KEPT, *adoption.kept)):
+            continue
+        tried = compared(frame, proposed, placed(best.pool, path, None), adoption)
+        if tried.weight <= best.weight:
+            best = tried
+    return best
+
+
+def _chosen(
+    frame: Declaration,
+    proposed: ProposedPool,
+    adoption: PlatformAdoption,
+    best: Compared,
+    choice: Choice,
+) -> Compared:
+    for value in choice.values:
+        tried = compared(frame, proposed, placed(best.pool, choice.path, value), adoption)
+        if tried.weight < best.weight:
+            best = tried
+    return best
+
+
+def _with_raw(
+    frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
+) -> Compared:
+    """Inputs that the declaration lacks, one by one, in the pool's raw ones."""
+    for name, path, ours, theirs in best.differences:
+        head = path.split(".", 1)[0].split("[", 1)[0]
+        field = adoption.raw.get(name.partition("/")[0])
+        found = proposed.resources.get(name, {}).get(head)
+        if field is None or ours is not None or theirs is None or found is None or not head:
+            continue
+        tried = compared(
+            frame, proposed, placed(best.pool, f"{field}.{head}", whole_numbers(found)), adoption
+        )
+        if tried.weight < best.weight:
+            best = tried
+    return best
+
+
+def placed(pool: Declaration, path: str, value: Any) -> Declaration:
+    """A copy of the pool with one value in it; None removes it."""
+    head, _, rest = path.partition(".")
+    if not rest:
+        kept = {key: item for key, item in pool.items() if key != head}
+        return kept if value is None else {**kept, head: value}
+    below = placed(dict(pool.get(head) or {}), rest, value)
+    return {
+        **{key: item for key, item in pool.items() if key != head},
+        **({head: below} if below else {}),
+    }

@@ -1,0 +1,98 @@
+"""Fields that node groups and Karpenter's objects have in common, read back."""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import Cloud
+from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.observed import Declaration, Observations
+
+SUBNET = "aws:ec2/subnet:Subnet"
+GPU_TAINTS = ("nvidia.com/gpu", "aws.amazon.com/neuron")
+
+
+def zones_of_subnets(seen: Observations) -> dict[str, str]:
+    """Id of each subnet whose zone is known -> its zone."""
+    return {
+        one.id: str(zone)
+        for one in seen.of(SUBNET)
+        if one.id is not None and (zone := one.properties.get("availabilityZone")) is not None
+    }
+
+
+def other_taints(written: Any, spelling: Mapping[str, str]) -> list[Declaration]:
+    """Taints next to the accelerator's own, in the spelling of a declaration."""
+    found: list[Declaration] = []
+    for one in items(written):
+        taint = mapping(one)
+        if taint.get("key") in GPU_TAINTS:
+            continue
+        effect = str(taint.get("effect"))
+        value = {"value": taint["value"]} if taint.get("value") else {}
+        found.append({"key": taint.get("key"), **value, "effect": spelling.get(effect, effect)})
+    return found
+
+
+def sorted_taints(written: Any) -> list[Any]:
+    """Taints in the order in which they are compared."""
+    order = ("key", "value", "effect")
+    ordered = [{k: mapping(t)[k] for k in order if k in mapping(t)} for t in items(written)]
+    return sorted(ordered, key=str)
+
+
+def disk_size(mappings: Any) -> int | None:
+    """Size of the last volume: that of images and pods."""
+    sizes = [mapping(mapping(one).get("ebs")).get("volumeSize") for one in items(mappings)]
+    digits = [str(size).removesuffix("Gi") for size in sizes if size is not None]
+    return int(digits[-1]) if digits and digits[-1].isdigit() else None
+
+
+def has_accelerator(name: str) -> bool:
+    """Whether the catalogue knows an AWS machine of that name."""
+    row = load().instances.get(name)
+    return row is not None and row.cloud is Cloud.AWS
+
+
+def is_neuron(name: str) -> bool:
+    """Whether the machine carries Trainium or Inferentia."""
+    row = load().instances.get(name)
+    return row is not None and load().gpu(row.accelerator.gpu).vendor == "aws"
+
+
+def prefix_of(tags: Mapping[str, str], name: str) -> str | None:
+    """What the tag `Name` begins with, before the pool's name."""
+    found = tags.get("Name", "")
+    return found.removesuffix(f"-{name}") if found.endswith(f"-{name}") and found != name else None
+
+
+def text_values(value: Any) -> dict[str, str]:
+    """Those entries of a mapping that are texts."""
+    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
+
+
+def bottlerocket_sharing(user_data: Any, machine: str) -> Declaration | None:
+    """`sharing` that Bottlerocket's settings give the image's own device plugin; None: none."""
+    try:
+        settings = tomllib.loads(user_data) if isinstance(user_data, str) else {}
+    except tomllib.TOMLDecodeError:
+        return None  # of another image
+    plugin = mapping(value_at(settings, "settings.kubelet-device-plugins.nvidia"))
+    written = mapping(plugin.get("time-slicing"))
+    turns: Declaration = {}
+    if plugin.get("device-sharing-strategy") == "time-slicing":
+        turns = {"replicas": written.get("replicas")}
+        if written.get("rename-by-default") is not True:
+            turns["rename"] = False
+        if written.get("fail-requests-greater-than-one") is not True:
+            turns["failRequestsGreaterThanOne"] = False
+    nested = {"timeSlicing": turns} if turns else {}
+    profiles = list(mapping(value_at(plugin, "mig.profile")).values())
+    row = load().instances.get(machine)
+    geometry = None if row is None else load().gpu(row.accelerator.gpu).mig
+    if not profiles or geometry is None:
+        return nested or None
+    most = geometry.profiles[profiles[0]].max_instances if profiles[0] in geometry.profiles else 1
+    return {"mig": {"strategy": "single", "layouts": [{"devices": {profiles[0]: most}}], **nested}}

@@ -1,0 +1,321 @@
+"""Pools on EKS from node groups, launch templates and Karpenter's objects that exist."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from gpufleet.catalogue import load
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.observed import (
+    INTENT,
+    Choice,
+    Declaration,
+    Observations,
+    ObservedResource,
+    PlatformAdoption,
+    ProposedPool,
+)
+from gpufleet.platforms.eks.adopted_fields import (
+    bottlerocket_sharing,
+    disk_size,
+    has_accelerator,
+    other_taints,
+    prefix_of,
+    sorted_taints,
+    text_values,
+    zones_of_subnets,
+)
+from gpufleet.platforms.eks.karpenter_adoption import karpenter_pool
+from gpufleet.platforms.eks.node_group_arguments import EFFECTS
+from gpufleet.spec.base import Platform
+
+GROUP = "aws:eks/nodeGroup:NodeGroup"
+TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+CLUSTER = "aws:eks/cluster:Cluster"
+_TAINTS = {spelt: effect for effect, spelt in EFFECTS.items()}
+_UPDATES = {"MINIMAL": "minimal", "DEFAULT": "surge"}
+UNTIL = "gpufleet.dev/capacity-block-until"
+STARTS = "gpufleet.dev/capacity-block-starts"
+AUTOSCALED = "k8s.io/cluster-autoscaler/"
+
+
+class EksAdoption(PlatformAdoption):
+    """Node groups, and NodePools with their EC2NodeClasses."""
+
+    platform = Platform.EKS
+    tokens = frozenset({GROUP, CLUSTER, "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"})
+    wired: ClassVar[Mapping[str, Sequence[str]]] = {
+        "nodeGroup": (
+            *("clusterName", "nodeRoleArn", "launchTemplate", "nodeGroupName", "region"),
+            *("nodeGroupNamePrefix", "subnetIds", "scalingConfig.desiredSize", "version"),
+        ),
+        "launchTemplate": (
+            *("name", "namePrefix", "vpcSecurityGroupIds", "placement.groupName", "region"),
+            *("updateDefaultVersion",),
+        ),
+        "nodePool": (
+            "region",
+            "clusterName",
+            "spec.template.spec.nodeClassRef.name",
+            "metadata.name",
+        ),
+        "nodeClass": (
+            *("region", "clusterName", "metadata.name", "spec.role", "spec.subnetSelectorTerms"),
+            *("spec.securityGroupSelectorTerms", "spec.placementGroupSelector"),
+        ),
+        "*": ("tag", "placementGroup", "nodeOverlay"),
+    }
+    raw: ClassVar[Mapping[str, str]] = {
+        "nodeGroup": "eks.nodeGroup",
+        "launchTemplate": "eks.launchTemplate",
+    }
+    kept = ("eks.nodeRepair",)
+    choices = (
+        INTENT,
+        Choice("eks.localStorage", ("none", "raid0")),
+        Choice("eks.placementGroup", (False, True)),
+        Choice("gpuTaint", (False, True)),
+    )
+
+    def recognises(self, seen: Observations) -> bool:
+        """By types of resources, or by the nodes."""
+        named = any(one.token in self.tokens for one in seen.resources)
+        return named or any(_provider(one).startswith("aws:") for one in seen.objects("Node"))
+
+    def cluster(self, seen: Observations) -> Declaration:
+        """Name and place."""
+        found: Declaration = {"name": "adopted", "region": "us-east-1"}
+        for one in seen.of(GROUP):
+            found["name"] = one.properties.get("clusterName") or found["name"]
+            found |= {"kubernetesVersion": v} if (v := _text(one, "version")) else {}
+            found |= {"region": v} if (v := _text(one, "region")) else {}
+        for one in seen.of(CLUSTER):
+            found["name"] = one.properties.get("name") or found["name"]
+            found |= {"kubernetesVersion": v} if (v := _text(one, "version")) else {}
+        for one in seen.objects("EC2NodeClass"):
+            tags = mapping(mapping(one.properties.get("spec")).get("tags"))
+            discovery = [
+                mapping(mapping(term).get("tags")).get("karpenter.sh/discovery")
+                for term in items(mapping(one.properties.get("spec")).get("subnetSelectorTerms"))
+            ]
+            named = next((name for name in discovery if isinstance(name, str)), None)
+            if named is not None and found["name"] == "adopted":
+                found["name"] = named
+            elif found["name"] == "adopted" and isinstance(tags.get("Name"), str):
+                found["name"] = tags["Name"].removesuffix(f"-{tags.get(POOL_LABEL)}")
+        regions = {z[:-1] for z in zones_of_subnets(seen).values()} | set(_node_regions(seen))
+        if len(regions) == 1:
+            found["region"] = regions.pop()
+        return found
+
+    def pools(self, seen: Observations) -> Iterator[ProposedPool]:
+        """One pool for each group of nodes."""
+        for one in seen.of(GROUP):
+            made = _group(seen, one)
+            if made is not None:
+                yield made
+        for one in seen.objects("NodePool"):
+            made = karpenter_pool(seen, one)
+            if made is not None:
+                yield made
+
+
+def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
+    group = dict(one.properties)
+    template = _template_of(seen, one)
+    spec = {} if template is None else mapping(template.properties)
+    types = [t for t in items(group.get("instanceTypes")) if isinstance(t, str)]
+    if not types and isinstance(spec.get("instanceType"), str):
+        types = [spec["instanceType"]]
+    if not any(has_accelerator(name) for name in types):
+        return None
+    labels, tags = text_values(group.get("labels")), text_values(group.get("tags"))
+    name = tags.get(POOL_LABEL) or labels.get(POOL_LABEL) or _pool_name(one)
+    scaling = mapping(group.get("scalingConfig"))
+    notes: list[str] = []
+    pool: Declaration = {
+        "name": name,
+        "instanceTypes": types,
+        "nodes": {"min": scaling.get("minSize", 0), "max": scaling.get("maxSize", 1)},
+        "provisioner": "clusterAutoscaler" if _is_autoscaled(tags) else "managed",
+    }
+    zones = _zones(seen, group, notes)
+    if zones:
+        pool["zones"] = zones
+    _capacity(pool, group, spec, tags, zones, notes)
+    taints = other_taints(group.get("taints"), _TAINTS)
+    if taints:
+        pool["taints"] = taints
+    _image(pool, group, spec)
+    size = disk_size(spec.get("blockDeviceMappings")) or group.get("diskSize")
+    if isinstance(size, int):
+        pool["disk"] = {"sizeGib": size}
+    if any(
+        mapping(n).get("interfaceType", "").startswith("efa")
+        for n in items(spec.get("networkInterfaces"))
+    ):
+        pool["fabric"] = "efa"
+    eks = _options(group, spec)
+    if eks:
+        pool["eks"] = {**pool.get("eks", {}), **eks}
+    found: dict[str, Mapping[str, Any]] = {"nodeGroup": _group_inputs(group)}
+    if template is not None:
+        found["launchTemplate"] = _template_inputs(spec)
+        sharing = bottlerocket_sharing(found["launchTemplate"].get("userData"), types[0])
+        if sharing is not None:
+            pool["sharing"] = sharing
+    cluster = str(group.get("clusterName") or "")
+    named = str(group.get("nodeGroupName") or (one.id or "").rpartition(":")[2])
+    return ProposedPool(
+        pool,
+        found,
+        (one,) if template is None else (one, template),
+        import_id=f"{cluster}:{named}" if cluster and named else None,
+        labels=labels,
+        tags=tags,
+        name_prefix=prefix_of(tags, name),
+        notes=tuple(notes),
+    )
+
+
+def _options(group: Mapping[str, Any], template: Mapping[str, Any]) -> Declaration:
+    options: Declaration = {}
+    repair = mapping(group.get("nodeRepairConfig")).get("enabled")
+    if repair is not True:
+        options["nodeRepair"] = False
+    hops = mapping(template.get("metadataOptions")).get("httpPutResponseHopLimit")
+    if isinstance(hops, int) and hops != 1:
+        options["metadataHopLimit"] = hops
+    update = mapping(group.get("updateConfig"))
+    written: Declaration = {}
+    if _UPDATES.get(str(update.get("updateStrategy"))) == "surge":
+        written["strategy"] = "surge"
+    if isinstance(update.get("maxUnavailable"), int) and update["maxUnavailable"] != 1:
+        written["maxUnavailable"] = update["maxUnavailable"]
+    if written:
+        options["update"] = written
+    if isinstance(group.get("releaseVersion"), str):
+        options["releaseVersion"] = group["releaseVersion"]
+    return options
+
+
+def _image(pool: Declaration, group: Mapping[str, Any], template: Mapping[str, Any]) -> None:
+    kind = group.get("amiType")
+    rows = load().images.values()
+    key = next((r.key for r in rows if r.platform == "eks" and kind in r.ami_types.values()), None)
+    own = template.get("imageId")
+    if isinstance(own, str):
+        pool["eks"] = {"amiId": own}
+    elif key is not None and key not in ("al2023-nvidia", "al2023-neuron"):
+        pool["image"] = key
+
+
+def _capacity(
+    pool: Declaration,
+    group: Mapping[str, Any],
+    template: Mapping[str, Any],
+    tags: Mapping[str, str],
+    zones: list[str],
+    notes: list[str],
+) -> None:
+    target = mapping(
+        mapping(template.get("capacityReservationSpecification")).get("capacityReservationTarget")
+    )
+    held = target.get("capacityReservationId") or target.get("capacityReservationResourceGroupArn")
+    zone = {"zone": zones[0]} if len(zones) == 1 else {}
+    if group.get("capacityType") == "CAPACITY_BLOCK" and held is not None:
+        if UNTIL not in tags or not zone:
+            notes.append(
+                "a Capacity Block needs its end and its zone, which the resources do not say"
+            )
+            return
+        starts = {"starts": tags[STARTS]} if STARTS in tags else {}
+        block = {"id": held, **zone, "until": tags[UNTIL], **starts}
+        pool["capacity"] = [{"capacityBlock": block}]
+        pool.pop("zones", None)
+    elif held is not None:
+        pool["capacity"] = [{"reserved": {"id": held, **zone}}]
+        if zone:
+            pool.pop("zones", None)
+    elif group.get("capacityType") == "SPOT":
+        pool["capacity"] = [{"spot": {}}]
+
+
+def _group_inputs(group: Mapping[str, Any]) -> dict[str, Any]:
+    return {**group, "taints": sorted_taints(group.get("taints"))}
+
+
+def _template_inputs(template: Mapping[str, Any]) -> dict[str, Any]:
+    """As `registered` writes it: user data as text, interfaces without security groups."""
+    found = dict(template)
+    text = found.get("userData")
+    if isinstance(text, str):
+        try:
+            found["userData"] = base64.b64decode(text, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            found["userData"] = text
+    if items(found.get("networkInterfaces")):
+        found["networkInterfaces"] = [
+            {k: v for k, v in mapping(one).items() if k != "securityGroups"}
+            for one in items(found["networkInterfaces"])
+        ]
+    return found
+
+
+def _template_of(seen: Observations, one: ObservedResource) -> ObservedResource | None:
+    """By id or name; in a plan, which does not know the id yet, that of the same module."""
+    if "launchTemplate" not in one.properties:
+        return None
+    written = mapping(one.properties["launchTemplate"])
+    wanted = {v for v in (written.get("id"), written.get("name")) if isinstance(v, str)}
+    for found in seen.of(TEMPLATE):
+        if wanted:
+            if {found.id, found.properties.get("name"), found.name} & wanted:
+                return found
+        elif found.address.rpartition(".aws_")[0] == one.address.rpartition(".aws_")[0]:
+            return found
+    return None
+
+
+def _zones(seen: Observations, group: Mapping[str, Any], notes: list[str]) -> list[str]:
+    subnets = [s for s in items(group.get("subnetIds")) if isinstance(s, str)]
+    by_id = zones_of_subnets(seen)
+    zones = sorted({by_id[s] for s in subnets if s in by_id})
+    if len(zones) < len(set(subnets)):
+        notes.append("the zones of some subnets were not found: zones is left open")
+        return []
+    return zones
+
+
+def _is_autoscaled(tags: Mapping[str, str]) -> bool:
+    return any(key.startswith(AUTOSCALED) for key in tags)
+
+
+def _pool_name(one: ObservedResource) -> str:
+    """A name that a pool may have, of what the group is called."""
+    inputs = one.properties
+    written = str(inputs.get("nodeGroupName") or inputs.get("nodeGroupNamePrefix") or one.name)
+    written = written.lower()
+    kept = "".join(c if c.isalnum() else "-" for c in written).strip("-")[:40].strip("-")
+    return kept if kept[:1].isalpha() else f"pool-{kept}"[:40].strip("-")
+
+
+def _text(one: ObservedResource, key: str) -> str | None:
+    value = one.properties.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _provider(one: ObservedResource) -> str:
+    return str(mapping(one.properties.get("spec")).get("providerID") or "")
+
+
+def _node_regions(seen: Observations) -> Iterator[str]:
+    for one in seen.objects("Node"):
+        labels = text_values(mapping(one.properties.get("metadata")).get("labels"))
+        if "topology.kubernetes.io/region" in labels:
+            yield labels["topology.kubernetes.io/region"]
+
+
+ADOPTION = EksAdoption()

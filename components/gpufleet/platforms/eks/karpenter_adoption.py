@@ -1,0 +1,175 @@
+"""Pools on EKS from NodePools and EC2NodeClasses that exist."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
+from gpufleet.platforms.eks.adopted_fields import (
+    bottlerocket_sharing,
+    disk_size,
+    has_accelerator,
+    is_neuron,
+    other_taints,
+    prefix_of,
+    sorted_taints,
+    text_values,
+)
+
+_KARPENTER_OWN = {
+    "node.kubernetes.io/instance-type",
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "karpenter.sh/capacity-type",
+    "topology.kubernetes.io/zone",
+}
+_WAYS = {"reserved": "reserved", "spot": "spot", "on-demand": "onDemand"}
+
+
+def karpenter_pool(seen: Observations, one: ObservedResource) -> ProposedPool | None:
+    """The pool of a NodePool and its node class; None for one without accelerators."""
+    spec = mapping(one.properties.get("spec"))
+    template = mapping(spec.get("template"))
+    inner = mapping(template.get("spec"))
+    wanted = {str(mapping(r).get("key")): mapping(r) for r in items(inner.get("requirements"))}
+    types = [
+        str(t) for t in items(wanted.get("node.kubernetes.io/instance-type", {}).get("values"))
+    ]
+    if not any(has_accelerator(name) for name in types):
+        return None
+    metadata = mapping(one.properties.get("metadata"))
+    labels = text_values(mapping(template.get("metadata")).get("labels"))
+    name = text_values(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
+    limits, notes = mapping(spec.get("limits")), list[str]()
+    most = limits.get("nodes")
+    if not str(most).isdigit():
+        notes.append("the NodePool limits no number of nodes: nodes.max is a guess")
+    reference = mapping(inner.get("nodeClassRef")).get("name")
+    cls = next((c for c in seen.objects("EC2NodeClass") if _named(c) == reference), None)
+    node_class = {} if cls is None else mapping(cls.properties.get("spec"))
+    reserved = [
+        {"id": mapping(t)["id"]}
+        for t in items(node_class.get("capacityReservationSelectorTerms"))
+        if "id" in mapping(t)
+    ]
+    pool: Declaration = {
+        "name": name,
+        "instanceTypes": types,
+        "nodes": {"min": 0, "max": int(str(most)) if str(most).isdigit() else 1},
+        "provisioner": "karpenter",
+    }
+    zones = [str(z) for z in items(wanted.get("topology.kubernetes.io/zone", {}).get("values"))]
+    ways: list[Declaration] = []
+    for word in ("reserved", "spot", "on-demand"):
+        if word in items(wanted.get("karpenter.sh/capacity-type", {}).get("values")):
+            held = [{"reserved": {**r, **({"zone": zones[0]} if zones else {})}} for r in reserved]
+            ways += held if word == "reserved" else [{_WAYS[word]: {}}]
+    if ways:
+        pool["capacity"] = ways
+    if zones and not reserved:
+        pool["zones"] = zones
+    taints = other_taints(inner.get("taints"), {})
+    if taints:
+        pool["taints"] = taints
+    _karpenter_options(pool, spec, inner, wanted)
+    _class_options(pool, node_class)
+    if _repair_is_off(seen):
+        pool["eks"] = {**pool.get("eks", {}), "nodeRepair": False}
+    sharing = bottlerocket_sharing(node_class.get("userData"), types[0])
+    if sharing is not None:
+        pool["sharing"] = sharing
+    tags = text_values(node_class.get("tags"))
+    kept = {"taints": sorted_taints(inner.get("taints"))}
+    if inner.get("startupTaints"):
+        kept["startupTaints"] = sorted_taints(inner.get("startupTaints"))
+    rest = {k: v for k, v in inner.items() if k not in ("requirements", "taints", "startupTaints")}
+    metadata = {k: v for k, v in metadata.items() if k in ("name", "labels")}
+    found: dict[str, Mapping[str, Any]] = {
+        "nodePool": {
+            "apiVersion": one.properties.get("apiVersion"),
+            "kind": "NodePool",
+            "metadata": metadata,
+            "spec": {**spec, "template": {**template, "spec": {**rest, **kept}}},
+            "requirements": {
+                f"{key} {r.get('operator')}": sorted(map(str, items(r.get("values"))))
+                for key, r in wanted.items()
+            },
+        }
+    }
+    if cls is not None:
+        found["nodeClass"] = {
+            "apiVersion": cls.properties.get("apiVersion"),
+            "kind": "EC2NodeClass",
+            "metadata": {
+                k: v
+                for k, v in mapping(cls.properties.get("metadata")).items()
+                if k in ("name", "labels")
+            },
+            "spec": node_class,
+        }
+    return ProposedPool(
+        pool,
+        found,
+        (one,) if cls is None else (one, cls),
+        labels=labels,
+        tags=tags,
+        name_prefix=prefix_of(tags, name),
+        notes=tuple(notes),
+    )
+
+
+def _repair_is_off(seen: Observations) -> bool:
+    """Whether Karpenter's own values keep its gate NodeRepair shut."""
+    return any(
+        value_at(mapping(one.properties.get("values")), "settings.featureGates.nodeRepair") is False
+        for one in seen.of("kubernetes:helm.sh/v3:Release")
+        if str(one.properties.get("chart")).endswith("karpenter")
+    )
+
+
+def _karpenter_options(
+    pool: Declaration, spec: Mapping[str, Any], inner: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> None:
+    """What only Karpenter is told, without the disruption that follows from an intent."""
+    options: Declaration = {}
+    if isinstance(spec.get("weight"), int):
+        options["weight"] = spec["weight"]
+    if inner.get("startupTaints"):
+        options["startupTaints"] = items(inner["startupTaints"])
+    more = [one for key, one in wanted.items() if key not in _KARPENTER_OWN]
+    if more:
+        options["requirements"] = more
+    if options:
+        pool["karpenter"] = options
+
+
+def _class_options(pool: Declaration, spec: Mapping[str, Any]) -> None:
+    options: Declaration = {}
+    terms = [mapping(t) for t in items(spec.get("amiSelectorTerms"))]
+    alias = next((str(t["alias"]) for t in terms if "alias" in t), "")
+    family, _, release = alias.partition("@")
+    keys = {"al2023": "al2023-nvidia", "bottlerocket": "bottlerocket-nvidia", "al2": "al2-nvidia"}
+    neuron = all(is_neuron(name) for name in pool["instanceTypes"])
+    if family in keys and not neuron and family != "al2023":
+        pool["image"] = keys[family]
+    if release not in ("", "latest"):
+        options["releaseVersion"] = release
+    image = next((str(t["id"]) for t in terms if "id" in t), None)
+    if image is not None:
+        options["amiId"] = image
+    hops = mapping(spec.get("metadataOptions")).get("httpPutResponseHopLimit")
+    if isinstance(hops, int) and hops != 1:
+        options["metadataHopLimit"] = hops
+    size = disk_size(spec.get("blockDeviceMappings"))
+    if size is not None:
+        pool["disk"] = {"sizeGib": size}
+    if spec.get("networkInterfaces"):
+        pool["fabric"] = "efa"
+    if options:
+        pool["eks"] = options
+
+
+def _named(one: ObservedResource) -> Any:
+    return mapping(one.properties.get("metadata")).get("name")

@@ -1,0 +1,377 @@
+"""Pools on GKE from node pools and ComputeClasses that exist."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import Cloud
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.observed import (
+    INTENT,
+    Choice,
+    Declaration,
+    Observations,
+    ObservedResource,
+    PlatformAdoption,
+    ProposedPool,
+)
+from gpufleet.platforms.gke.node_rules import fabric_of
+from gpufleet.platforms.gke.shape import COMPUTE_CLASS
+from gpufleet.spec.base import Platform
+
+NODE_POOL = "gcp:container/nodePool:NodePool"
+CLUSTER = "gcp:container/cluster:Cluster"
+_EFFECTS = {
+    "NO_SCHEDULE": "NoSchedule",
+    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+    "NO_EXECUTE": "NoExecute",
+}
+_OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, "kubernetes.io/arch")
+_STRATEGIES = {"SURGE": "surge", "BLUE_GREEN": "blueGreen"}
+_SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
+
+
+class GkeAdoption(PlatformAdoption):
+    """Node pools: those that one ComputeClass names are one pool."""
+
+    platform = Platform.GKE
+    tokens = frozenset({NODE_POOL, CLUSTER})
+    wired: ClassVar[Mapping[str, Sequence[str]]] = {
+        "nodePool": (
+            *("cluster", "location", "project", "name", "initialNodeCount", "nodeCount"),
+            *("nodeConfig.serviceAccount", "networkConfig.additionalNodeNetworkConfigs"),
+            *("placementPolicy.policyName", "version"),
+        ),
+        "computeClass": ("spec.priorities",),
+        "*": ("placement",),
+    }
+    raw: ClassVar[Mapping[str, str]] = {"nodePool": "gke.nodePool"}
+    choices = (
+        INTENT,
+        Choice("gpuTaint", (False, True)),
+        Choice("gke.imageStreaming", (True, False)),
+        Choice("gke.autoRepair", (True, False)),
+        Choice("gke.autoUpgrade", (True, False)),
+        Choice("gke.secureBoot", (True, False)),
+        Choice("gke.openReservations", (True,)),
+        Choice("fabric", ("rdma", "tcpx", "tcpxo")),
+    )
+
+    def cluster(self, seen: Observations) -> Declaration:
+        """Name and place."""
+        found: Declaration = {"name": "adopted", "region": "us-central1"}
+        for one in (*seen.of(NODE_POOL), *seen.of(CLUSTER)):
+            inputs = one.properties
+            key = "cluster" if one.token == NODE_POOL else "name"
+            name, place = inputs.get(key), inputs.get("location")
+            if isinstance(name, str):
+                found["name"] = name.rpartition("/")[2]
+            if isinstance(place, str):
+                found["region"] = _region(place)
+            if isinstance(inputs.get("project"), str):
+                found["project"] = inputs["project"]
+            for version in (inputs.get("version"), inputs.get("minMasterVersion")):
+                if isinstance(version, str) and version.count(".") >= 1:
+                    found["kubernetesVersion"] = ".".join(version.split(".")[:2])
+        return found
+
+    def pools(self, seen: Observations) -> Iterator[ProposedPool]:
+        """One pool for each group of nodes."""
+        groups: dict[str, list[ObservedResource]] = {}
+        for one in seen.of(NODE_POOL):
+            if not _is_gpu(one):
+                continue
+            labels = _labels(one)
+            name = labels.get(POOL_LABEL) or labels.get(COMPUTE_CLASS) or _pool_name(one)
+            groups.setdefault(name, []).append(one)
+        classes = {_metadata(c).get("name"): c for c in seen.objects("ComputeClass")}
+        for name, members in groups.items():
+            yield _pool(name, _ordered(members, classes.get(name)), classes.get(name))
+
+
+def _pool(
+    name: str, members: list[ObservedResource], compute_class: ObservedResource | None
+) -> ProposedPool:
+    first = members[0]
+    inputs, config = first.properties, mapping(first.properties.get("nodeConfig"))
+    scaling = mapping(inputs.get("autoscaling"))
+    per_zone = "maxNodeCount" in scaling
+    low = scaling.get("minNodeCount" if per_zone else "totalMinNodeCount", 0)
+    high = scaling.get("maxNodeCount" if per_zone else "totalMaxNodeCount")
+    notes: list[str] = []
+    fixed = inputs.get("nodeCount") or inputs.get("initialNodeCount")
+    if high is None and isinstance(fixed, int):
+        low = high = fixed
+        notes.append("the node pool does not scale; its size is taken for both bounds")
+    elif high is None:
+        high = 1
+        notes.append("no upper bound was found: nodes.max is a guess")
+    pool: Declaration = {
+        "name": name,
+        **_machine(config),
+        "nodes": {"min": low or 0, "max": max(high, 1)},
+        "capacity": [_capacity(one, notes) for one in members],
+    }
+    zones = [z for z in items(inputs.get("nodeLocations")) if isinstance(z, str)]
+    location = inputs.get("location")
+    if not zones and isinstance(location, str) and _region(location) != location:
+        zones = [location]
+    if zones:
+        pool["zones"] = zones
+        for way in pool["capacity"]:
+            if "reserved" in way and len(zones) == 1:
+                way["reserved"]["zone"] = zones[0]
+    row = next((r for r in load().instances.values() if r.name == config.get("machineType")), None)
+    network = mapping(inputs.get("networkConfig"))
+    if row is not None and items(network.get("additionalNodeNetworkConfigs")):
+        pool["fabric"] = fabric_of(row).value
+    taints = _taints(config)
+    if taints:
+        pool["taints"] = taints
+    sharing = _sharing(config)
+    if sharing is not None:
+        pool["sharing"] = sharing
+    if isinstance(config.get("diskSizeGb"), int) and config["diskSizeGb"] != 200:
+        pool["disk"] = {"sizeGib": config["diskSizeGb"]}
+    if str(config.get("imageType", "")).startswith("UBUNTU"):
+        pool["image"] = "ubuntu-gke"
+    options = _options({**inputs, "upgradeSettings": _upgrade(members)}, config, per_zone=per_zone)
+    if options:
+        pool["gke"] = options
+    names = ["", *[_suffix(way) for way in pool["capacity"]]][1:] if len(members) > 1 else [""]
+    steps = _numbered(names)
+    found: dict[str, Mapping[str, Any]] = {
+        (f"nodePool/{step}" if step else "nodePool"): _inputs(one)
+        for step, one in zip(steps, members, strict=True)
+    }
+    seen = tuple(members)
+    if compute_class is not None and len(members) > 1:
+        found["computeClass"] = {
+            key: value for key, value in compute_class.properties.items() if key != "status"
+        }
+        seen = (*seen, compute_class)
+    return ProposedPool(
+        pool,
+        found,
+        seen,
+        import_id=_import_id(first),
+        labels={k: v for k, v in _labels(first).items() if not k.startswith("cloud.google.com/")},
+        tags=_texts(config.get("resourceLabels")),
+        name_prefix=_prefix(str(inputs.get("name") or ""), name, steps[0]),
+        notes=tuple(notes),
+    )
+
+
+def _upgrade(members: list[ObservedResource]) -> dict[str, Any]:
+    """Upgrade settings of all steps; those of dynamic capacity have none where no strategy is
+    declared."""
+    given = [found for m in members if (found := mapping(m.properties.get("upgradeSettings")))]
+    if not given:
+        return {}
+    declared = len(given) == len(members)
+    return {key: value for key, value in given[0].items() if declared or key != "strategy"}
+
+
+def _machine(config: Mapping[str, Any]) -> Declaration:
+    """Machine type; with N1 hosts the GPUs that are attached to them too."""
+    accelerators = [mapping(one) for one in items(config.get("guestAccelerators"))]
+    kind = str(config.get("machineType"))
+    found: Declaration = {"instanceTypes": [kind]}
+    if kind.startswith("n1-") and accelerators:
+        rows = [
+            row
+            for row in load().instances.values()
+            if row.attachable and row.gke_accelerator_type == accelerators[0].get("type")
+        ]
+        if rows:
+            found |= {"gpu": rows[0].accelerator.gpu, "gpusPerNode": accelerators[0].get("count")}
+    return found
+
+
+def _capacity(one: ObservedResource, notes: list[str]) -> Declaration:
+    config = mapping(one.properties.get("nodeConfig"))
+    longest = str(config.get("maxRunDuration") or "")
+    run = {"maxRunDuration": f"{int(longest[:-1]) // 60}m"} if longest[:-1].isdigit() else {}
+    affinity = mapping(config.get("reservationAffinity"))
+    if mapping(one.properties.get("queuedProvisioning")).get("enabled") is True:
+        return {"queued": run}
+    if config.get("flexStart") is True:
+        return {"flexStart": run}
+    if config.get("spot") is True:
+        return {"spot": {}}
+    if config.get("preemptible") is True:
+        notes.append("preemptible machines are declared as spot: GKE stops them after a day")
+        return {"spot": {}}
+    if affinity.get("consumeReservationType") == "SPECIFIC_RESERVATION":
+        name, _, block = str(next(iter(items(affinity.get("values"))), "")).partition(
+            "/reservationBlocks/"
+        )
+        return {"reserved": {"id": name, **({"blocks": [block]} if block else {})}}
+    return {"onDemand": {}}
+
+
+def _sharing(config: Mapping[str, Any]) -> Declaration | None:
+    accelerators = [mapping(one) for one in items(config.get("guestAccelerators"))]
+    found = accelerators[0] if accelerators else mapping(None)
+    shared = mapping(found.get("gpuSharingConfig"))
+    size, clients = found.get("gpuPartitionSize"), shared.get("maxSharedClientsPerGpu")
+    turns: Declaration = {}
+    if isinstance(clients, int) and clients > 1:
+        mode = "mps" if shared.get("gpuSharingStrategy") == "MPS" else "timeSlicing"
+        turns = {mode: {"replicas": clients}}
+    if isinstance(size, str) and size:
+        row = next(
+            (r for r in load().instances.values() if r.name == config.get("machineType")), None
+        )
+        count = {} if row is None else row.offered_partition_sizes
+        layout = {"devices": {size: count.get(size, 1)}}
+        return {"mig": {"layouts": [layout], **turns}}
+    return turns or None
+
+
+def _options(
+    inputs: Mapping[str, Any], config: Mapping[str, Any], *, per_zone: bool
+) -> Declaration:
+    options: Declaration = {}
+    accelerators = [mapping(one) for one in items(config.get("guestAccelerators"))]
+    versions = {
+        mapping(a.get("gpuDriverInstallationConfig")).get("gpuDriverVersion") for a in accelerators
+    }
+    if "INSTALLATION_DISABLED" in versions:
+        options["driver"] = "gpuOperator"
+    if "LATEST" in versions:
+        options["driverVersion"] = "latest"
+    if per_zone:
+        options["limits"] = "perZone"
+    if mapping(inputs.get("autoscaling")).get("locationPolicy") == "BALANCED":
+        options["locationPolicy"] = "balanced"
+    upgrade = mapping(inputs.get("upgradeSettings"))
+    written: Declaration = {}
+    strategy = _STRATEGIES.get(str(upgrade.get("strategy")))
+    if strategy is not None:
+        written["strategy"] = strategy
+    for ours, theirs, default in (("maxSurge", "maxSurge", 0), ("maxUnavailable",) * 2 + (1,)):
+        if isinstance(upgrade.get(theirs), int) and upgrade[theirs] != default:
+            written[ours] = upgrade[theirs]
+    if written and written != {"strategy": "surge"}:
+        options["upgrade"] = written
+    elif strategy == "surge":
+        options["upgrade"] = {"strategy": "surge"}
+    policy = mapping(inputs.get("placementPolicy"))
+    if policy.get("tpuTopology"):
+        options["tpuTopology"] = policy["tpuTopology"]
+    elif policy.get("type") == "COMPACT" and "policyName" not in policy:
+        options["compactPlacement"] = True
+    if isinstance(inputs.get("maxPodsPerNode"), int):
+        options["maxPods"] = inputs["maxPodsPerNode"]
+    for key, use in (
+        ("ephemeralStorageLocalSsdConfig", None),
+        ("localNvmeSsdBlockConfig", "raw"),
+    ):
+        count = mapping(config.get(key)).get("localSsdCount")
+        if isinstance(count, int):
+            options["localSsds"] = count
+            if use is not None:
+                options["localSsdUse"] = use
+    caches = [mapping(one) for one in items(config.get("secondaryBootDisks"))]
+    if caches:
+        options["imageCache"] = caches[0].get("diskImage")
+    if mapping(config.get("fastSocket")).get("enabled") is True:
+        options["fastSocket"] = True
+    if mapping(inputs.get("networkConfig")).get("acceleratorNetworkProfile") == "auto":
+        options["acceleratorNetworkProfile"] = "auto"
+    if isinstance(config.get("diskType"), str):
+        options["diskType"] = config["diskType"]
+    return options
+
+
+def _inputs(one: ObservedResource) -> dict[str, Any]:
+    found = dict(one.properties)
+    config = dict(mapping(found.get("nodeConfig")))
+    if config.get("taints"):
+        config["taints"] = sorted(
+            ({k: mapping(t).get(k) for k in ("key", "value", "effect")} for t in config["taints"]),
+            key=str,
+        )
+    found["nodeConfig"] = config
+    return found
+
+
+def _taints(config: Mapping[str, Any]) -> list[Declaration]:
+    found: list[Declaration] = []
+    for one in items(config.get("taints")):
+        taint = mapping(one)
+        if taint.get("key") not in _OWN_TAINTS:
+            effect = str(taint.get("effect"))
+            value = {"value": taint["value"]} if taint.get("value") else {}
+            found.append({"key": taint.get("key"), **value, "effect": _EFFECTS.get(effect, effect)})
+    return found
+
+
+def _ordered(
+    members: list[ObservedResource], compute_class: ObservedResource | None
+) -> list[ObservedResource]:
+    """In the order of the ComputeClass's priorities."""
+    spec = {} if compute_class is None else mapping(compute_class.properties.get("spec"))
+    named = [n for p in items(spec.get("priorities")) for n in items(mapping(p).get("nodepools"))]
+    rank = {name: index for index, name in enumerate(named)}
+    return sorted(members, key=lambda one: rank.get(one.properties.get("name"), len(rank)))
+
+
+def _suffix(way: Declaration) -> str:
+    mode = next(iter(way))
+    return _SUFFIXES.get(mode, mode)
+
+
+def _numbered(names: list[str]) -> list[str]:
+    return [
+        name if names.count(name) == 1 else f"{name}-{names[:i].count(name) + 1}"
+        for i, name in enumerate(names)
+    ]
+
+
+def _is_gpu(one: ObservedResource) -> bool:
+    config = mapping(one.properties.get("nodeConfig"))
+    if items(config.get("guestAccelerators")):
+        return True
+    row = next((r for r in load().instances.values() if r.name == config.get("machineType")), None)
+    return row is not None and row.cloud is Cloud.GCP and not row.attachable
+
+
+def _labels(one: ObservedResource) -> dict[str, str]:
+    return _texts(mapping(one.properties.get("nodeConfig")).get("labels"))
+
+
+def _metadata(one: ObservedResource) -> dict[str, Any]:
+    return mapping(one.properties.get("metadata"))
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
+
+
+def _region(place: str) -> str:
+    """`us-central1` of `us-central1-a`."""
+    head, _, tail = place.rpartition("-")
+    return head if len(tail) == 1 and head.count("-") == 1 else place
+
+
+def _prefix(written: str, name: str, step: str) -> str | None:
+    ending = f"-{name}-{step}" if step else f"-{name}"
+    return written.removesuffix(ending) if written.endswith(ending) and written != name else None
+
+
+def _import_id(one: ObservedResource) -> str | None:
+    """`project/location/cluster/node-pool`, as the provider imports it."""
+    parts = [one.properties.get(key) for key in ("project", "location", "cluster", "name")]
+    return "/".join(map(str, parts)) if all(isinstance(p, str) for p in parts) else None
+
+
+def _pool_name(one: ObservedResource) -> str:
+    written = str(one.properties.get("name") or one.name).lower()
+    kept = "".join(c if c.isalnum() else "-" for c in written).strip("-")[:40].strip("-")
+    return kept if kept[:1].isalpha() else f"pool-{kept}"[:40].strip("-")
+
+
+ADOPTION = GkeAdoption()

@@ -1,0 +1,237 @@
+"""Pools on OpenShift from MachineSets, their autoscalers, health checks and configurations."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from gpufleet.catalogue import load
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.autoscaler_rules import UNNEEDED
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.observed import (
+    INTENT,
+    Choice,
+    Declaration,
+    Observations,
+    ObservedResource,
+    PlatformAdoption,
+    ProposedPool,
+)
+from gpufleet.platforms.openshift.shape import ACCELERATOR_LABEL, GPU_ANNOTATION, ROLE_PREFIX
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Intent
+
+_OWN_TAINTS = ("nvidia.com/gpu",)
+
+
+class OpenShiftAdoption(PlatformAdoption):
+    """MachineSets on vSphere."""
+
+    platform = Platform.OPENSHIFT
+    wired: ClassVar[Mapping[str, Sequence[str]]] = {
+        "machineSet": (
+            *("metadata.name", "metadata.labels", "spec.selector", "spec.template.metadata"),
+            *("spec.replicas", "spec.template.spec.providerSpec.value.workspace"),
+            *("spec.template.spec.providerSpec.value.network",),
+            *("spec.template.spec.providerSpec.value.credentialsSecret",),
+            *("spec.template.spec.providerSpec.value.userDataSecret",),
+        ),
+        "machineAutoscaler": ("metadata", "spec.scaleTargetRef.name"),
+        "healthCheck": ("metadata",),
+    }
+    kept = ("openshift",)
+    choices = (INTENT, Choice("gpuTaint", (False, True)))
+
+    def recognises(self, seen: Observations) -> bool:
+        """By types of resources, or by the nodes."""
+        return any(True for _ in seen.objects("MachineSet"))
+
+    def cluster(self, seen: Observations) -> Declaration:
+        """Name and place."""
+        for one in seen.objects("MachineSet"):
+            labels = _texts(_metadata(one).get("labels"))
+            name = str(_metadata(one).get("name"))
+            pool = labels.get(POOL_LABEL)
+            if pool is not None and f"-{pool}-" in name:
+                return {"name": name.partition(f"-{pool}-")[0]}
+        return {"name": "adopted"}
+
+    def pools(self, seen: Observations) -> Iterator[ProposedPool]:
+        """One pool for each group of nodes."""
+        for one in seen.objects("MachineSet"):
+            made = _pool(seen, one)
+            if made is not None:
+                yield made
+
+
+def _pool(seen: Observations, one: ObservedResource) -> ProposedPool | None:
+    metadata, spec = _metadata(one), mapping(one.properties.get("spec"))
+    template = mapping(mapping(spec.get("template")).get("spec"))
+    labels = _texts(mapping(template.get("metadata")).get("labels"))
+    machine = mapping(mapping(template.get("providerSpec")).get("value"))
+    annotations = _texts(metadata.get("annotations"))
+    name = _texts(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
+    gpu = _gpu(labels, _texts(metadata.get("labels"))) or _gpu_of_nodes(seen, name)
+    count = annotations.get(GPU_ANNOTATION)
+    if machine.get("kind") != "VSphereMachineProviderSpec" or not (gpu or count):
+        return None
+    scaler = _target(seen, "MachineAutoscaler", str(metadata.get("name")))
+    bounds = {} if scaler is None else mapping(scaler.properties.get("spec"))
+    size = spec.get("replicas") or 0
+    low, high = bounds.get("minReplicas", size), bounds.get("maxReplicas", size)
+    notes = [] if gpu else ["the GPU is in the template, and no label names it: `gpu` is a guess"]
+    options: Declaration = {
+        "cpus": machine.get("numCPUs"),
+        "memoryGib": (machine.get("memoryMiB") or 0) // 1024,
+        "template": machine.get("template"),
+    }
+    if machine.get("numCoresPerSocket"):
+        options["coresPerSocket"] = machine["numCoresPerSocket"]
+    if items(machine.get("tagIDs")):
+        options["tagIds"] = items(machine["tagIDs"])
+    workspace = mapping(machine.get("workspace"))
+    for key in ("datastore", "folder"):
+        if isinstance(workspace.get(key), str):
+            options[key] = workspace[key]
+    _health(options, seen, name)
+    _configuration(options, seen, name, labels)
+    pool: Declaration = {
+        "name": name,
+        "gpu": gpu or "L4",
+        "gpusPerNode": int(str(count)) if str(count).isdigit() else 1,
+        "nodes": {"min": low, "max": max(high, 1)},
+        "disk": {"sizeGib": machine.get("diskGiB") or 200},
+        "openshift": options,
+    }
+    intent = _patient_intent(seen)
+    if intent is not None and scaler is not None:
+        pool["intent"] = intent
+    taints = [dict(mapping(t)) for t in items(template.get("taints"))]
+    own = [t for t in taints if t.get("key") not in _OWN_TAINTS]
+    if own:
+        pool["taints"] = own
+    found: dict[str, Mapping[str, Any]] = {"machineSet": _object(one)}
+    seen_too: list[ObservedResource] = [one]
+    for kind, resource in (
+        ("MachineAutoscaler", "machineAutoscaler"),
+        ("MachineHealthCheck", "healthCheck"),
+        ("MachineConfigPool", "machineConfigPool"),
+        ("MachineConfig", "machineConfig"),
+    ):
+        other = scaler if kind == "MachineAutoscaler" else _of_pool(seen, kind, name)
+        if other is not None:
+            found[resource] = _object(other)
+            seen_too.append(other)
+    labelled = {k: v for k, v in labels.items() if not k.startswith(ROLE_PREFIX)}
+    text = str(metadata.get("name"))
+    prefix = text.partition(f"-{name}-")[0] if f"-{name}-" in text else None
+    return ProposedPool(
+        pool, found, tuple(seen_too), labels=labelled, name_prefix=prefix, notes=tuple(notes)
+    )
+
+
+def _health(options: Declaration, seen: Observations, name: str) -> None:
+    check = _of_pool(seen, "MachineHealthCheck", name)
+    if check is None:
+        options["health"] = {"enabled": False}
+        return
+    spec = mapping(check.properties.get("spec"))
+    health: Declaration = {}
+    seconds = str(
+        next((mapping(c).get("timeout") for c in items(spec.get("unhealthyConditions"))), "")
+    )
+    if seconds[:-1].isdigit() and seconds != "300s":
+        health["unhealthySeconds"] = int(seconds[:-1])
+    startup = str(spec.get("nodeStartupTimeout") or "")
+    if startup[:-1].isdigit() and startup != "30m":
+        health["startupMinutes"] = int(startup[:-1])
+    if isinstance(spec.get("maxUnhealthy"), int):
+        health["maxUnhealthy"] = spec["maxUnhealthy"]
+    if health:
+        options["health"] = health
+
+
+def _configuration(
+    options: Declaration, seen: Observations, name: str, labels: Mapping[str, str]
+) -> None:
+    if f"{ROLE_PREFIX}{name}" not in labels:
+        return
+    config = _of_pool(seen, "MachineConfig", name)
+    group = _of_pool(seen, "MachineConfigPool", name)
+    written: Declaration = {}
+    if config is not None:
+        arguments = items(mapping(config.properties.get("spec")).get("kernelArguments"))
+        if arguments:
+            written["kernelArguments"] = arguments
+    most = None if group is None else mapping(group.properties.get("spec")).get("maxUnavailable")
+    if isinstance(most, int) and most != 1:
+        written["maxUnavailable"] = most
+    options["machineConfig"] = written
+
+
+def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
+    """GPU of the catalogue that the accelerator label names."""
+    accelerator = labels.get(ACCELERATOR_LABEL) or others.get(ACCELERATOR_LABEL)
+    if accelerator is None:
+        return None
+    return next((k for k in load().gpus if f"nvidia-{k.lower()}" == accelerator), None)
+
+
+def _patient_intent(seen: Observations) -> str | None:
+    """The intent that the cluster's autoscaler waits for; None where it is the default's."""
+    for one in seen.objects("ClusterAutoscaler"):
+        wait = mapping(mapping(one.properties.get("spec")).get("scaleDown")).get("unneededTime")
+        found = [intent for intent, time in UNNEEDED.items() if time == wait]
+        return found[0].value if found and Intent.INFERENCE not in found else None
+    return None
+
+
+def _gpu_of_nodes(seen: Observations, pool: str) -> str | None:
+    """GPU of the catalogue whose product GPU feature discovery found on a node of the pool."""
+    for one in seen.objects("Node"):
+        labels = _texts(_metadata(one).get("labels"))
+        product = labels.get("nvidia.com/gpu.product", "").split("-MIG-")[0].removesuffix("-SHARED")
+        if labels.get(POOL_LABEL) == pool and product:
+            named = [
+                key
+                for key, row in load().gpus.items()
+                if product in {text.replace(" ", "-") for text in row.product_names}
+            ]
+            return named[0] if len(named) == 1 else None
+    return None
+
+
+def _target(seen: Observations, kind: str, name: str) -> ObservedResource | None:
+    for one in seen.objects(kind):
+        reference = mapping(mapping(one.properties.get("spec")).get("scaleTargetRef"))
+        if reference.get("name") == name:
+            return one
+    return None
+
+
+def _of_pool(seen: Observations, kind: str, name: str) -> ObservedResource | None:
+    for one in seen.objects(kind):
+        if _texts(_metadata(one).get("labels")).get(POOL_LABEL) == name:
+            return one
+    return None
+
+
+def _object(one: ObservedResource) -> dict[str, Any]:
+    """Without what the API server and the engine add."""
+    metadata = {
+        k: v
+        for k, v in _metadata(one).items()
+        if k in ("name", "namespace", "labels", "annotations")
+    }
+    rest = {k: v for k, v in one.properties.items() if k not in ("status", "metadata")}
+    return {**rest, "metadata": metadata}
+
+
+def _metadata(one: ObservedResource) -> dict[str, Any]:
+    return mapping(one.properties.get("metadata"))
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
+
+
+ADOPTION = OpenShiftAdoption()

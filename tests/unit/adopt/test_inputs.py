@@ -1,0 +1,189 @@
+"""Cluster dumps, plans and values of charts: what is adopted and what is not expressed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+from click.testing import CliRunner, Result
+
+from gpufleet.cli.adopt import command
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.artefact import ArtefactKind
+from gpufleet.render.artefacts import artefacts
+from tests.unit.adopt.blueprints import eks_blueprint, gke_blueprint
+
+KARPENTER = {
+    "catalogue": "2026.11",
+    "platform": "eks",
+    "cluster": {"name": "ml", "region": "us-east-1"},
+    "provisioner": "karpenter",
+    "pools": [
+        {
+            "name": "chat",
+            "instanceTypes": ["g6.2xlarge", "g6.4xlarge"],
+            "nodes": {"min": 0, "max": 8},
+            "capacity": [{"spot": {}}, {"onDemand": {}}],
+            "intent": "batch",
+            "sharing": {"timeSlicing": {"replicas": 4}},
+        },
+        {
+            "name": "notebooks",
+            "instanceTypes": ["p4de.24xlarge"],
+            "nodes": {"min": 0, "max": 2},
+            "intent": "interactive",
+            "zones": ["us-east-1a"],
+            "sharing": {
+                "mig": {
+                    "layouts": [
+                        {"gpus": 4, "devices": {"1g.10gb": 7}},
+                        {"gpus": 2, "devices": {"3g.40gb": 1, "2g.20gb": 2}},
+                    ]
+                }
+            },
+        },
+    ],
+}
+
+
+def run(tmp_path: Path, *documents: Any, more: tuple[str, ...] = ()) -> Result:
+    names: list[str] = []
+    for i, document in enumerate(documents):
+        file = tmp_path / f"input-{i}.json"
+        file.write_text(json.dumps(document))
+        names.append(str(file))
+    return CliRunner().invoke(command, [*names, *more])
+
+
+def adopted(tmp_path: Path, *documents: Any) -> dict[str, Any]:
+    result = run(tmp_path, *documents, more=("--format", "json"))
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def fleet_of(data: dict[str, Any]) -> Fleet:
+    compiled = compile_data(data)
+    assert compiled.deployable, [one.message for one in compiled.findings]
+    assert compiled.fleet is not None
+    return compiled.fleet
+
+
+def rendered_dump(fleet: Fleet) -> dict[str, Any]:
+    """What `kubectl get -o json` lists of a cluster that has the rendered manifests."""
+    items = [
+        {**document, "status": {}}
+        for file in artefacts(fleet)
+        if file.kind is ArtefactKind.MANIFEST
+        for document in yaml.safe_load_all(file.text)
+    ]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def test_a_cluster_with_karpenter_gives_the_fleet_that_was_rendered(tmp_path: Path) -> None:
+    fleet = fleet_of(KARPENTER)
+    found = adopted(tmp_path, rendered_dump(fleet))
+    assert found["notExpressed"] == []
+    again = fleet_of(found["spec"])
+    ours = {file.path: file.text for file in artefacts(fleet)}
+    theirs = {file.path: file.text for file in artefacts(again)}
+    assert theirs == ours
+
+
+def test_what_runs_already_is_asked_for(tmp_path: Path) -> None:
+    found = adopted(tmp_path, rendered_dump(fleet_of(KARPENTER)))
+    assert any(
+        "no release of it was found in the input: write `addons.gpuOperator" in note
+        for note in found["notes"]
+    )
+
+
+def test_a_cluster_policy_switches_the_operands(tmp_path: Path) -> None:
+    dump = rendered_dump(fleet_of(KARPENTER))
+    switches = {"driver": {"enabled": False}, "toolkit": {"enabled": False}}
+    switches |= {"devicePlugin": {"enabled": True}, "dcgm": {"enabled": True}}
+    dump["items"].append(
+        {
+            "apiVersion": "nvidia.com/v1",
+            "kind": "ClusterPolicy",
+            "metadata": {"name": "cluster-policy"},
+            "spec": {**switches, "mig": {"strategy": "mixed"}},
+        }
+    )
+    found = adopted(tmp_path, dump)
+    assert found["spec"]["addons"] == {"gpuOperator": {"values": {"dcgm": {"enabled": True}}}}
+    assert found["notExpressed"] == []
+
+
+def test_values_of_a_chart_become_those_of_the_add_on(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps(rendered_dump(fleet_of(KARPENTER))))
+    values = tmp_path / "gpu-operator-values.yaml"
+    values.write_text(
+        "driver: {enabled: false}\ntoolkit: {enabled: false}\ndcgm: {enabled: true}\n"
+    )
+    result = CliRunner().invoke(command, [str(dump), str(values), "--format", "json"])
+    spec = json.loads(result.stdout)["spec"]
+    assert spec["addons"]["gpuOperator"]["values"] == {"dcgm": {"enabled": True}}
+
+
+def test_the_eks_blueprint_with_what_it_has_and_a_pool_has_not(tmp_path: Path) -> None:
+    found = adopted(tmp_path, eks_blueprint())
+    (pool,) = found["spec"]["pools"]
+    assert pool["instanceTypes"] == ["p5.48xlarge"]
+    assert pool["nodes"] == {"min": 2, "max": 2}
+    assert pool["fabric"] == "efa"
+    assert pool["labels"] == {"vpc.amazonaws.com/efa.present": "true"}
+    assert pool["name"] == "nvidia-efa"
+    assert pool["eks"]["metadataHopLimit"] == 2
+    assert pool["eks"]["nodeRepair"] is False
+    assert found["spec"]["cluster"]["kubernetesVersion"] == "1.32"
+    missed = {(one["path"], json.dumps(one["found"])) for one in found["notExpressed"]}
+    # The blueprint's GPU taint has another value than gpufleet's, which pods tolerate by key.
+    assert ("taints[0].value", '"true"') in missed
+    assert found["imports"][0]["type"] == "aws:eks/nodeGroup:NodeGroup"
+    assert fleet_of(found["spec"]).pools[0].gpu.key == "H100-80GB"
+
+
+def test_the_gke_blueprint_with_what_it_has_and_a_pool_has_not(tmp_path: Path) -> None:
+    found = adopted(tmp_path, gke_blueprint())
+    (pool,) = found["spec"]["pools"]
+    assert pool["instanceTypes"] == ["a3-highgpu-8g"]
+    assert pool["nodes"] == {"min": 2, "max": 1000}
+    assert pool["zones"] == ["us-central1-c"]
+    assert pool["fabric"] == "tcpx"
+    assert pool["disk"] == {"sizeGib": 100}
+    assert pool["gke"]["autoUpgrade"] is False
+    assert "linuxNodeConfig" in json.dumps([pool, found["notExpressed"]])
+    assert fleet_of(found["spec"]).pools[0].gpu.key == "H100-80GB"
+
+
+def test_people_get_the_declaration_and_programs_can_read_it(tmp_path: Path) -> None:
+    result = run(tmp_path, gke_blueprint())
+    assert result.exit_code == 0
+    assert fleet_of(yaml.safe_load(result.stdout)).pools[0].name == "a3-highgpu-8g-a3-highgpupool"
+    assert "not expressed" in result.stderr
+
+
+def test_importable_pools_name_what_they_import(tmp_path: Path) -> None:
+    plan = gke_blueprint()
+    after = plan["resource_changes"][0]["change"]["after"]
+    after |= {"project": "p", "location": "us-central1", "cluster": "gke-a3-highgpu"}
+    plan["resource_changes"][0]["change"]["after_unknown"].pop("project")
+    result = run(tmp_path, plan, more=("--import-ids", "--format", "json"))
+    (pool,) = json.loads(result.stdout)["spec"]["pools"]
+    assert pool["importId"] == "p/us-central1/gke-a3-highgpu/a3-highgpu-8g-a3-highgpupool"
+
+
+def test_what_is_nothing_of_that_is_refused(tmp_path: Path) -> None:
+    result = run(tmp_path, {"a": 1})
+    assert "no dump of a cluster, plan, state or values of a chart is in it" in str(
+        result.exception
+    )
+
+
+def test_a_cluster_without_gpus_is_no_fleet(tmp_path: Path) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "cpu"}}
+    result = run(tmp_path, {"kind": "List", "items": [node]})
+    assert result.exit_code == 1
+    assert "no resource is of a type that makes nodes with GPUs" in result.stderr

@@ -1,0 +1,120 @@
+"""Random legal fleets, registered, exported as a state of another program, and adopted again.
+
+Equal is what the adopted declaration registers with the same connection: every input of every
+resource of a cloud and every object. Only then nothing is replaced by the first update.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from gpufleet import GpuFleet
+from gpufleet.adopt import adopt
+from gpufleet.change.fleet_change import change_plan
+from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet.observed import Observations
+from gpufleet_policies.readers.observed import resources_of
+from tests.unit.adopt.states import OWN, joined_nodes, pulumi_state, some_nodes
+from tests.unit.components.random_fleets import CONNECTIONS as CLOUDS
+from tests.unit.components.random_fleets import eks_pool, gke_pool, optional
+from tests.unit.components.random_own_hardware import CONNECTIONS as OWN_HARDWARE
+from tests.unit.components.random_own_hardware import own_fleets
+
+Check = Callable[[str, int], None]
+REGIONS = {"eks": "us-east-1", "gke": "us-central1"}
+CONNECTIONS = {**CLOUDS, **OWN_HARDWARE}
+PLATFORMS = ("eks", "gke", "vsphere", "openshift", "sandbox")
+
+
+@st.composite
+def fleets(draw: st.DrawFn, platform: str) -> dict[str, Any]:
+    pool = eks_pool if platform == "eks" else gke_pool
+    cluster = {
+        "name": "ml",
+        "region": REGIONS[platform],
+        "kubernetesVersion": draw(st.sampled_from(["1.35", "1.36"])),
+        **({"project": "stand-in"} if platform == "gke" else {}),
+    }
+    return {
+        "catalogue": "2026.11",
+        "platform": platform,
+        "cluster": cluster,
+        "pools": [draw(pool(f"p{i}")) for i in range(draw(st.integers(1, 2)))],
+        **optional(draw, tags=st.just({"cost-center": "4711"}), namePrefix=st.just("team-a")),
+    }
+
+
+def registered(run: Any, document: dict[str, Any]) -> Any:
+    connection: Any = CONNECTIONS[document["platform"]]
+    return run(lambda: GpuFleet("fleet", {"spec": document, "connection": connection})).resources
+
+
+def inputs(resources: list[Any]) -> dict[tuple[str, str], Any]:
+    return {(r.type, r.name): r.inputs for r in resources if not r.type.startswith(OWN)}
+
+
+def with_zones(document: dict[str, Any]) -> dict[str, Any]:
+    """The same fleet with its subnets' zones written out, which the adopted one always has."""
+    written = copy.deepcopy(document)
+    for pool in written["pools"]:
+        bought = any(way.keys() & {"reserved", "capacityBlock"} for way in pool.get("capacity", ()))
+        if document["platform"] == "eks" and pool["provisioner"] != "karpenter" and not bought:
+            pool.setdefault("zones", ["us-east-1a", "us-east-1b"])
+    return written
+
+
+def fleet_of(document: dict[str, Any]) -> Fleet:
+    result = compile_data(document)
+    assert result.deployable, [one.message for one in result.findings]
+    assert result.fleet is not None
+    return result.fleet
+
+
+@pytest.fixture
+def check(run: Any) -> Check:
+    def adopted_is_equal(platform: str, examples: int) -> None:
+        seen: list[str] = []
+
+        @settings(
+            deadline=None,
+            max_examples=examples,
+            derandomize=True,
+            phases=[Phase.generate],
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        )
+        @given(fleets(platform) if platform in REGIONS else own_fleets(platform))
+        def body(document: dict[str, Any]) -> None:
+            assume(compile_data(document).deployable)
+            made = registered(run, document)
+            state = pulumi_state(made, document["cluster"])
+            fleet = fleet_of(document)
+            nodes = joined_nodes(fleet) if platform == "vsphere" else some_nodes(fleet)
+            exported = [*resources_of(state, "state.json"), *resources_of(nodes, "nodes.json")]
+            found = adopt(Observations(tuple(exported)))
+            assert found.spec is not None, (document, found.notes)
+            assert found.not_expressed == (), (document, found.not_expressed)
+            assert inputs(registered(run, found.spec)) == inputs(made), (document, found.spec)
+            plan = change_plan(fleet_of(with_zones(document)), fleet_of(found.spec), {})
+            assert plan.findings == (), (document, found.spec)
+            assert [one.name for one in plan.pools if one.waves] == [], (document, found.spec)
+            seen.append(platform)
+
+        body()
+        assert len(seen) > examples // 3
+
+    return adopted_is_equal
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_twenty_five_random_fleets(check: Check, platform: str) -> None:
+    check(platform, 25)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_two_hundred_random_fleets(check: Check, platform: str) -> None:
+    check(platform, 200)
