@@ -30,7 +30,7 @@ KEYS = {
     "sources": ("key",),
     "offers": ("provider", "name"),
     "attached-gcp": ("what", "buy"),
-    "transitions": ("subject", "at", "source"),
+    "transitions": ("subject", "at", "breaks"),
 }
 
 

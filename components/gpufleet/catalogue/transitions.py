@@ -14,7 +14,7 @@ class Transition:
     """One thing that breaks when a version is reached or passed."""
 
     subject: str
-    """A chart, `kubernetes`, or the key of a node image."""
+    """A chart, `driver`, `kubernetes`, or the key of a node image."""
     at: str
     """First version that breaks it; for node images the release, or the key of another image."""
     breaks: str
@@ -25,6 +25,8 @@ class Transition:
     """First version that does not break it any more."""
     driver: bool = False
     """Only where the GPU Operator installs the driver."""
+    platform: str | None = None
+    """Only there; None: on every platform."""
 
     def applies(self, old: str, new: str) -> bool:
         """Whether the way from one version to the other leads through it."""
@@ -53,6 +55,7 @@ def transition_table(
                 source=source_of(raw, sources),
                 fixed=raw.get("fixed"),
                 driver=raw.get("driver", False),
+                platform=raw.get("platform"),
             )
         )
     return {subject: tuple(rows) for subject, rows in found.items()}

@@ -1,9 +1,11 @@
 """A change plan and the state of its nodes as plain data: what the command prints as JSON."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from gpufleet.change.cut_over_steps import NextStep
+from gpufleet.change.live_pods import MovingPods
 from gpufleet.change.nodes import NodeReport
 from gpufleet.change.plan import ChangeCapacity, ChangePlan, FieldDifference, PoolChange
 
@@ -29,6 +31,11 @@ def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
         }
         for report in reports
     ]
+
+
+def pods_as_dict(moving: Sequence[MovingPods]) -> list[dict[str, Any]]:
+    """Pods that leave for the change, by pool and kind of owner."""
+    return [{**asdict(one), "then": one.then} for one in moving]
 
 
 def next_as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:

@@ -90,16 +90,17 @@ def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
             yield warning(code, path, f"{shown}: {text}", fix, fields=[one.field for one in fields])
 
 
-def validate_refused(pool: Pool, found: Sequence[FieldDifference]) -> Iterable[Finding]:
-    """Inputs that the provider does not change, whatever is declared."""
+def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> Iterable[Finding]:
+    """Differences that the provider, or the API server, does not take, whatever is declared."""
     fields = [one for one in found if one.leaf_class is LeafClass.REFUSED]
     if fields:
         shown = ", ".join(f"{one.field} ({one.old} -> {one.new})" for one in fields[:_SHOWN])
         yield error(
             "change-refused",
-            pool.path,
-            f"the provider refuses these differences of {pool.name}: {shown}",
-            "take them back, or declare a new pool and move the work",
+            path,
+            f"these differences of {what} are refused, by its provider or by the API server: "
+            f"{shown}",
+            "take them back, or declare it under a new name and move the work",
             fields=[one.field for one in fields],
         )
 

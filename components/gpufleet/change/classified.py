@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpufleet.change import leaf_classes
 from gpufleet.change.differences import files_differ, written
-from gpufleet.change.files import file_differences
+from gpufleet.change.files import ABSENT, file_differences
 from gpufleet.change.installed import installed
 from gpufleet.change.plan import FieldDifference, NodeChangeKind
 from gpufleet.fleet.leaf_class import LeafClass, class_of
@@ -42,7 +42,10 @@ _RANK = (
 def cluster_differences(old: Fleet, new: Fleet) -> tuple[FieldDifference, ...]:
     """What differs outside pools: fields, and rendered files."""
     found = [
-        replace(one, leaf_class=_of_cluster(one.field, old, new))
+        replace(
+            one,
+            leaf_class=LeafClass.COMPILED if _is_empty(one) else _of_cluster(one.field, old, new),
+        )
         for one in written(old.spec, new.spec, without=frozenset({"pools"}))
     ]
     return (*found, *file_differences(old, new))
@@ -80,7 +83,7 @@ def pool_differences(
     idle = kind is NodeChangeKind.UNTOUCHED and not inputs
     found: list[FieldDifference] = []
     for leaf in written(one.spec, two.spec, without=frozenset({"name"})):
-        leaf_class = class_of(leaf.field, *tables)
+        leaf_class = LeafClass.COMPILED if _is_empty(leaf) else class_of(leaf.field, *tables)
         if foreign and leaf_class is not LeafClass.NONE:
             leaf_class = LeafClass.LIVE
         elif idle and leaf_class is LeafClass.COMPILED:
@@ -93,6 +96,12 @@ def pool_differences(
     if idle and not foreign and files_differ(old, new, name):
         found.append(FieldDifference("files", "rendered", "rendered otherwise", LeafClass.UNKNOWN))
     return tuple(found)
+
+
+def _is_empty(leaf: FieldDifference) -> bool:
+    """Whether the difference is a section that has only defaults, where none was written, or the
+    reverse: whatever that does shows in files and inputs."""
+    return {leaf.old, leaf.new} == {"{}", ABSENT}
 
 
 def raised(kind: NodeChangeKind, found: Sequence[FieldDifference]) -> NodeChangeKind:

@@ -71,6 +71,7 @@ def change_plan(
         *validate_cluster(old, new),
         *validate_versions(old, new),
         *validate_addons(cluster),
+        *validate_refused("", "the cluster", cluster),
         *validate_transitions(old, new, accept_unknown),
         *unknown(cluster, "", "the cluster", accept_unknown),
     ]
@@ -96,7 +97,7 @@ def change_plan(
         changes.append(change)
         findings += validate_pool(one, two, change, new)
         findings += validate_nodes(one, two, change)
-        findings += validate_refused(two, inputs)
+        findings += validate_refused(two.path, two.name, inputs)
         findings += validate_images(old, new, name)
         findings += unknown([*found, *inputs], two.path, two.name, accept_unknown)
     findings += validate_together(cluster, changes)

@@ -36,7 +36,6 @@ KUBERNETES = "kubernetes"
 def validate_transitions(old: Fleet, new: Fleet, reason: str | None) -> Iterator[Finding]:
     """Findings about versions of charts, Kubernetes and node images that both fleets have."""
     before, after = (_catalogue(fleet) for fleet in (old, new))
-    drivers = new.addons.gpu_operator.driver
     for section in ADDONS:
         yield from _removed(old, new, section)
     for section, chart in CHARTS.items():
@@ -49,11 +48,11 @@ def validate_transitions(old: Fleet, new: Fleet, reason: str | None) -> Iterator
         )
         if ordinal(one) == ordinal(two):
             continue
-        yield from _crossed(after, chart, path, one, two, drivers=drivers)
+        yield from _crossed(new, chart, path, one, two)
         yield from _of_chart(after, chart, path, (one, two), reason)
     one, two = (fleet.spec.cluster.kubernetes_version for fleet in (old, new))
-    yield from _crossed(after, KUBERNETES, "cluster.kubernetesVersion", one, two, drivers=drivers)
-    yield from _of_driver(old, new, after)
+    yield from _crossed(new, KUBERNETES, "cluster.kubernetesVersion", one, two)
+    yield from _of_driver(old, new)
 
 
 def validate_images(old: Fleet, new: Fleet, name: str) -> Iterator[Finding]:
@@ -129,11 +128,11 @@ def _catalogue(fleet: Fleet) -> Catalogue:
     return load(fleet.spec.catalogue, overlay=fleet.spec.catalogue_overlay)
 
 
-def _crossed(
-    catalogue: Catalogue, subject: str, path: str, old: str, new: str, *, drivers: bool
-) -> Iterator[Finding]:
-    for row in catalogue.transitions.get(subject, ()):
-        if row.applies(old, new) and (drivers or not row.driver):
+def _crossed(fleet: Fleet, subject: str, path: str, old: str, new: str) -> Iterator[Finding]:
+    drivers = fleet.addons.gpu_operator.driver
+    for row in _catalogue(fleet).transitions.get(subject, ()):
+        there = row.platform in {None, fleet.spec.platform.value}
+        if there and row.applies(old, new) and (drivers or not row.driver):
             yield _finding(row, path, f"{subject} {old} -> {new}: ")
 
 
@@ -176,12 +175,15 @@ def _of_chart(
         )
 
 
-def _of_driver(old: Fleet, new: Fleet, catalogue: Catalogue) -> Iterator[Finding]:
+def _of_driver(old: Fleet, new: Fleet) -> Iterator[Finding]:
     if not (old.addons.gpu_operator.driver and new.addons.gpu_operator.driver):
         return
     one, two = (fleet.spec.addons.gpu_operator.driver for fleet in (old, new))
+    if two.version is not None and one.version != two.version:
+        path = "addons.gpuOperator.driver.version"
+        yield from _crossed(new, "driver", path, one.version or "", two.version)
     if one.precompiled and not two.precompiled:
-        rows = catalogue.transitions.get("driver-precompiled", ())
+        rows = _catalogue(new).transitions.get("driver-precompiled", ())
         path = "addons.gpuOperator.driver.precompiled"
         yield from (_finding(row, path) for row in rows)
     policy = two.upgrade_policy

@@ -1,19 +1,21 @@
 """`gpufleet change`: what it takes to get from one declaration to another, node by node."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import click
 
-from gpufleet.change.as_dict import next_as_dict, plan_as_dict, reports_as_dict
+from gpufleet.change.as_dict import next_as_dict, plan_as_dict, pods_as_dict, reports_as_dict
 from gpufleet.change.cut_over_state import read_cut_over_state
 from gpufleet.change.cut_over_steps import NextStep, next_steps
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import read_nodes
+from gpufleet.change.live_pods import MovingPods, moving_pods, read_pods
 from gpufleet.change.nodes import NodeReport, explain_nodes
 from gpufleet.change.plan import ChangePlan
 from gpufleet.change.preview import read_preview, validate_preview
-from gpufleet.cli.change_text import WIDTH, next_text, plan_text, reports_text
+from gpufleet.cli.change_text import WIDTH, next_text, plan_text, pods_text, reports_text
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -47,7 +49,8 @@ _QUOTED = 80
     "nodes",
     metavar="FILE",
     help="Live nodes, from `kubectl get nodes -o json`: says where each is, why one stopped, and "
-    "what is wrong with it (docs/live-nodes.md).",
+    "what is wrong with it (docs/live-nodes.md); with pods (`nodes,pods -A`) also which of them "
+    "leave.",
 )
 @click.option(
     "--preview",
@@ -87,9 +90,9 @@ def command(
         pulumi preview --json | gpufleet change old.yaml new.yaml --preview -
 
     JSON: {"pools": [...], "cluster": [...], "stops": [...], "nodes": [...] or null,
-    "next": [...] or null, "findings": [...]}. Exits 1 when a finding is an error, which a
-    difference of unknown effect is until it is accepted with a reason, 2 when something cannot be
-    read.
+    "pods": [...] or null, "next": [...] or null, "findings": [...]}. Exits 1 when a finding is an
+    error, which a difference of unknown effect is until it is accepted with a reason, 2 when
+    something cannot be read.
     """
     if reason is not None and not reason.strip():
         raise UnreadableInputError("--accept-unknown wants a reason, found none")
@@ -107,20 +110,17 @@ def command(
         plan = change_plan(before, after, _counts(counts), accept_unknown=reason)
     except ValueError as problem:
         raise UnreadableInputError(str(problem)) from None
-    reports: tuple[NodeReport, ...] | None = None
-    steps: list[NextStep] | None = None
+    live: _Live | None = None
     findings = (*findings, *plan.findings)
     if nodes is not None:
-        reports, of_nodes, steps = _live(after, nodes)
-        findings = (*findings, *of_nodes)
+        live = _live(plan, after, nodes)
+        findings = (*findings, *live.findings)
     if preview is not None:
         findings = (*findings, *_previewed(plan, before, after, preview))
-    text = plan_text(plan, after) + ("" if reports is None else "\n\n" + reports_text(reports))
-    text += "\n\n" + next_text(steps) if steps else ""
-    document = plan_as_dict(plan) | {
-        "nodes": None if reports is None else reports_as_dict(reports),
-        "next": None if steps is None else next_as_dict(steps),
-    }
+    text, document = plan_text(plan, after), plan_as_dict(plan)
+    if live is not None:
+        text = "\n\n".join((text, *live.text()))
+        document |= live.as_dict()
     _finish(document, text, findings, output_format)
 
 
@@ -145,18 +145,44 @@ def _counts(given: tuple[str, ...]) -> dict[str, int]:
     return counts
 
 
-def _live(
-    fleet: Fleet, source: str
-) -> tuple[tuple[NodeReport, ...], tuple[Finding, ...], list[NextStep] | None]:
-    """Where the nodes are, what is wrong with them, and the next steps where pods are there too."""
+@dataclass(frozen=True)
+class _Live:
+    """What a dump of the cluster shows. Pods and steps are None where it has no pods."""
+
+    reports: tuple[NodeReport, ...]
+    findings: tuple[Finding, ...]
+    moving: tuple[MovingPods, ...] | None
+    steps: list[NextStep] | None
+
+    def text(self) -> Iterator[str]:
+        yield reports_text(self.reports)
+        if self.moving is not None:
+            yield pods_text(self.moving)
+        if self.steps:
+            yield next_text(self.steps)
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "nodes": reports_as_dict(self.reports),
+            "pods": None if self.moving is None else pods_as_dict(self.moving),
+            "next": None if self.steps is None else next_as_dict(self.steps),
+        }
+
+
+def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
+    """Where the nodes are, what is wrong with them; with pods also what moves and comes next."""
     try:
         document = read_document(read_bytes(source))
-        nodes = read_nodes(document)
-        state = read_cut_over_state(document)
+        nodes, pods = read_nodes(document), read_pods(document)
+        state = None if pods is None else read_cut_over_state(document, pods)
     except (UnreadableDocumentError, ValueError) as problem:
         raise UnreadableInputError(f"{source}: {problem}") from None
-    steps = None if state is None else next_steps(fleet, nodes, state.published, state.holders)
-    return *explain_nodes(fleet, nodes), steps
+    reports, findings = explain_nodes(fleet, nodes)
+    if pods is None or state is None:
+        return _Live(reports, findings, None, None)
+    moving, lost = moving_pods(plan, nodes, reports, pods)
+    steps = next_steps(fleet, nodes, state.published, state.holders)
+    return _Live(reports, (*findings, *lost), moving, steps)
 
 
 def _previewed(plan: ChangePlan, old: Fleet, new: Fleet, source: str) -> tuple[Finding, ...]:
@@ -175,14 +201,9 @@ def _finish(
 ) -> None:
     found = ordered(findings)
     if output_format == "json":
-        empty: dict[str, object] = {
-            "pools": None,
-            "cluster": [],
-            "stops": [],
-            "nodes": None,
-            "next": None,
-        }
-        print_json({**(document or empty), "findings": [f.as_dict() for f in found]})
+        empty: dict[str, object] = {"pools": None, "cluster": [], "stops": []}
+        empty |= dict.fromkeys(("nodes", "pods", "next"))
+        print_json({**empty, **(document or {}), "findings": [f.as_dict() for f in found]})
     else:
         print_findings(found, width=WIDTH)
         if text is not None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from gpufleet.change.cut_over_steps import NextStep
+from gpufleet.change.live_pods import MovingPods
 from gpufleet.change.nodes import NodeReport, Stage
 from gpufleet.change.plan import (
     ChangeCapacity,
@@ -74,6 +75,17 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
         offers = ", ".join(f"{n} {name}" for name, n in report.offers.items() if n) or "nothing"
         lines.append(f"  {report.name}: {stage}, offers {offers}")
     return "\n".join(lines if reports else ["Nodes now: the file has none of these pools"])
+
+
+def pods_text(moving: Sequence[MovingPods]) -> str:
+    """What moves, by pool and kind of owner."""
+    lines = ["Pods that leave"]
+    for one in moving:
+        held = [f"{one.gpus} GPUs or shares"] if one.gpus else []
+        held += [f"{one.claims} claims"] if one.claims else []
+        holding = f" with {' and '.join(held)}" if held else ""
+        lines.append(f"  {one.pool}: {one.pods} of {one.owner}{holding}, {one.then}")
+    return _fitted("\n".join(lines if moving else ["Pods that leave: none"]))
 
 
 def next_text(steps: Sequence[NextStep]) -> str:

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from gpufleet.catalogue import load
+from gpufleet.catalogue.transitions import ordinal
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import NodeChangeKind
 from gpufleet.findings import Severity
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.spec.base import Platform
 from tests.unit.change.fleets import WHOLE, compiled, fleet_data
 
 G6 = {"gpu": None, "gpusPerNode": None, "instanceTypes": ["g6.xlarge"]}
@@ -127,6 +130,53 @@ def test_an_empty_section_differs_from_none_in_nothing() -> None:
     assert plan.findings == ()
 
 
+@pytest.mark.parametrize(
+    "operator",
+    [
+        {"driver": {"upgradePolicy": {}}},
+        {"driver": {"upgradePolicy": {"drain": {}}}},
+        {"dcgmExporter": {"serviceMonitor": {}}},
+    ],
+)
+def test_an_empty_section_deep_inside_differs_in_nothing(operator: Data) -> None:
+    plan = change_plan(compiled(eks()), compiled(eks() | {"addons": {"gpuOperator": operator}}))
+    assert plan.findings == ()
+    assert {one.leaf_class for one in plan.cluster} <= {LeafClass.COMPILED}
+
+
+LUSTRE = {
+    "id": "fs-0123456789abcdef0",
+    "address": "fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+    "fileSystem": "lustre1",
+    "sizeGib": 1200,
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "leaf_class"),
+    [
+        (None, {}, LeafClass.LIVE),
+        ({}, None, LeafClass.LIVE),
+        # A bound volume keeps its source, a claim without a storage class its size.
+        ({}, {"fileSystem": "other"}, LeafClass.REFUSED),
+        ({}, {"sizeGib": 2400}, LeafClass.REFUSED),
+        ({}, {"namespace": "lab"}, LeafClass.UNKNOWN),
+    ],
+)
+def test_volumes_of_pods(old: Data | None, new: Data | None, leaf_class: LeafClass) -> None:
+    def volumes(one: Data | None) -> Data:
+        volume = {"name": "data", "mount": "/data", "lustre": LUSTRE | (one or {})}
+        return eks(storage=[] if one is None else [volume])
+
+    plan = change_plan(compiled(volumes(old)), compiled(volumes(new)))
+    (shown,) = (one for one in plan.cluster if one.field.startswith("manifests/storage/"))
+    assert shown.leaf_class is leaf_class
+    codes = {f.code for f in plan.findings}
+    assert ("change-refused" in codes) == (leaf_class is LeafClass.REFUSED)
+    assert ("change-unknown" in codes) == (leaf_class is LeafClass.UNKNOWN)
+    assert plan.pool("cut").kind in {NodeChangeKind.LIVE, NodeChangeKind.UNTOUCHED}
+
+
 def test_nodes_that_are_no_longer_made_here_are_deleted() -> None:
     plan = change_plan(compiled(eks()), compiled(eks(ownership="existing")))
     assert plan.pool("cut").kind is NodeChangeKind.REMOVED
@@ -204,3 +254,53 @@ def test_an_addon_that_is_given_up_is_deleted() -> None:
     queued = {"devicePlugin": {"enabled": True}, "gpuOperator": {"enabled": False}}
     plan = change_plan(addons(), compiled(eks() | {"addons": queued}))
     assert "change-removes-addon" in {f.code for f in plan.findings}
+
+
+def breaks(old: Data, new: Data) -> set[str]:
+    """Sources of what the plan warns of."""
+    plan = change_plan(compiled(old), compiled(new), accept_unknown="tested here")
+    facts: list[Any] = [f.evidence["facts"] for f in plan.findings if f.code == "change-breaks"]
+    return {one["source"] for found in facts for one in found}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "source", "warned"),
+    [
+        ("0.15.0", "0.16.1", "device-plugin-changelog", True),
+        ("0.19.0", "0.20.0", "device-plugin-changelog", False),
+    ],
+)
+def test_records_of_charts(old: str, new: str, source: str, warned: bool) -> None:
+    def plugin(version: str) -> Data:
+        return eks() | {"addons": {"devicePlugin": {"enabled": True, "version": version}}}
+
+    assert (source in breaks(plugin(old), plugin(new))) == warned
+
+
+def test_a_record_of_one_platform_is_silent_on_the_others() -> None:
+    assert breaks(on(eks(), "1.32"), on(eks(), "1.33")) == {"eks-versions-standard"}
+    gke = fleet_data(WHOLE, platform="gke", gpu="L4", gpusPerNode=1)
+    gke["cluster"]["region"] = "us-central1"
+    assert breaks(on(gke, "1.32"), on(gke, "1.33")) == {"gke-containerd-2"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "warned"),
+    [("550.90.07", "570.133.20", True), ("550.90.07", "570.172.08", False)],
+)
+def test_a_record_of_a_driver(old: str, new: str, warned: bool) -> None:
+    def driver(version: str) -> Data:
+        return vsphere() | {"addons": {"gpuOperator": {"driver": {"version": version}}}}
+
+    assert ("gpu-operator-notes" in breaks(driver(old), driver(new))) == warned
+
+
+def test_every_record_is_of_something_that_a_fleet_has() -> None:
+    catalogue = load("2026.11")
+    subjects = {*catalogue.charts, *catalogue.images, "kubernetes", "driver", "driver-precompiled"}
+    assert set(catalogue.transitions) <= subjects
+    rows = [row for found in catalogue.transitions.values() for row in found]
+    assert len(rows) >= 60
+    assert {row.platform for row in rows} <= {None, *(one.value for one in Platform)}
+    for row in rows:
+        assert row.fixed is None or ordinal(row.at) < ordinal(row.fixed), row

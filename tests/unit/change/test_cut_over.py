@@ -14,6 +14,7 @@ from gpufleet.change.cut_over_state import read_cut_over_state
 from gpufleet.change.cut_over_steps import NextStep, next_step, next_steps
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import LiveNode
+from gpufleet.change.live_pods import read_pods
 from gpufleet.change.plan import Act, NodeChangeKind
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.cut_over import CutOver, cut_over
@@ -228,7 +229,7 @@ def test_what_a_cluster_shows_is_read() -> None:
         pod("Running", containers=[{}], resourceClaims=[{"name": "gpu"}]),
         pod("Running", containers=[{"resources": {"limits": {"cpu": "1"}}}]),
     ]
-    state = read_cut_over_state({"kind": "List", "items": items})
-    assert state is not None
+    document = {"kind": "List", "items": items}
+    state = read_cut_over_state(document, read_pods(document) or ())
     assert (dict(state.published), dict(state.holders)) == ({"n": 7}, {"n": 2})
-    assert read_cut_over_state({"kind": "List", "items": items[:3]}) is None
+    assert read_pods({"kind": "List", "items": items[:3]}) is None

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet.change.cut_over_state import read_cut_over_state
 from gpufleet.change.live_node import read_nodes
+from gpufleet.change.live_pods import read_pods
 from gpufleet.change.preview import read_preview
 from gpufleet.cli import change as module
 from tests.unit.change.fleets import WHOLE, fleet_data
@@ -53,8 +54,8 @@ def test_what_has_another_form_is_not_there() -> None:
 )
 def test_pods_of_another_form_hold_nothing(spec: dict[str, Any]) -> None:
     pod = {"kind": "Pod", "spec": {"nodeName": "n1", **spec}, "status": {"phase": ["x"]}}
-    state = read_cut_over_state(listed(pod, slice_of(devices=3)))
-    assert state is not None
+    dump = listed(pod, slice_of(devices=3))
+    state = read_cut_over_state(dump, read_pods(dump) or ())
     assert (state.holders, state.published) == ({}, {"n1": 0})
 
 
