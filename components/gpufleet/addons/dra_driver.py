@@ -12,7 +12,7 @@ from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.helm_release import HelmRelease
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.release import release_in_own_namespace
-from gpufleet.render.dra import Manifest, claims, device_classes
+from gpufleet.render.dra import Manifest, claims, compute_domains, device_classes
 from gpufleet.render.dra_driver_values import CHART, dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
 
@@ -37,7 +37,8 @@ class DraDriverArgs(TypedDict):
 
 class DraDriver(GpuComponent[FleetPlan]):
     """NVIDIA's DRA driver: namespace, Helm release, one DeviceClass for each MIG profile, and in
-    the namespaces that pools name, claim templates or, where pods share a claim, the claims.
+    the namespaces that pools name, claim templates or, where pods share a claim, the claims, and
+    ComputeDomains.
 
     One per cluster; `GpuAddons` makes it when a pool needs it. The GPU driver and its toolkit must
     be on the nodes before.
@@ -77,7 +78,7 @@ class DraDriver(GpuComponent[FleetPlan]):
         classes = device_classes(fleet)
         for manifest in classes:
             self._device_class(name, manifest)
-        for manifest in claims(fleet):
+        for manifest in (*claims(fleet), *compute_domains(fleet)):
             self._claim(name, manifest, release)
         return {
             "namespace": chart.pin.namespace,
@@ -96,7 +97,7 @@ class DraDriver(GpuComponent[FleetPlan]):
             manifest,
             pulumi.ResourceOptions(
                 parent=self,
-                # The API refuses any change of a claim's or a template's spec.
+                # The API refuses any change of the spec of a claim, a template or a domain.
                 replace_on_changes=["spec"],
                 delete_before_replace=True,
                 depends_on=[release],

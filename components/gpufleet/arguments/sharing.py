@@ -102,6 +102,10 @@ class DraArgs(TypedDict):
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
     namespaces: NotRequired[list[str]]
     """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
+    compute_domain: NotRequired[bool]
+    """Make a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain: its
+    claim template `<pool>-channel` gives the pods of a job over several nodes a channel of IMEX.
+    Default false."""
 
 
 class SharingArgs(TypedDict):

@@ -22,6 +22,7 @@ from gpufleet.fleet.addon_plan import plan_addons
 from gpufleet.fleet.addon_rules import validate_addons
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
 from gpufleet.fleet.capacity_rules import validate_windows
+from gpufleet.fleet.compute_domains import validate_compute_domains
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
@@ -167,6 +168,7 @@ def _compile_pools(made: Compilation) -> Iterable[Finding]:
         *validate_prices(made.spec, made.pools, made.catalogue, day),
         *validate_windows(made.pools, made.at),
         *validate_cut_overs(made.pools),
+        *validate_compute_domains(made.pools),
     ]
 
 

@@ -63,6 +63,8 @@ class DraCut:
     offers: tuple[DraOffer, ...]
     namespaces: tuple[str, ...]
     """Namespaces that get claim templates."""
+    compute_domain: bool = False
+    """Whether each of them gets a ComputeDomain too."""
 
     @property
     def threads_percent(self) -> int:
@@ -125,6 +127,7 @@ def cut(
         gates=_gates(declared, on_demand),
         offers=offers,
         namespaces=declared.namespaces,
+        compute_domain=declared.compute_domain,
     )
     findings += _check_shares(gpu, made, place, fraction)
     return Found(made, gpus, findings)

@@ -13,7 +13,7 @@ from gpufleet.render.addon_artefacts import network_operator_files, neuron_files
 from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.device_plugin import device_plugin_files
-from gpufleet.render.dra import claims, device_classes
+from gpufleet.render.dra import claims, compute_domains, device_classes
 from gpufleet.render.dra_driver_values import (
     dra_release_values,
     needs_dra_driver,
@@ -154,6 +154,7 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
     objects = {
         "device-classes": (device_classes(fleet), "one DeviceClass per MIG profile that is served"),
         "claims": (claims(fleet), "ResourceClaimTemplates, and claims that pods share"),
+        "compute-domains": (compute_domains(fleet), "NVLink domains of jobs over several nodes"),
     }
     for name, (documents, purpose) in objects.items():
         if documents:

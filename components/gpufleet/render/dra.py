@@ -68,6 +68,33 @@ def claims(fleet: Fleet) -> list[Manifest]:
     return found
 
 
+def compute_domains(fleet: Fleet) -> list[Manifest]:
+    """A ComputeDomain in each namespace of the pools that declare one.
+
+    The driver's controller makes its claim template. `numNodes` is 0, the value for drivers whose
+    IMEX daemons find each other by name; the definition in the GPU Operator needs it written.
+    """
+    return [
+        {
+            "apiVersion": CONFIG_API,
+            "kind": "ComputeDomain",
+            "metadata": _metadata(pool, f"{pool.name}-domain", namespace),
+            "spec": {
+                "numNodes": 0,
+                "channel": {"resourceClaimTemplate": {"name": channel_name(pool)}},
+            },
+        }
+        for pool, made in claim_cuts(fleet)
+        if made.compute_domain
+        for namespace in made.namespaces
+    ]
+
+
+def channel_name(pool: Pool) -> str:
+    """Claim template by which a pod gets a channel of the pool's ComputeDomain."""
+    return f"{pool.name}-channel"
+
+
 def claim_template(pool: Pool, offer: DraOffer, namespace: str) -> Manifest:
     """A template: each pod that names it gets one device of this kind to itself."""
     return {
@@ -104,9 +131,12 @@ def pod_claim(pool: Pool, offer: DraOffer) -> dict[str, Any]:
         reference = {"resourceClaimName": f"{claim_name(pool, offer)}-0"}
     else:
         reference = {"resourceClaimTemplateName": claim_name(pool, offer)}
+    claimed = {"gpu": reference}
+    if pool.partition.dra.compute_domain:
+        claimed["channel"] = {"resourceClaimTemplateName": channel_name(pool)}
     return {
-        "resourceClaims": [{"name": "gpu", **reference}],
-        "resources": {"claims": [{"name": "gpu"}]},
+        "resourceClaims": [{"name": name, **one} for name, one in claimed.items()],
+        "resources": {"claims": [{"name": name} for name in claimed]},
     }
 
 
@@ -172,9 +202,11 @@ def _metadata(pool: Pool, name: str, namespace: str) -> dict[str, Any]:
 
 __all__ = [
     "GPU_CLASS",
+    "channel_name",
     "claim_name",
     "claim_template",
     "claims",
+    "compute_domains",
     "device_classes",
     "device_config",
     "pod_claim",

@@ -93,6 +93,7 @@ def fleet_dra_driver_settings(fleet: Fleet) -> DraDriverSettings:
     data: dict[str, Any] = {
         "featureGates": {gate: True for _, cut in cuts for gate in cut.gates},
         "driverRoot": min(roots, default=HOST_ROOT),
+        "computeDomains": any(cut.compute_domain for _, cut in cuts),
         "tolerations": [
             {"key": key, "value": value, "effect": effect} for key, value, effect in sorted(taints)
         ],

@@ -160,6 +160,10 @@ class Dra(SpecModel):
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
     namespaces: Annotated[tuple[DnsLabel, ...], Field(max_length=64)] = ()
     """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
+    compute_domain: bool = False
+    """Make a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain: its
+    claim template `<pool>-channel` gives the pods of a job over several nodes a channel of IMEX.
+    Default false."""
 
     @model_validator(mode="after")
     def _one_layout(self) -> Self:

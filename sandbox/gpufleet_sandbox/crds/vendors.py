@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "mellanox.com": ("HostDeviceNetwork", "IPoIBNetwork", "MacvlanNetwork", "NicClusterPolicy"),
     "monitoring.coreos.com": ("PodMonitor", "PrometheusRule", "ServiceMonitor"),
     "nvidia.com": ("ClusterPolicy",),
+    "resource.nvidia.com": ("ComputeDomain",),
     "networking.gke.io": ("GKENetworkParamSet", "Network"),
     "operator.victoriametrics.com": ("VMPodScrape", "VMRule", "VMServiceScrape"),
 }

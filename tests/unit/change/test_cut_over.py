@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet.catalogue import load
 from gpufleet.change.cut_over_state import read_cut_over_state
 from gpufleet.change.cut_over_steps import NextStep, next_step, next_steps
 from gpufleet.change.fleet_change import change_plan
@@ -176,8 +177,11 @@ def test_karpenter_cannot_follow() -> None:
     data["cluster"]["region"] = "us-east-1"
     data["pools"][0] |= {"instanceTypes": ["p4de.24xlarge"]}
     del data["pools"][0]["gpu"]
-    codes = {f.code for f in compile_data(data).findings if f.severity.value == "error"}
-    assert {"dra-with-karpenter", "change-not-in-place"} <= codes
+    found = {f.code: f for f in compile_data(data).findings if f.severity.value == "error"}
+    assert {"dra-with-karpenter", "change-not-in-place"} <= set(found)
+    facts: Any = found["dra-with-karpenter"].evidence["facts"]
+    pinned = load("2026.11").chart("karpenter").version
+    assert all(f"v{pinned} " in one["source"] for one in facts), "the source is that of the pin"
 
 
 def test_a_plugin_of_its_own_chart_cannot_be_kept_off_one_node() -> None:

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.dra import (
     claim_name,
     claims,
+    compute_domains,
     device_classes,
     device_config,
     pod_claim,
@@ -221,3 +223,72 @@ def test_values_follow_the_pools() -> None:
 def test_needed_only_with_claims_unless_said() -> None:
     assert needs_dra_driver(fleet({}))
     assert not needs_dra_driver(fleet())
+
+
+def test_a_compute_domain_is_one_that_its_definition_takes() -> None:
+    """The definition is the driver's own (catalogue, schemas/resource.nvidia.com.json)."""
+    one = fleet({"computeDomain": True, "namespaces": ["research", "lab"]}, {})
+    made = compute_domains(one)
+    assert [(m["metadata"]["namespace"], m["metadata"]["name"]) for m in made] == [
+        ("research", "pool-0-domain"),
+        ("lab", "pool-0-domain"),
+    ]
+    assert [problem for m in made for problem in schema_problems(m)] == []
+    broken = made[0] | {"spec": {"numNodes": 0}}
+    assert list(schema_problems(broken)), "the definition asks for a channel"
+    values = dra_driver_values(fleet_dra_driver_settings(one))
+    assert values["resources"]["computeDomains"] == {"enabled": True}
+    pool = one.pool("pool-0")
+    assert pool.partition.dra is not None
+    asked = pod_claim(pool, pool.partition.dra.offers[0])
+    template = made[0]["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    assert {"name": "channel", "resourceClaimTemplateName": template} in asked["resourceClaims"]
+    assert asked["resources"]["claims"] == [{"name": "gpu"}, {"name": "channel"}]
+
+
+def test_without_a_compute_domain_the_driver_serves_none() -> None:
+    one = fleet({})
+    assert compute_domains(one) == []
+    assert not dra_driver_values(fleet_dra_driver_settings(one))["resources"]["computeDomains"][
+        "enabled"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("types", "namespaces", "codes"),
+    [
+        # NVLink of a P6e UltraServer reaches its other machines, that of a P5 does not.
+        (["p6e-gb200.36xlarge"], ["lab"], set()),
+        (["p5.48xlarge"], ["lab"], {"dra-compute-domain-alone"}),
+        (["p6e-gb200.36xlarge"], [], {"dra-compute-domain-nowhere"}),
+    ],
+)
+def test_domains_are_of_machines_that_share_nvlink(
+    types: list[str], namespaces: list[str], codes: set[str]
+) -> None:
+    pool = {
+        "name": "p",
+        "instanceTypes": types,
+        "nodes": {"min": 1, "max": 1},
+        "sharing": {"dra": {"computeDomain": True, "namespaces": namespaces}},
+    }
+    cluster = {"name": "c", "region": "us-east-1"}
+    spec = {"catalogue": "2026.11", "platform": "eks", "cluster": cluster, "pools": [pool]}
+    found = {f.code for f in compile_data(spec).findings}
+    assert {code for code in found if code.startswith("dra-compute-domain")} == codes
+
+
+def test_a_cut_over_has_the_domain_from_its_first_step_to_its_last() -> None:
+    domain = {"dra": {"computeDomain": True, "namespaces": ["lab"]}}
+    for new, old in ((domain, {"exclusive": {}}), ({"exclusive": {}}, domain)):
+        pool = {
+            "name": "p",
+            "gpu": "A100-80GB",
+            "nodes": {"min": 2, "max": 2},
+            "sharing": new,
+            "change": {"previous": old},
+        }
+        spec = {"catalogue": "2026.11", "platform": "sandbox", "pools": [pool]}
+        result = compile_data(spec | {"cluster": {"name": "c"}})
+        assert result.fleet is not None
+        assert [m["metadata"]["name"] for m in compute_domains(result.fleet)] == ["p-domain"]
