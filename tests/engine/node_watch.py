@@ -15,6 +15,54 @@ ROUND_SECONDS = 1
 """After so long a watch is asked for again from where it was: the longest that ending it takes."""
 
 
+class Followed:
+    """One list of the API server: its items, then every event of them in order.
+
+    Args:
+        listed: A function of the client that lists, such as `core.list_node`.
+        took: Is given each event as the API writes it, in a thread.
+        selection: Which objects, as the list is asked for: `label_selector` and so on.
+    """
+
+    def __init__(
+        self,
+        listed: Callable[..., Any],
+        took: Callable[[Mapping[str, Any]], None],
+        selection: Mapping[str, str],
+    ) -> None:
+        self._listed, self._took, self._selection = listed, took, selection
+        with listed(**selection, _preload_content=False) as answer:
+            first = json.loads(answer.data)
+        self.items: list[dict[str, Any]] = first["items"]
+        """What was there when it was made."""
+        self._version = first["metadata"]["resourceVersion"]
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._over.is_set():
+            with self._listed(
+                **self._selection,
+                watch=True,
+                resource_version=self._version,
+                timeout_seconds=ROUND_SECONDS,
+                _preload_content=False,
+            ) as answer:
+                for line in answer:
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        raise RuntimeError(f"the watch broke: {event['object']}")
+                    self._version = event["object"]["metadata"]["resourceVersion"]
+                    self._took(event)
+
+
 class Watched(Generic[Shown]):
     """Nodes from the time it was made on.
 
@@ -30,15 +78,12 @@ class Watched(Generic[Shown]):
         shown: Callable[[Mapping[str, Any]], Shown],
         selection: Mapping[str, str],
     ) -> None:
-        self._core: Any = core
-        self._shown, self._selection = shown, selection
-        first = self._asked()
-        self._version = first["metadata"]["resourceVersion"]
-        self._now = {node["metadata"]["name"]: shown(node) for node in first["items"]}
+        self._shown = shown
+        self._followed = Followed(core.list_node, self._took, selection)
+        self._now = {node["metadata"]["name"]: shown(node) for node in self._followed.items}
         self.moments = [dict(self._now)]
         """What the nodes were together, by name: at first, and after each change that shows."""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow)
+        self.start, self.end = self._followed.start, self._followed.end
 
     @property
     def now(self) -> dict[str, Shown]:
@@ -57,34 +102,8 @@ class Watched(Generic[Shown]):
         """Wait until the nodes are so, and everything before that has been seen."""
         until(lambda: wanted(self.now), lambda: self.moments[-5:])
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def end(self) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _asked(self) -> dict[str, Any]:
-        with self._core.list_node(**self._selection, _preload_content=False) as answer:
-            return json.loads(answer.data)
-
-    def _follow(self) -> None:
-        while not self._over.is_set():
-            with self._core.list_node(
-                **self._selection,
-                watch=True,
-                resource_version=self._version,
-                timeout_seconds=ROUND_SECONDS,
-                _preload_content=False,
-            ) as answer:
-                for line in answer:
-                    self._took(json.loads(line))
-
     def _took(self, event: Mapping[str, Any]) -> None:
         node = event["object"]
-        if event["type"] == "ERROR":
-            raise RuntimeError(f"the watch of nodes broke: {node}")
-        self._version = node["metadata"]["resourceVersion"]
         if event["type"] == "DELETED":
             self._now.pop(node["metadata"]["name"], None)
         else:

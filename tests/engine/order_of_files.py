@@ -33,6 +33,7 @@ EVERY_COMMIT = {
     "test_karpenter.py": 50,
     "test_openshift.py": 40,
     "test_layout_change.py": 40,
+    "test_cut_over.py": 90,
     "test_change_replay.py": 60,
     "test_eks_examples.py": 30,
     "vsphere/test_recorded_state.py": 20,
