@@ -16,8 +16,14 @@ from gpufleet.cli.rendered_folder import (
     plan_folder,
 )
 from gpufleet.cli.source import compile_source
-from gpufleet.findings import Finding, has_errors
+from gpufleet.documents.paths import value_at
+from gpufleet.findings import Finding, has_errors, warning
+from gpufleet.fleet import Fleet
 from gpufleet.render.artefacts import artefacts, validate_artefacts
+from gpufleet.render.gitops import GitPlace, in_waves
+from gpufleet.render.gitops_argocd import argocd_files
+from gpufleet.render.gitops_flux import flux_files
+from gpufleet.render.releases import releases
 
 
 @click.command()
@@ -32,6 +38,17 @@ from gpufleet.render.artefacts import artefacts, validate_artefacts
     help="Moment (2026-12-01, 2026-12-01T09:00:00Z) at which windows of capacity are open or not: "
     "quotas and limits follow them (docs/calendar.md). Default: none, every window is open.",
 )
+@click.option(
+    "--for",
+    "tool",
+    type=click.Choice(["argocd", "flux"]),
+    help="Add what that tool applies the folder by; manifests go into one folder for each wave.",
+)
+@click.option("--repo", metavar="URL", help="With --for: the Git repository that holds DIR.")
+@click.option(
+    "--repo-path", metavar="PATH", help="With --for: DIR in that repository. Default: DIR."
+)
+@click.option("--revision", default="main", show_default=True, help="With --for: branch.")
 @format_option
 def command(
     source: str,
@@ -39,6 +56,10 @@ def command(
     dry_run: bool,
     prices: str | None,
     at: datetime | None,
+    tool: str | None,
+    repo: str | None,
+    repo_path: str | None,
+    revision: str,
     output_format: str,
 ) -> None:
     """Render a FleetSpec into files, for GitOps and for reading.
@@ -51,16 +72,25 @@ def command(
     \b
         gpufleet render fleet.yaml --out deploy/gpu
         gpufleet render fleet.yaml --out deploy/gpu --dry-run --format json
+        gpufleet render fleet.yaml --out deploy/gpu --for argocd --repo https://git.example.com/gpu
 
     JSON: a list of {"path", "kind", "purpose", "status", "bytes", "sha256"}; findings go to
     standard error. Exits 1 when a finding is an error, 2 when SPEC or DIR cannot be used.
     """
+    if (tool is None) is not (repo is None):
+        raise click.UsageError("--for and --repo are only used together")
     compiled = compile_source(source, prices, at)
     findings: list[Finding] = list(compiled.findings)
     plan: FolderPlan | None = None
     if compiled.fleet is not None and compiled.deployable:
         findings += validate_artefacts(compiled.fleet)
-        plan = plan_folder(Path(out), artefacts(compiled.fleet))
+        files = artefacts(compiled.fleet)
+        if tool is not None and repo is not None:
+            place = GitPlace(repo, (repo_path or out).strip("/"), revision)
+            more = (argocd_files if tool == "argocd" else flux_files)(compiled.fleet, place)
+            files = (*in_waves(files), *more)
+            findings += _wired(compiled.fleet)
+        plan = plan_folder(Path(out), files)
         findings += plan.findings
     print_findings(findings)
     changes: tuple[FileChange, ...] = ()
@@ -75,6 +105,21 @@ def command(
             purpose = "" if change.artefact is None else change.artefact.purpose
             click.echo(f"{change.status:10}{change.path}  {purpose}".rstrip())
     sys.exit(exit_code(findings))
+
+
+def _wired(fleet: Fleet) -> list[Finding]:
+    """Values that only deployed resources of a cloud give."""
+    return [
+        warning(
+            "gitops-value-open",
+            "addons",
+            f"chart {release.chart.name} needs {key}, which a resource of the cloud gives",
+            "write it in the values of the add-on",
+        )
+        for release in releases(fleet)
+        for key in release.wired
+        if value_at(release.values, key) is None
+    ]
 
 
 def _as_dict(change: FileChange) -> dict[str, object]:

@@ -21,6 +21,8 @@ class FleetRelease:
     """Where it is installed."""
     values: Values
     """All values, images from the declared mirror included."""
+    address: str
+    """Where the chart comes from: the vendor's repository, or the declared `charts.source`."""
     wired: tuple[str, ...] = ()
     """Dotted keys of values that only the deployed cloud resources give: a role, a queue."""
 
@@ -41,5 +43,13 @@ def fleet_release(
         version=pin.version if addon is None else addon.version or pin.version,
         namespace=namespace or pin.namespace,
         values=with_images(fleet, chart, values),
+        address=_address(fleet, pin),
         wired=wired,
     )
+
+
+def _address(fleet: Fleet, pin: Chart) -> str:
+    source = fleet.spec.addons.charts.source
+    if source is None or source.folder is not None:
+        return pin.repository
+    return source.repository or f"{str(source.oci).rstrip('/')}/{pin.name}"
