@@ -19,6 +19,7 @@ from typing import Any
 
 from charts import CHARTS, chart_file
 from custom_resources import definitions, group_file
+from kubernetes_fields import fields_file
 from kubernetes_kinds import kubernetes_file, metadata_file
 from pruning import Schema
 from device_selectors import selectors_file
@@ -65,6 +66,9 @@ def main() -> None:
     for name, chart in CHARTS.items():
         content = compact(chart_file(chart, options.charts))
         (OUT / f"chart-{name}.json").write_text(content + "\n", encoding="utf-8")
+    core = json.loads((OUT / "kubernetes.json").read_text(encoding="utf-8"))
+    content = compact(fields_file(modules, core))
+    (OUT / "kubernetes-fields.json").write_text(content + "\n", encoding="utf-8")
     content = compact(selectors_file(options.charts))
     (OUT / "webhook-selectors.json").write_text(content + "\n", encoding="utf-8")
     lines = ",\n".join(f"{json.dumps(k)}:{compact(v)}" for k, v in index().items())

@@ -8,6 +8,7 @@ from gpufleet.contract.schemas import (
     SchemaProblem,
     SchemaProblemKind,
     has_schema,
+    newer_fields,
     schema_problems,
 )
 from gpufleet_policies.facts.locator import Locator
@@ -25,7 +26,8 @@ _PATCH = "$patch"
 
 
 def refused_shape(document: dict[str, Any], group: str, locator: Locator) -> Iterator[NvidiaConfig]:
-    """The object as a configuration, where its schema refuses what is written.
+    """The object as a configuration, where its schema refuses what is written, or where the
+    cluster's version may not have it.
 
     What is missing proves nothing: the object may be a patch, or complete in another file. An
     object with parts that cannot be read is not validated: its lists may be shorter than they are.
@@ -35,7 +37,11 @@ def refused_shape(document: dict[str, Any], group: str, locator: Locator) -> Ite
     if not has_schema(document.get("apiVersion"), document.get("kind")):
         return
     plain, lost = without_unknown(document)
-    if lost or not any(_is_proven(one, plain) for one in schema_problems(plain)):
+    if lost:
+        return
+    if not newer_fields(plain) and not any(
+        _is_proven(one, plain) for one in schema_problems(plain)
+    ):
         return
     annotations = known_texts(inside(document, "metadata.annotations"))
     yield NvidiaConfig(

@@ -16,6 +16,7 @@ from gpufleet.contract.foreign.dra_chart import CHARTS
 from gpufleet.contract.foreign.dra_devices import CLASSES, DRIVER, FORMER, attribute_names
 from gpufleet.contract.foreign.go_json import integer, shown
 from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.contract.schemas.newer_fields import newer_problems
 from gpufleet.contract.schemas.problems import SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import SchemaCodes, report_problem
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
@@ -95,6 +96,8 @@ def validate_envelope(document: dict[str, Any], context: CheckContext, report: C
         )
         return False
     _validate_shape(document, version, report)
+    for problem in newer_problems(document, cluster) if cluster is not None else ():
+        report_problem(problem, SCHEMA_CODES, report, code="dra-field-too-new")
     here: Any = document
     for step in HOLDERS[kind]:
         here = (as_mapping(here) or {}).get(step)

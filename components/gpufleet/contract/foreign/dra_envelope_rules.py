@@ -26,6 +26,13 @@ RULES = (
         _TYPES,
     ),
     _rule(
+        "dra-field-too-new",
+        _REJECT,
+        "A field or value of a claim, template or class came with a later minor version than the "
+        "cluster's.",
+        "k8s.io/api v0.31.14 to v0.36.3, resource/*/types.go",
+    ),
+    _rule(
         "dra-field-missing",
         _REJECT,
         "A field that the API server requires is missing.",

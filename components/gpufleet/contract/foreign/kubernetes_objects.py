@@ -12,6 +12,8 @@ from gpufleet.contract.foreign.validation import (
 )
 from gpufleet.contract.schemas import (
     has_schema,
+    newer_problems,
+    report_problem,
     report_problems,
     schema_codes,
     schema_problems,
@@ -40,13 +42,20 @@ RULES = rule_table(
         "The schema of an object's kind or API version is not known: the object is not validated.",
         _SOURCE,
     ),
+    CheckRule(
+        "object-field-too-new",
+        ("schema",),
+        Verdict.REJECT,
+        "A field or value of Kubernetes' own kinds came with a later minor version than the "
+        "cluster's, which drops it or refuses the object. Known from Kubernetes 1.32 on.",
+        "k8s.io/api v0.31.14 to v0.36.3, types.go of each group",
+    ),
     *schema_rules(CODES, ("schema",), "the object", _SOURCE),
 )
 
 
 def validate(read: GoDocument, context: CheckContext) -> Judgement:
     """Validate every object of the text whose schema is known, and name the others."""
-    del context  # a schema holds everywhere
     report = CheckReport(RULES)
     found = list(objects(read))
     judged = [(p, o) for p, o in found if has_schema(o.get("apiVersion"), o.get("kind"))]
@@ -61,6 +70,10 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     for path, item in found:
         if (path, item) in judged:
             report_problems(schema_problems(item), CODES, report, path)
+            if context.kubernetes_version is not None:
+                for problem in newer_problems(item, context.kubernetes_version):
+                    code = "object-field-too-new"
+                    report_problem(problem, CODES, report, path, code)
         else:
             report.add(
                 "object-version-unknown",

@@ -11,10 +11,12 @@ from gpufleet.contract.schemas.chart_values import (
     values_problems,
     values_release,
 )
+from gpufleet.contract.schemas.newer_fields import newer_fields, newer_problems
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.report import (
     SchemaCodes,
     object_problems,
+    report_problem,
     report_problems,
     schema_codes,
     schema_rules,
@@ -28,9 +30,12 @@ __all__ = [
     "has_schema",
     "is_switch",
     "known_fields",
+    "newer_fields",
+    "newer_problems",
     "object_problems",
     "own_values",
     "release_numbers",
+    "report_problem",
     "report_problems",
     "schema_codes",
     "schema_problems",

@@ -119,7 +119,7 @@ def report_problem(
     code: str | None = None,
 ) -> None:
     """Add one problem of an object at `path`; `code` replaces the usual one."""
-    if problem.kind is _K.UNKNOWN:
+    if problem.kind is _K.UNKNOWN and code is None:
         parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
         known, reader = problem.known, codes.reader
         release, needless = codes.of_release, problem.asks_for_nothing

@@ -25,6 +25,7 @@ CASES: list[CaseRow] = [
     ("object-wrong-type", pod("env: [{name: A, value: 1}]"), pod("env: [{name: A, value: '1'}]"), {}),
     ("object-choice-unknown", pod("imagePullPolicy: Allways"), pod("imagePullPolicy: Always"), {}),
     ("object-out-of-bounds", pod("ports: [{containerPort: 2147483648}]"), pod("ports: [{containerPort: 80}]"), {}),
+    ("object-field-too-new", pod("restartPolicyRules: []"), pod("env: []"), {"context": {"kubernetesVersion": "1.33"}}),
     ("object-field-missing", monitor("podMetricsEndpoints: []"), monitor("podMetricsEndpoints: [], selector: {}"), {}),
     ("object-value-invalid", pod("resources: {limits: {memory: 1GiB}}"), pod("resources: {limits: {memory: 1Gi}}"), {}),
 ]  # fmt: skip

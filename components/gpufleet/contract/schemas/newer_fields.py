@@ -1,0 +1,87 @@
+"""Fields and values of Kubernetes' own kinds that a cluster of an older minor version has not.
+
+What the catalogue records begins with Kubernetes 1.31: what is older is not reported. A field that
+a feature gate hides until a later version is one from the version whose API has it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
+from gpufleet.documents.shapes import as_list, as_mapping
+
+_FIELDS = "kubernetes-fields"
+Steps = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewerField:
+    """A field that is set, or a value of it, with the minor version it came with."""
+
+    steps: Steps
+    value: object
+    """None where the field itself is new."""
+    since: tuple[int, ...]
+
+
+def newer_fields(document: Any) -> tuple[NewerField, ...]:
+    """Fields of an object whose first minor version is recorded; none for other kinds."""
+    item: Mapping[str, Any] = as_mapping(document) or {}
+    version, name = str(item.get("apiVersion")), str(item.get("kind"))
+    if schema_kinds().get(version, {}).get(name) != KUBERNETES:
+        return ()
+    reference = schema_file(KUBERNETES)["kinds"][version][name]
+    return tuple(_below(reference, document, ()))
+
+
+def newer_problems(document: Any, cluster: tuple[int, ...]) -> Iterator[SchemaProblem]:
+    """Those that a cluster of a minor version does not have."""
+    has = ".".join(map(str, cluster))
+    for one in newer_fields(document):
+        if cluster[:2] >= one.since:
+            continue
+        since, name = ".".join(map(str, one.since)), one.steps[-1]
+        value = None if one.value is None else visible(document, one.steps, one.value)
+        what = f"{name}" if one.value is None else f"{name}: {value or 'this value'}"
+        message = f"{what} came with Kubernetes {since}, the cluster has {has}"
+        yield SchemaProblem(
+            SchemaProblemKind.UNKNOWN,
+            path_of(one.steps),
+            message,
+            f"remove it, or use Kubernetes {since} or newer",
+            one.steps,
+            value,
+            since,
+        )
+
+
+def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[NewerField]:
+    data = schema_file(_FIELDS)
+    fields: Mapping[str, str] = {}
+    values: Mapping[str, Mapping[str, str]] = {}
+    mapping: Mapping[str, Any] = as_mapping(value) or {}
+    items: list[Any] = as_list(value) or []
+    while "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        fields, values = data["fields"].get(name, fields), data["values"].get(name, values)
+        schema = cast("Mapping[str, Any]", schema_file(KUBERNETES)["$defs"][name])
+    known = schema.get("properties", {})
+    for key, inner in mapping.items():
+        at = (*steps, key)
+        if inner is None:
+            continue
+        if key in fields:
+            yield NewerField(at, None, _numbers(fields[key]))
+        elif isinstance(inner, str) and inner in values.get(key, {}):
+            yield NewerField(at, inner, _numbers(values[key][inner]))
+        child = known.get(key, schema.get("additionalProperties"))
+        if isinstance(child, dict):
+            yield from _below(cast("Mapping[str, Any]", child), inner, at)
+    for index, inner in enumerate(items if "items" in schema else ()):
+        yield from _below(schema["items"], inner, (*steps, index))
+
+
+def _numbers(minor: str) -> tuple[int, ...]:
+    return tuple(map(int, minor.split(".")))
