@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.schemas.expressions import broken_rules
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
+from gpufleet.contract.schemas.meanings import needed
 from gpufleet.contract.schemas.numbers import refused_numbers
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
@@ -211,7 +212,7 @@ def _problems(
     elif name in ("Pattern", "Format"):
         limit = cast("Any", kind).pattern if name == "Pattern" else cast("Any", kind).format
         displayed = visible(document, steps, value)
-        message = f"{field_name(steps)} is {displayed or 'a value'}, which does not match {limit}"
+        message = f"{field_name(steps)} is {displayed or 'a value'}, {needed(limit)} is needed"
         yield _problem(SchemaProblemKind.PATTERN, steps, message, None, displayed, limit)
     elif name in ("Custom", "UniqueItems"):
         key = cast("Any", kind).message if name == "Custom" else "one value"
