@@ -11,9 +11,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SANDBOX_STACK ?= sandbox-dev
+# Generators of SDKs.
+RELEASE_PROGRAMS := pulumi-sdks pulumi-sdks-java-dotnet
 # Programs that only the tests need, in addition to those of the sandbox.
 TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue karpenter vcsim
-NIGHTLY_PROGRAMS := promtool prometheus
+NIGHTLY_PROGRAMS := promtool prometheus $(RELEASE_PROGRAMS)
 
 # Each test is selected by one of these three (tests/unit/test_order_of_files.py).
 UNIT_TESTS := not engine and not sandbox and not nightly and not chaos
@@ -22,7 +24,7 @@ NIGHTLY_TESTS := nightly or chaos
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help up down test nightly check unit engine chaos bench generate catalogue lock vulnerabilities wheel format clean
+.PHONY: help up down test nightly check unit engine chaos bench generate catalogue lock vulnerabilities wheel release format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,11 +98,20 @@ vulnerabilities: $(STAMP) ## Before a release: known vulnerabilities of the lock
 	$(VENV)-audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
 	for folder in tools/*/; do (cd $$folder && echo "==> $$folder" && go run golang.org/x/vuln/cmd/govulncheck@latest ./...); done
 
+release: $(STAMP) ## Build and verify everything a release consists of into dist/ (needs network; docs/releasing.md)
+	[ -x $(VENV)-release/bin/cyclonedx-py ] || $(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	mkdir -p build
+	$(BIN)/gpufleet sandbox programs pulumi $(RELEASE_PROGRAMS) --format json > build/programs.json
+	$(BIN)/python -m release build/programs.json $(VENV)-release/bin
+
 wheel: $(STAMP) ## Build both wheels into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist sandbox
 
-lock: ## Write requirements/dev.txt again from both pyproject.toml (needs uv)
+lock: ## Write requirements/dev.txt again from both pyproject.toml, and release.txt (needs uv)
+	echo cyclonedx-bom | uv pip compile - --universal --no-strip-extras --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/release.txt
 	uv pip compile pyproject.toml sandbox/pyproject.toml --extra all --extra clouds --group dev \
 	  --no-emit-package pulumi-gpufleet \
 	  -c requirements/constraints.txt --universal --no-strip-extras --python-version 3.11 --generate-hashes \

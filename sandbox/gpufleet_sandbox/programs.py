@@ -231,6 +231,22 @@ PROGRAMS: dict[str, SandboxProgram] = {
             version_command=None,  # it only reads requests
         ),
         SandboxProgram(
+            name="pulumi-sdks",
+            module="sdks",
+            package=".",
+            version=_PULUMI,
+            seconds=60,
+            version_command=None,  # it only reads a schema
+        ),
+        SandboxProgram(
+            name="pulumi-sdks-java-dotnet",
+            module="sdks-java-dotnet",
+            package=".",
+            version="0.16.1",  # of pulumi-java; the .NET generator is that of Pulumi 3.132.0
+            seconds=60,
+            version_command=None,  # likewise
+        ),
+        SandboxProgram(
             name="conftest",  # benchmarks compare the audit with it
             module="conftest",
             package="github.com/open-policy-agent/conftest",

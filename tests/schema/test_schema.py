@@ -40,6 +40,19 @@ def test_the_schema_is_the_recorded_one(schema: dict[str, Any]) -> None:
     assert text == GOLDEN.read_text(), "the package's surface changed; see the top of this file"
 
 
+def test_the_package_says_all_that_a_registry_shows(host: dict[str, Any]) -> None:
+    """Categories and kinds: pulumi/pulumi 3.259.0, pkg/codegen/schema/schema.go, `Keywords`."""
+    addresses = {key: f"https://example.com/{key}" for key in host["ADDRESSES"]}
+    package = ComponentHost(host["COMPONENTS"], host["NAME"], host["VERSION"], addresses)
+    schema = json.loads(package.schema or "")
+    shown = ("displayName", "description", "publisher", "license", "version")
+    assert {key for key in (*shown, *addresses) if not schema.get(key)} == set()
+    assert set(addresses) == {"homepage", "repository", "logoUrl", "pluginDownloadURL"}
+    assert "category/infrastructure" in schema["keywords"]
+    assert "kind/component" in schema["keywords"]
+    assert set(schema["language"]) == {"nodejs", "python", "go", "csharp", "java"}
+
+
 def test_every_component_is_hosted(schema: dict[str, Any]) -> None:
     import gpufleet
 

@@ -15,12 +15,12 @@ from packaging.utils import canonicalize_name
 OURS = {"pulumi-gpufleet", "gpufleet-sandbox"}
 
 
-def build(source: Path, out: Path) -> Path:
-    """The wheel of a project, built as a release is; nothing is downloaded for it."""
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
+def build(source: Path, out: Path, *, kind: str = "wheel") -> Path:
+    """The wheel (or `sdist`) of a project, built as a release is; nothing is downloaded for it."""
+    command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", str(out)]
     done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = out.glob("*.whl")
+    (built,) = out.glob("*.whl" if kind == "wheel" else "*.tar.gz")
     return built
 
 

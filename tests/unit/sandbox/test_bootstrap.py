@@ -325,6 +325,8 @@ def test_versions_named_in_the_table_are_the_pins() -> None:
             "karpenter": "sigs.k8s.io/karpenter",
             "promtool": "github.com/prometheus/prometheus",
             "prometheus": "github.com/prometheus/prometheus",
+            "pulumi-sdks": "github.com/pulumi/pulumi/pkg/v3",
+            "pulumi-sdks-java-dotnet": "github.com/pulumi/pulumi-java/pkg",
             "vcsim": "github.com/vmware/govmomi",
         }.get(program.name, "k8s.io/kubernetes")
         pinned = next(line.split() for line in pins.splitlines() if f"{module} v" in line)
