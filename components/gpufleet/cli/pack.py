@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from decimal import Decimal
 
 import click
+from click.core import ParameterSource
 
 from gpufleet.catalogue import UnknownEditionError, load
 from gpufleet.cli.output import (
@@ -13,7 +14,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
-from gpufleet.cli.pack_trace import run_trace, sharing_of
+from gpufleet.cli.pack_trace import run_tasks_file, run_trace, sharing_of
 from gpufleet.cli.pictures import draw as draw_picture
 from gpufleet.cli.pictures import picture_options
 from gpufleet.cli.source import read_bytes
@@ -31,7 +32,7 @@ from gpufleet.planner.packing import (
 )
 from gpufleet.planner.pictures.node_row import packing_rows
 from gpufleet.planner.pictures.packing_picture import packing_picture
-from gpufleet.planner.trace import GpuSharing, TracePolicy
+from gpufleet.planner.trace import GpuSharing, TracePolicy, is_tasks_file
 from gpufleet.render.slots import draw_slots
 from gpufleet.spec.document import UnreadableDocumentError, read_document
 
@@ -62,20 +63,20 @@ from gpufleet.spec.document import UnreadableDocumentError, read_document
     type=click.Choice([policy.value for policy in TracePolicy]),
     default=TracePolicy.FRAGMENTATION.value,
     show_default=True,
-    help="With --trace: how a node and a GPU are chosen.",
+    help="With tasks: how a node and a GPU are chosen.",
 )
 @click.option(
     "--sharing",
     callback=sharing_of,
     default="milli",
     show_default=True,
-    help="With --trace: what hands out parts of GPUs: milli, hami, kai, timeSlicing:N.",
+    help="With tasks: what hands out parts of GPUs: milli, hami, kai, timeSlicing:N.",
 )
 @click.option(
     "--departures/--no-departures",
     default=True,
     show_default=True,
-    help="With --trace: whether tasks leave at their deletion_time.",
+    help="With tasks: whether they leave at their deletion_time.",
 )
 @picture_options("which share sits where")
 @format_option
@@ -97,17 +98,24 @@ def command(
     the limits. Prints the cheapest packing, a lower bound no packing can beat, and the gap between
     the two. Exits 1 when some share has no place; what has one is still printed.
 
-    With --trace, FILE and TASKS are CSV tables of nodes and tasks, with the columns of Alibaba's
+    A FILE with `nodes` and `tasks` places tasks with CPU, host memory, GPU models and parts of GPUs
+    one by one. With --trace, FILE and TASKS are CSV tables of both, with the columns of Alibaba's
     GPU traces. Prints allocation, fragmentation and the causes of failures. Tasks without a place
     do not change the exit code.
     """
     if trace is not None:
+        _refuse_given(_OF_SHARES, "is of shares, and --trace places tasks")
         code = run_trace(file, trace, TracePolicy(policy), sharing, departures, output_format)
         raise SystemExit(code)
     try:
         document = read_document(read_bytes(file))
     except UnreadableDocumentError as problem:
         raise UnreadableInputError(f"{file}: {problem}") from None
+    if is_tasks_file(document):
+        _refuse_given(_OF_SHARES, "is of shares, and the file has tasks")
+        code = run_tasks_file(document, TracePolicy(policy), sharing, departures, output_format)
+        raise SystemExit(code)
+    _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
     found, findings = _solve(document, solver)
     if found is not None:
         problem, packing = found
@@ -123,6 +131,23 @@ def command(
             _print_text(*found, draw)
         print_findings(findings)
     raise SystemExit(exit_code(findings))
+
+
+_OF_SHARES = ("solver", "draw", "svg", "png")
+_OF_TASKS = ("policy", "sharing", "departures")
+
+
+def _refuse_given(names: tuple[str, ...], why: str) -> None:
+    """An error for each option that was written and has no effect here."""
+    context = click.get_current_context()
+    written = [
+        "/".join((*option.opts, *option.secondary_opts))
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+    ]
+    if written:
+        raise click.UsageError("; ".join(f"{name} {why}" for name in written))
 
 
 def _solve(

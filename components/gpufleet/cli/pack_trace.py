@@ -4,14 +4,18 @@ from typing import Any
 
 import click
 
+from gpufleet.catalogue import load
 from gpufleet.cli.output import UnreadableInputError, exit_code, print_findings, print_json
 from gpufleet.cli.source import read_bytes
+from gpufleet.findings import Finding
 from gpufleet.planner.trace import (
     FailureCause,
     GpuSharing,
+    Trace,
     TracePolicy,
     place_trace,
     read_sharing,
+    read_tasks_file,
     read_trace,
     trace_as_dict,
 )
@@ -47,7 +51,30 @@ def run_trace(
     """Place a trace and print the report; gives the exit code."""
     if nodes == tasks == "-":
         raise click.UsageError("FILE and --trace are two tables: only one can be standard input")
-    trace, findings = read_trace(_text(nodes), _text(tasks), sharing)
+    found = read_trace(_text(nodes), _text(tasks), sharing)
+    return place_and_print(found, policy, departures, output_format)
+
+
+def run_tasks_file(
+    document: dict[str, Any],
+    policy: TracePolicy,
+    sharing: GpuSharing,
+    departures: bool,
+    output_format: str,
+) -> int:
+    """Place the tasks of one file and print the report; gives the exit code."""
+    found = read_tasks_file(document, sharing, load())
+    return place_and_print(found, policy, departures, output_format)
+
+
+def place_and_print(
+    found: tuple[Trace | None, tuple[Finding, ...]],
+    policy: TracePolicy,
+    departures: bool,
+    output_format: str,
+) -> int:
+    """Place a trace that was read, or print what is wrong with it; gives the exit code."""
+    trace, findings = found
     if trace is None:
         if output_format == "json":
             print_json(trace_as_dict(None, findings))
@@ -58,7 +85,7 @@ def run_trace(
         run = place_trace(trace, policy, departures=departures)
     except ModuleNotFoundError as missing:
         raise click.UsageError(
-            f"--trace needs {missing.name}: install the extra `planner`"
+            f"placing tasks needs {missing.name}: install the extra `planner`"
         ) from None
     document = trace_as_dict((trace, run))
     if output_format == "json":

@@ -1,5 +1,6 @@
 """`gpufleet size`: memory and speed of a model on a GPU, a slice or a share of one."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,7 @@ from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.as_dict import sizing_as_dict
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.sizing.inference import InferenceEngine
+from gpufleet.sizing.not_modelled import NOT_MODELLED, not_modelled
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.request import SizedWorkload, SizeRequest, parse_request
 from gpufleet.sizing.serving_rates import ServingSpeed
@@ -103,7 +105,17 @@ def _options(function: _Function) -> _Function:
         function = click.option(both, default=None, help=text)(function)
     for names, kind, text in reversed((*_OPTIONS, *_PARALLEL)):
         function = click.option(*names, type=kind, default=None, help=text)(function)
+    for name in NOT_MODELLED:
+        option = "--" + re.sub("([A-Z])", r"-\1", name).lower()
+        function = click.option(option, hidden=True, expose_value=False, callback=_refuse)(function)
     return function
+
+
+def _refuse(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """A usage error for an option of what has no formula here."""
+    found = not_modelled(option.name or "", option.opts[0]) if value is not None else None
+    if found is not None:
+        raise click.BadParameter(f"{found.message}; {found.fix}", context, option)
 
 
 @click.command("size")

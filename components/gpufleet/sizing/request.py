@@ -18,6 +18,7 @@ from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.communication import LinkKind
 from gpufleet.sizing.inference import InferenceEngine
+from gpufleet.sizing.not_modelled import not_modelled
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
@@ -239,6 +240,10 @@ def read_model(
         for detail in problem.errors():
             place = reduce(child, detail["loc"], path)
             fix = None
+            missing = not_modelled(str(detail["loc"][-1]), place) if detail["loc"] else None
+            if detail["type"] == "extra_forbidden" and missing is not None:
+                findings.append(missing)
+                continue
             if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
                 close = nearest_names(str(detail["loc"][-1]), known)
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"

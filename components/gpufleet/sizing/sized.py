@@ -24,6 +24,7 @@ from gpufleet.sizing.formats import (
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.ledger import Ledger
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
+from gpufleet.sizing.not_modelled import check_expert_span
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
 from gpufleet.sizing.relief import relief
 from gpufleet.sizing.request import SizedWorkload, SizeRequest, find_workload
@@ -74,6 +75,9 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     parallel = Parallelism(**request.parallelism.model_dump())
     if chosen is not None and workload is not None:
         findings += check_parallelism(chosen.architecture, parallel, training=workload.trains)
+        if not workload.trains:
+            inside = 8 if request.network is None else request.network.gpus_per_node
+            findings += check_expert_span(parallel.expert, inside, "parallelism.expert")
     findings += check_group(device, parallel, workload)
     if chosen is None or workload is None or weights is None or cache is None:
         return _refused(chosen, device, findings)

@@ -1,6 +1,7 @@
 """Traces: tasks that arrive one by one on a cluster with CPU, host memory and parts of GPUs."""
 
 from gpufleet.planner.trace.as_dict import trace_as_dict
+from gpufleet.planner.trace.document import is_tasks_file, read_tasks_file
 from gpufleet.planner.trace.handed_out import GpuSharing, read_sharing
 from gpufleet.planner.trace.place import (
     FailureCause,
@@ -22,8 +23,10 @@ __all__ = [
     "TracePolicy",
     "TraceRun",
     "TraceTask",
+    "is_tasks_file",
     "place_trace",
     "read_sharing",
+    "read_tasks_file",
     "read_trace",
     "trace_as_dict",
 ]

@@ -11,15 +11,20 @@ from io import StringIO
 
 from gpufleet.findings import Finding, error
 from gpufleet.planner.trace.handed_out import GpuSharing
-from gpufleet.planner.trace.trace import WHOLE_GPU, TaskShape, Trace, TraceNode, TraceTask
+from gpufleet.planner.trace.trace import (
+    MOST_GPUS,
+    MOST_NODES,
+    MOST_SCORES,
+    MOST_TASKS,
+    WHOLE_GPU,
+    TaskShape,
+    Trace,
+    TraceNode,
+    TraceTask,
+)
 
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _TASK_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-_MOST_NODES = 20_000
-_MOST_TASKS = 200_000
-_MOST_SCORES = 50_000_000
-"""Different requests times nodes: 16 bytes each."""
-_MOST_GPUS = 64
 _SHOWN = 20
 """Findings of one table; the rest is counted."""
 
@@ -32,24 +37,24 @@ def read_trace(
     Tasks arrive by `creation_time`, then in the order of the table; without that column in the
     order of the table. A part of a GPU counts as what `sharing` hands out for it.
     """
-    node_table = _Table("nodes", nodes, _NODE_COLUMNS, _MOST_NODES)
-    task_table = _Table("tasks", tasks, _TASK_COLUMNS, _MOST_TASKS)
+    node_table = _Table("nodes", nodes, _NODE_COLUMNS, MOST_NODES)
+    task_table = _Table("tasks", tasks, _TASK_COLUMNS, MOST_TASKS)
     found = [node for row in node_table if (node := _node(row)) is not None]
     arrivals = [task for row in task_table if (task := _task(row, sharing)) is not None]
     node_table.unique([node.name for node in found])
     task_table.unique([task.name for task in arrivals])
     findings = (*node_table.findings, *task_table.findings)
     shapes = len({task.shape for task in arrivals})
-    if not findings and shapes * len(found) > _MOST_SCORES:
+    if not findings and shapes * len(found) > MOST_SCORES:
         findings = (
             error(
                 "pack-trace-too-varied",
                 "tasks",
-                f"{shapes} different requests on {len(found)} nodes; at most {_MOST_SCORES} "
+                f"{shapes} different requests on {len(found)} nodes; at most {MOST_SCORES} "
                 "pairs are kept in memory",
                 "round cpu_milli and memory_mib, or split the cluster",
                 found=shapes * len(found),
-                limit=_MOST_SCORES,
+                limit=MOST_SCORES,
             ),
         )
     if findings:
@@ -187,7 +192,7 @@ class _Table:
 
 def _node(row: _Row) -> TraceNode | None:
     name, model = row.text("sn"), row.text("model")
-    gpus = row.number("gpu", 0, _MOST_GPUS)
+    gpus = row.number("gpu", 0, MOST_GPUS)
     cpu, memory = row.number("cpu_milli", None, 10**8), row.number("memory_mib", None, 10**9)
     if not name:
         row.wrong("sn", "a node needs a name", "write one")
@@ -198,7 +203,7 @@ def _node(row: _Row) -> TraceNode | None:
 
 def _task(row: _Row, sharing: GpuSharing) -> TraceTask | None:
     name = row.text("name")
-    gpus = row.number("num_gpu", 0, _MOST_GPUS)
+    gpus = row.number("num_gpu", 0, MOST_GPUS)
     milli = row.number("gpu_milli", WHOLE_GPU if gpus else 0, WHOLE_GPU)
     cpu, memory = row.number("cpu_milli", 0, 10**8), row.number("memory_mib", 0, 10**9)
     created = row.number("creation_time", 0, 10**12)

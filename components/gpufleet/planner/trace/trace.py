@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 WHOLE_GPU = 1000
 """Milli-GPUs of one GPU."""
+MOST_NODES = 20_000
+MOST_TASKS = 200_000
+MOST_SCORES = 50_000_000
+"""Different requests times nodes: 16 bytes each."""
+MOST_GPUS = 64
 
 
 @dataclass(frozen=True, slots=True)
