@@ -128,7 +128,8 @@ def points() -> Iterator[Point]:
     for line in TABLE.split("\n"):
         if line:
             system, backend, model, form, *numbers, published = line.split()
-            yield Point(system, backend, model, form, *map(int, numbers), published)
+            tensor, prompt, output, at_once = map(int, numbers)
+            yield Point(system, backend, model, form, tensor, prompt, output, at_once, published)
 
 
 def theirs(program: str, point: Point) -> tuple[float, float, float] | str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
@@ -23,7 +23,7 @@ from gpufleet.planner.trace.trace import (
     TraceNode,
     TraceTask,
 )
-from gpufleet.sizing.request import RequestModel, problem_words
+from gpufleet.sizing.request import RequestModel, read_model
 
 _MIB = 1 << 20
 
@@ -113,9 +113,6 @@ class TasksFile(RequestModel):
     tasks: Annotated[tuple[TaskEntry, ...], Field(min_length=1)]
 
 
-_SECTIONS: dict[str, type[RequestModel]] = {"nodes": NodeEntry, "tasks": TaskEntry}
-
-
 def is_tasks_file(document: Mapping[str, object]) -> bool:
     """Whether a file has tasks for given nodes, and not shares for machines that may be bought."""
     return "tasks" in document and "shares" not in document
@@ -125,10 +122,10 @@ def read_tasks_file(
     document: dict[str, Any], sharing: GpuSharing, catalogue: Catalogue
 ) -> tuple[Trace | None, tuple[Finding, ...]]:
     """The trace of a file. None exactly when there are findings."""
-    try:
-        request = TasksFile.model_validate(document)
-    except ValidationError as problem:
-        return None, tuple(_structural(problem))
+    findings: list[Finding] = []
+    request = read_model(TasksFile, document, "", "pack-request-invalid", findings)
+    if request is None:
+        return None, tuple(findings)
     counts = (
         ("nodes", sum(entry.count for entry in request.nodes), MOST_NODES),
         ("tasks", sum(entry.count for entry in request.tasks), MOST_TASKS),
@@ -230,23 +227,3 @@ def _unknown_model(path: str, model: str, known: set[str]) -> Finding:
     near = nearest_names(model, names) or tuple(names)
     text = f"no node has a GPU {model!r}"
     return error("pack-name-unknown", path, text, f"write {' or '.join(near)}", value=model)
-
-
-def _structural(problem: ValidationError) -> list[Finding]:
-    findings: list[Finding] = []
-    for detail in problem.errors():
-        path = ""
-        place = [*detail["loc"]]
-        for part in place:
-            path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-        text, fix = problem_words(detail, path)
-        if detail["type"] == "extra_forbidden":
-            kind = _SECTIONS.get(str(place[0]), TasksFile) if len(place) > 1 else TasksFile
-            known = [field.alias or name for name, field in kind.model_fields.items()]
-            close = nearest_names(str(place[-1]), known)
-            text = f"`{place[-1]}` is no key here; the keys are {', '.join(known)}"
-            fix = f"write {' or '.join(close)}" if close else "remove it"
-        elif detail["type"] != "missing" and not isinstance(detail["input"], dict | list):
-            text += f", not {str(detail['input'])[:60]!r}"
-        findings.append(error("pack-request-invalid", path, text, fix))
-    return findings
