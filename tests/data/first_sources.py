@@ -16,7 +16,7 @@ KINDS = {
     "repository": re.compile(r"^github\.com/[\w.-]+/[\w.-]+ @ \S"),
     "issue": re.compile(r"^github\.com/[\w.-]+/[\w.-]+ (@ )?(issue|pull( request)?s?) \d"),
     "repository, by release": re.compile(r"^github\.com/[\w.-]+/[\w.-]+, \S+/"),
-    "package": re.compile(r"^pypi\.org/project/[\w.-]+/\d|^Go module \S+/\S+, "),
+    "package": re.compile(r"^pypi\.org/project/[\w.-]+/\d|^Go modules? \S+/\S+( @ v\d\S*)?, "),
     "paper": re.compile(r"^arXiv:\d{4}\.\d{5}"),
     "page": re.compile(r"^(?!github\.com)([a-z0-9-]+\.)+[a-z]{2,}/\S+"),
     "text to search for": re.compile(r"search for .*`[^`]{8,}`"),
