@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
@@ -14,13 +15,16 @@ from click.testing import CliRunner
 from gpufleet.cli.policies import command
 from tests.policies.audit.test_command import IDLE
 
-FOLDER = Path(__file__).parents[2] / "examples" / "ci"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples" / "ci"
 GITHUB = "github-actions.yml"
 GITLAB = "gitlab-ci.yml"
 STAND_IN = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 case "$(basename "$0") $*" in
-  "pip install -r "*) test -f "$3" ;;
+  "pip install pulumi-gpufleet==VERSION") ;;
+  "pip install REPOSITORY") ;;
+  "pip "*) exit 1 ;;
   "pulumi install --cwd "*) test -f "$3/PulumiPolicy.yaml" ;;
   "helm template "*) cat deploy/shell.yaml | sed s/shell/rendered/ ;;
 esac
@@ -42,7 +46,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("pip", "helm", "pulumi"):
-        (programs / name).write_text(STAND_IN)
+        text = STAND_IN.replace("VERSION", _version()).replace("REPOSITORY", str(ROOT))
+        (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     audit = programs / "gpufleet"
     audit.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpufleet.cli "$@"\n')
@@ -57,6 +62,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert made.exit_code == 0, made.output
     (project / "policies" / "gpu-policy.yaml").write_text("profile: prod\n")
     return project
+
+
+def _version() -> str:
+    """Of the product: the examples name it."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
 def run(commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
@@ -115,3 +125,39 @@ def test_what_jobs_hand_on_is_what_they_write(file: str):
     written = "sarif=gpufleet.sarif" if file == GITHUB else "junit=gpufleet.xml"
     assert f"--output {written}" in text
     assert text.count(written.partition("=")[2]) >= 2
+
+
+@pytest.mark.parametrize("settings", [{}, {"config": "policies/gpu-policy.yaml"}])
+def test_the_action_runs_as_it_is(
+    project: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
+):
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    inputs = {name: one.get("default", "") for name, one in action["inputs"].items()}
+    inputs |= {"paths": "deploy", **settings}
+    monkeypatch.setenv("GITHUB_ACTION_PATH", str(ROOT))
+    _, install, audit = action["runs"]["steps"]
+    for name, text in audit["env"].items():
+        monkeypatch.setenv(name, inputs[text.removeprefix("${{ inputs.").removesuffix(" }}")])
+    refused = run([install["run"], audit["run"]])
+    assert [one.returncode for one in refused] == [0, 1], refused[-1].stderr
+    assert "gpu-idle-command" in refused[-1].stdout
+    assert _reported(project)
+
+    baseline = "gpufleet audit deploy --profile prod --write-baseline"
+    assert run([baseline])[0].returncode == 0
+    monkeypatch.setenv("BASELINE", "gpufleet-baseline.json")
+    assert run([audit["run"]])[0].returncode == 0
+
+
+def test_the_hook_of_pre_commit_runs_as_it_is(project: Path):
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (used,) = yaml.safe_load((FOLDER / "pre-commit-config.yaml").read_text())["repos"]
+    assert used["rev"] == f"v{_version()}"
+    assert [one["id"] for one in used["hooks"]] == [hook["id"]]
+    (project / "deploy" / "fine.yaml").write_text(IDLE.replace("sleep", "python3"))
+    refused, fine = (
+        run([" ".join([hook["entry"], *hook["args"], f"deploy/{name}"])])[0]
+        for name in ("shell.yaml", "fine.yaml")
+    )
+    assert "gpu-idle-command" in refused.stdout
+    assert (refused.returncode, fine.returncode) == (1, 0), fine.stdout
