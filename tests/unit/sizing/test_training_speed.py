@@ -92,3 +92,14 @@ def test_goodput_of_published_failures() -> None:
     checkpoints far more often than hourly; a job of one machine loses next to nothing."""
     assert goodput(8) > 0.999
     assert 0.75 < goodput(16_384) < 0.9
+
+
+def test_h200_trains_faster_than_h100_by_no_more_than_was_measured() -> None:
+    """The same job of torchtitan: 8,532 tokens a second on each of 8 H100, 10,938 and 10,753 on
+    each of 32 and 64 H200."""
+    runs = {run.case: run for run in RUNS}
+    h100 = runs["torchtitan 8B compiled FP8, 8 x H100"]
+    for gpus in (32, 64):
+        h200 = runs[f"torchtitan 8B compiled FP8, {gpus} x H200"]
+        computed = h200.predicted / h100.predicted
+        assert 1.1 <= computed <= h200.measured / h100.measured
