@@ -60,6 +60,13 @@ CORRECTED: dict[tuple[str, str], str] = {
     },
     ("B200-180GB", "2g.45gb engines"): "mig-guide",
     **{
+        ("RTX-PRO-6000-BLACKWELL-96GB", f"{profile} engines"): "lgipp-rtx-pro-6000"
+        for profile in (
+            "1g.24gb", "1g.24gb+me", "1g.24gb+gfx", "1g.24gb+me.all", "1g.24gb-me", "2g.48gb",
+            "2g.48gb+gfx", "2g.48gb+me.all", "2g.48gb-me", "4g.96gb", "4g.96gb+gfx",
+        )
+    },
+    **{
         (gpu, "min_driver"): "mig-guide-r620"
         for gpu in (
             "A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H100-96GB",

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 from gpufleet.cli.catalogue import command
 
 TABLES = {
-    "gpus": 58, "mig": 123, "instances": 165, "prices": 330, "models": 70, "charts": 17,
-    "images": 11, "sources": 158, "drivers": 39, "offers": 83,
+    "gpus": 58, "mig": 129, "instances": 165, "prices": 330, "models": 70, "charts": 17,
+    "images": 11, "sources": 159, "drivers": 39, "offers": 83,
 }  # fmt: skip
 
 

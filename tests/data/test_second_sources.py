@@ -1,0 +1,49 @@
+"""Rows drawn at random agree with a document that they were not taken from."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from gpufleet.catalogue import load
+from tests.data.second_sources import DRAWN, RECORDED, draw, rows
+
+CHECKED: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+DRAWS = sorted({check["draw"] for check in CHECKED})
+VERDICTS = {"same", "wrong", "not verifiable"}
+
+
+def _field(row: dict[str, Any], path: str) -> Any:
+    """The value at a path with dots; keys of prices have none, numbers of vGPU sizes neither."""
+    value: Any = row
+    for part in path.split("."):
+        value = value[part]
+    return value
+
+
+@pytest.mark.parametrize("check", CHECKED, ids=lambda c: f"{c['draw']}-{c['table']}-{c['row']}")
+def test_a_row_is_what_the_second_source_says(check: dict[str, Any]) -> None:
+    assert check["verdict"] in VERDICTS
+    row = dict(rows(check["table"]))[check["row"]]
+    if check["verdict"] == "not verifiable":
+        assert check["notes"]
+        assert not check["found"]
+        return
+    assert check["found"]
+    for path, value in check["found"].items():
+        assert _field(row, path) == value, path
+    own = load().sources
+    for key in (row["source"], *(row.get("also") or ())):
+        assert own[key].location not in check["second"], key
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_each_draw_is_complete_and_few_rows_cannot_be_verified(seed: int) -> None:
+    checked = [(c["table"], c["row"]) for c in CHECKED if c["draw"] == seed]
+    assert len(set(checked)) == sum(DRAWN.values()) == 60
+    assert dict(Counter(table for table, _ in checked)) == DRAWN
+    verdicts = Counter(c["verdict"] for c in CHECKED if c["draw"] == seed)
+    assert verdicts["not verifiable"] <= 3
+    # New rows may push a few of the recorded rows out of the draw, but not most.
+    assert len(set(checked) & set(draw(seed))) >= 45
