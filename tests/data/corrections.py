@@ -12,6 +12,7 @@ NO_LONGER_LAUNCHABLE = (
 """AWS types that Karpenter's tables dropped; their price became a list price."""
 
 CORRECTED: dict[tuple[str, str], str] = {
+    **{("dl1.24xlarge", column): "karpenter" for column in ("efa", "disk")},
     **{
         (name, "network"): "karpenter-aws-tables"
         for name in (
