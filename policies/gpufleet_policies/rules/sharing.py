@@ -120,7 +120,7 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Viola
     source="NVIDIA k8s-device-plugin README: failRequestsGreaterThanOne, recommended true",
 )
 def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
-    """`failRequestsGreaterThanOne` is absent or false. MPS sets it by itself.
+    """`failRequestsGreaterThanOne` is absent: a false was chosen. MPS sets it by itself.
 
     The configurations of one object are one finding.
     """
@@ -136,7 +136,7 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Viola
     patches = [sharing_patch(one, "failRequestsGreaterThanOne", value=True) for one in alike]
     yield Violation(
         where=config.place,
-        found=f"failRequestsGreaterThanOne is not true{more}",
+        found=f"failRequestsGreaterThanOne is not set{more}",
         limit="a pod that asks for two shares takes the share of another pod and gains nothing",
         alternative="write failRequestsGreaterThanOne: true",
         remediation=tuple(operation for patch in patches for operation in patch)
@@ -149,7 +149,7 @@ def _accepts_several(config: SharingConfig) -> bool:
     asked = config.fail_requests_greater_than_one
     if config.mode != "timeSlicing" or asked.is_unknown:
         return False
-    return not (asked.is_known and asked.value)
+    return not asked.is_known
 
 
 @rule(

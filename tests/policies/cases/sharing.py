@@ -16,7 +16,9 @@ def plugin_config(
     chosen: dict[str, Any] = {"renameByDefault": True, "failRequestsGreaterThanOne": True}
     chosen.update(settings)
     replicas = chosen.pop("replicas", 4)
-    lines = [f"      {key}: {str(value).lower()}" for key, value in chosen.items()]
+    lines = [
+        f"      {key}: {str(value).lower()}" for key, value in chosen.items() if value is not None
+    ]
     if mode == "mps":
         lines = []
     text = "\n".join(
@@ -91,8 +93,8 @@ CASES = (
     Case(
         "sharing-not-fail-fast",
         plugin_config(),
-        plugin_config(failRequestsGreaterThanOne=False),
-        "failRequestsGreaterThanOne is not true",
+        plugin_config(failRequestsGreaterThanOne=None),
+        "failRequestsGreaterThanOne is not set",
         Level.ADVISORY,
         alongside=(),
     ),
