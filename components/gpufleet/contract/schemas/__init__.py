@@ -11,6 +11,7 @@ from gpufleet.contract.schemas.chart_values import (
     values_problems,
     values_release,
 )
+from gpufleet.contract.schemas.expressions import rules_of_changes
 from gpufleet.contract.schemas.newer_fields import newer_fields, newer_problems
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.report import (
@@ -37,6 +38,7 @@ __all__ = [
     "release_numbers",
     "report_problem",
     "report_problems",
+    "rules_of_changes",
     "schema_codes",
     "schema_problems",
     "schema_rules",

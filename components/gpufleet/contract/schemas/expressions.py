@@ -28,20 +28,32 @@ def broken_rules(api_version: str, kind: str, document: Any) -> Iterator[tuple[S
     version = api_version.rpartition("/")[2]
     schema = schema_file(name)["kinds"][kind]["versions"][version]["schema"]
     defs = cast("Mapping[str, Schema]", schema_file(name)["$defs"])
-    if _has_rules(name, version, kind):
+    if _all_rules(name, version, kind):
         yield from _broken(schema, defs, _defaulted(schema, defs, document), ())
 
 
+def rules_of_changes(api_version: str, kind: str) -> int:
+    """Number of expressions about the former state of an object, which are not evaluated. Raises
+    KeyError where there is no schema."""
+    name = schema_kinds()[api_version][kind]
+    if name == KUBERNETES:
+        return 0
+    rules = _all_rules(name, api_version.rpartition("/")[2], kind)
+    return sum(1 for one in rules if _OF_CHANGES.search(one))
+
+
 @cache
-def _has_rules(name: str, version: str, kind: str) -> bool:
-    """Whether a kind has an expression at all; of most, nothing needs to be copied."""
+def _all_rules(name: str, version: str, kind: str) -> tuple[str, ...]:
+    """Every expression of a kind; of kinds without one, nothing needs to be copied."""
     defs = schema_file(name)["$defs"]
 
-    def below(schema: Schema) -> bool:
+    def below(schema: Schema) -> Iterator[str]:
         schema = _resolved(schema, defs)
-        return bool(schema.get(_RULES)) or any(below(one) for one in _children(schema))
+        yield from (one["rule"] for one in schema.get(_RULES, ()))
+        for child in _children(schema):
+            yield from below(child)
 
-    return below(schema_file(name)["kinds"][kind]["versions"][version]["schema"])
+    return tuple(below(schema_file(name)["kinds"][kind]["versions"][version]["schema"]))
 
 
 def _children(schema: Schema) -> Iterator[Schema]:
