@@ -39,6 +39,7 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
             f"--max-num-seqs={serving.max_sequences}",
             f"--max-num-batched-tokens={serving.batched_tokens}",
         ]
+        found += [] if serving.chunked_prefill else ["--no-enable-chunked-prefill"]
     else:
         found.append("--runner=pooling")
     return [

@@ -16,6 +16,7 @@ def training_settings(job: Training, parallel: Parallelism) -> dict[str, str]:
         "optimizer": job.optimizer.value,
         "micro batch": str(job.batch),
         "accumulation": str(job.accumulation),
+        "context": str(job.context),
         "checkpointing": job.checkpointing.value,
         "loss": job.loss.value,
     }
@@ -25,8 +26,13 @@ def training_settings(job: Training, parallel: Parallelism) -> dict[str, str]:
         found["loss parallel"] = "true"
     if job.interleaving > 1:
         found["interleaving"] = str(job.interleaving)
+    if job.fused_optimizer:
+        found["fused optimizer"] = "true"
     if lora:
         found["rank"] = str(job.rank)
+        found["targets"] = job.targets.value
+    if parallel.tensor > 1:
+        found["sequence parallel"] = str(parallel.sequence).lower()
     if parallel.data > 1:
         found["sharding"] = parallel.sharding.value
     degrees = {

@@ -1,5 +1,6 @@
 """What a plan assumes is what its fleet and its manifests ask for."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.manifest import manifest_text, manifests, rendezvous_services
 from gpufleet.planner.plan import PlannedFleet, plan
 from gpufleet.planner.spec_text import spec_text
+from gpufleet.sizing.inference import Serving
+from gpufleet.sizing.training import Training
 from tests.unit.planner.plan_files import example, file
 
 VLLM = "vllm/vllm-openai:v0.11.0"
@@ -171,6 +174,123 @@ def test_a_job_of_one_gpu_needs_no_rendezvous() -> None:
     assert rendezvous_services(answer) == ()
     env = {one["name"] for one in pod(answer)["containers"][0]["env"]}
     assert not any(name.startswith("PET_") for name in env)
+
+
+SERVING_KEYS = {
+    "context": "--max-model-len",
+    "utilisation": "--gpu-memory-utilization",
+    "batched_tokens": "--max-num-batched-tokens",
+    "max_sequences": "--max-num-seqs",
+    "weights": "--dtype or --quantization",
+    "kv_cache": "--kv-cache-dtype",
+    "chunked_prefill": "--no-enable-chunked-prefill",
+}
+SERVING_REST = {
+    "batch": "below max_sequences: clients send so many, the engine does not",
+    "prompt_tokens": "of the clients",
+    "output_tokens": "of the clients",
+    "engine": "the image",
+    "head_apart": "of the checkpoint",
+    "stored_bytes": "of the checkpoint",
+}
+
+
+def test_every_setting_that_serving_was_sized_with_is_an_argument() -> None:
+    """vLLM's arguments, key by key: a new field of Serving has to be here."""
+    assert {one.name for one in fields(Serving)} == SERVING_KEYS.keys() | SERVING_REST.keys()
+    answer = plan(example("sandbox-serving"))
+    (work,) = answer.workloads
+    assert work.need is not None
+    serving = next(s for s in work.need.serving if s.weights.name == work.option.reached.precision)
+    container = pod(answer)["containers"][0]
+    given = dict(argument.split("=", 1) for argument in container["args"] if "=" in argument)
+    assert given["--max-model-len"] == str(serving.context)
+    assert given["--gpu-memory-utilization"] == f"{float(serving.utilisation):.2f}"
+    assert given["--max-num-batched-tokens"] == str(serving.batched_tokens)
+    assert given["--max-num-seqs"] == str(serving.max_sequences)
+    form = given.get("--dtype") or given["--quantization"]
+    assert form.startswith({"bf16": "bfloat16"}.get(serving.weights.name, serving.weights.name))
+    assert ("--kv-cache-dtype" in given) == (serving.kv_cache.name != "bf16")
+    split = work.option.reached.parallel
+    assert int(container["resources"]["limits"]["nvidia.com/gpu"]) == split.serving_gpus
+    assert given.get("--tensor-parallel-size", "1") == str(split.tensor)
+    (document,) = manifests(answer)
+    assert document["spec"]["replicas"] == work.option.reached.copies
+
+
+def test_prompts_in_one_piece_are_an_argument() -> None:
+    answer = planned(
+        workload="inference",
+        model="Llama-3.1-8B",
+        context=8192,
+        image=VLLM,
+        gpus=["H100-80GB"],
+        chunkedPrefill=False,
+    )
+    assert "--no-enable-chunked-prefill" in pod(answer)["containers"][0]["args"]
+
+
+TRAINING_KEYS = {
+    "context": "CONTEXT",
+    "batch": "MICRO_BATCH",
+    "precision": "PRECISION",
+    "optimizer": "OPTIMIZER",
+    "fused_optimizer": "FUSED_OPTIMIZER",
+    "accumulation": "ACCUMULATION",
+    "checkpointing": "CHECKPOINTING",
+    "compiled": "COMPILE",
+    "loss": "LOSS",
+    "loss_parallel": "LOSS_PARALLEL",
+    "base": "PRECISION",
+    "rank": "RANK",
+    "targets": "TARGETS",
+    "interleaving": "INTERLEAVING",
+    "framework": "FRAMEWORK",
+    "arithmetic": "ARITHMETIC",
+}
+
+
+def test_every_setting_that_training_was_sized_with_is_a_variable() -> None:
+    """LoRA of 32B, key by key; what is not set is false or 1."""
+    assert {one.name for one in fields(Training)} == TRAINING_KEYS.keys() | {"method"}
+    answer = plan(example("sandbox-lora"))
+    (work,) = answer.workloads
+    job = work.option.reached.training
+    assert job is not None
+    env = {one["name"]: one.get("value") for one in pod(answer)["containers"][0]["env"]}
+    expected = {
+        "CONTEXT": str(job.context),
+        "MICRO_BATCH": str(job.batch),
+        "PRECISION": job.base.name,
+        "OPTIMIZER": job.optimizer.value,
+        "ACCUMULATION": str(job.accumulation),
+        "CHECKPOINTING": job.checkpointing.value,
+        "LOSS": job.loss.value,
+        "RANK": str(job.rank),
+        "TARGETS": job.targets.value,
+        "FRAMEWORK": job.framework.value,
+        "ARITHMETIC": job.arithmetic.value,
+    }
+    assert env.items() >= {f"GPUFLEET_{name}": value for name, value in expected.items()}.items()
+    unset = set(TRAINING_KEYS.values()) - expected.keys()
+    assert not [
+        name for name in unset if env.get(f"GPUFLEET_{name}", "false") not in ("false", "1")
+    ]
+    assert not job.fused_optimizer
+    assert not job.loss_parallel
+
+
+def test_notebooks_get_the_memory_that_was_planned() -> None:
+    """Each pod on a slice or share of at least what its notebook uses at its peak."""
+    answer = plan(example("sandbox-notebooks"))
+    (work,) = answer.workloads
+    (document,) = manifests(answer)
+    assert document["spec"]["replicas"] == 20
+    template = document["spec"]["template"]
+    assert float(template["metadata"]["annotations"]["gpufleet.dev/min-gpu-memory-gib"]) >= 8
+    assert work.option.reached.usable_bytes >= 8 * 2**30
+    limits = template["spec"]["containers"][0]["resources"]["limits"]
+    assert [name for name in limits if name.startswith("nvidia.com/")]
 
 
 @pytest.mark.parametrize("name", ["serving", "lora", "notebooks", "pretraining"])
