@@ -108,6 +108,12 @@ release: $(STAMP) ## Build and verify everything a release consists of into dist
 	$(BIN)/gpufleet sandbox programs pulumi $(RELEASE_PROGRAMS) --format json > build/programs.json
 	$(BIN)/python -m release build/programs.json $(VENV)-release/bin
 
+docs: ## Build the documentation as a site into dist/site, with every warning an error
+	@[ -x .venv-docs/bin/mkdocs ] || $(PYTHON) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	.venv-docs/bin/python tools/site/stage.py build/site
+	.venv-docs/bin/mkdocs build --strict --quiet --config-file build/site/mkdocs.yml --site-dir $(CURDIR)/dist/site
+
 wheel: $(STAMP) ## Build both wheels into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist sandbox
@@ -121,4 +127,4 @@ lock: ## Write requirements/dev.txt again from both pyproject.toml, and release.
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
 
 clean: ## Remove what this Makefile made, except the program cache
-	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-docs dist build .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""docs/use-cases.md: each case is run as the page shows it, in an empty folder.
+"""docs/use-cases.md and docs/tutorials: each is run as the page shows it, in an empty folder.
 
 A section has files (a fenced block whose first line is `# NAME`), and an indented block with
 commands (`$ gpufleet ...`) and parts of what they print. A part is a line, in order, blanks aside;
@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-PAGE = Path(__file__).parents[2] / "docs" / "use-cases.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "use-cases.md"
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 MOST_LINES = 30
 
 
@@ -31,6 +33,11 @@ def use_cases() -> list[UseCase]:
     return [_case(section) for section in sections]
 
 
+def tutorials() -> list[UseCase]:
+    """Each tutorial is one case: its files and commands are of one folder."""
+    return [_case(page.read_text(encoding="utf-8").removeprefix("# ")) for page in TUTORIALS]
+
+
 def _case(section: str) -> UseCase:
     title, _, body = section.partition("\n")
     files: dict[str, str] = {}
@@ -39,18 +46,23 @@ def _case(section: str) -> UseCase:
         files[name] = text
     outside = re.sub(r"^```.*?^```", "", body, flags=re.MULTILINE | re.DOTALL)
     commands: list[tuple[str, list[str]]] = []
+    running = False  # a block whose first line is no `$` needs a cloud, a cluster or a shell
     for line in outside.splitlines():
         if line.startswith("    $ "):
             commands.append((line.removeprefix("    $ "), []))
-        elif line.startswith("    ") and commands:
+            running = True
+        elif line.startswith("    ") and running:
             commands[-1][1].append(" ".join(line.split()))
+        elif line:
+            running = False
     return UseCase(title, files, commands)
 
 
 CASES = use_cases()
+LESSONS = tutorials()
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.title for case in CASES])
+@pytest.mark.parametrize("case", CASES + LESSONS, ids=lambda case: case.title)
 def test_the_page_is_what_happens(
     case: UseCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from gpufleet.catalogue import load
+from gpufleet.cli.fleet_pictures import calendar_pictures
+from gpufleet.cli.html_page import fleet_page, write_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -34,10 +36,16 @@ from gpufleet.render.slots_svg import draw_partition_svg
 @click.argument("source", metavar="SPEC")
 @click.argument("pool", required=False)
 @click.option("--svg", "svg", metavar="FILE", help="Also draw the pool's GPUs into an SVG file.")
+@click.option("--html", "html", metavar="FILE", help="Also write a page with pictures.")
 @as_of_option
 @format_option
 def command(
-    source: str, pool: str | None, svg: str | None, as_of: datetime | None, output_format: str
+    source: str,
+    pool: str | None,
+    svg: str | None,
+    html: str | None,
+    as_of: datetime | None,
+    output_format: str,
 ) -> None:
     """Explain a FleetSpec pool by pool: who brings what, what is cut how, what it costs and why.
 
@@ -47,12 +55,20 @@ def command(
     \b
         gpufleet explain stacks/Pulumi.sandbox-dev.yaml
         gpufleet explain fleet.yaml notebooks --svg notebooks.svg
+        gpufleet explain fleet.yaml --html fleet.html
+
+    The page of --html holds everything in one file: findings, spend, the slots of each pool, and a
+    calendar from --as-of on (or from today) where the declaration has dates.
     """
     compiled = compile_source(source, None, as_of)
     fleet = compiled.fleet
     pools = _chosen(fleet, pool) if fleet is not None else ()
     if svg is not None:
         _draw(pools, svg)
+    if html is not None and fleet is not None:
+        texts = {one.name: explain_pool(one) for one in pools}
+        page = fleet_page(fleet, pools, compiled.findings, texts, calendar_pictures(fleet, as_of))
+        write_page(html, page)
     if output_format == "json":
         findings = [finding.as_dict() for finding in compiled.findings]
         print_json({"pools": [pool_as_dict(one) for one in pools], "findings": findings})

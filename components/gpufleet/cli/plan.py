@@ -8,6 +8,9 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import load
+from gpufleet.cli.explain import explain_pool
+from gpufleet.cli.fleet_pictures import calendar_pictures, figure_pictures
+from gpufleet.cli.html_page import fleet_page, write_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -52,6 +55,7 @@ from gpufleet.spec import UnreadableDocumentError, read_document
     help="Also plan on machines that no platform provisions: `catalogue` or a provider of it "
     "(azure, oci, coreweave, lambda, nebius), or a file of gpuhunt or SkyPilot. May be repeated.",
 )
+@click.option("--html", "html", metavar="OUT", help="Also write a page with pictures.")
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
 @picture_options("what sits on which GPU")
@@ -63,6 +67,7 @@ def command(
     offers: tuple[str, ...],
     explain: bool,
     as_of: datetime | None,
+    html: str | None,
     svg: str | None,
     png: str | None,
     output_format: str,
@@ -89,6 +94,16 @@ def command(
     if answer.fleet is not None:
         title = f"Plan of {answer.fleet.spec.cluster.name}"
         draw(lambda: packing_picture(title, cost_line(answer), plan_rows(answer)), svg, png)
+        if html is not None:
+            texts = {pool.name: explain_pool(pool) for pool in answer.fleet.pools}
+            figures = figure_pictures(
+                lambda: packing_picture(title, cost_line(answer), plan_rows(answer))
+            )
+            dates = calendar_pictures(answer.fleet, as_of)
+            page = fleet_page(
+                answer.fleet, answer.fleet.pools, answer.findings, texts, (*figures, *dates)
+            )
+            write_page(html, page)
     elsewhere, notes = plan_on_offers(data, offers)
     findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
     told: dict[str, Any] | None = None

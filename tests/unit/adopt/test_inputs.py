@@ -187,3 +187,19 @@ def test_a_cluster_without_gpus_is_no_fleet(tmp_path: Path) -> None:
     result = run(tmp_path, {"kind": "List", "items": [node]})
     assert result.exit_code == 1
     assert "no resource is of a type that makes nodes with GPUs" in result.stderr
+
+
+def test_a_block_whose_end_nothing_says_is_named(tmp_path: Path) -> None:
+    block = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+    pool = {
+        "name": "trn",
+        "instanceTypes": ["trn2u.48xlarge"],
+        "nodes": {"min": 0, "max": 2},
+        "capacity": [{"capacityBlock": block}],
+    }
+    chat = {**KARPENTER["pools"][0], "name": "other"}
+    fleet = fleet_of({**KARPENTER, "pools": [pool, chat]})
+    found = adopted(tmp_path, rendered_dump(fleet))
+    assert [one["name"] for one in found["spec"]["pools"]] == ["other"]
+    assert any(note.startswith("pool trn is left out") for note in found["notes"])
+    assert "gpufleet-trn" in json.dumps(found["notExpressed"])

@@ -2,6 +2,7 @@
 # (the stubs of matplotlib leave its keyword arguments untyped)
 """What all pictures share: colours, and files whose bytes depend on the content alone."""
 
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,3 +48,13 @@ def save(figure: "Figure", file: str) -> None:
         # Neither date nor version of the library: the same content gives the same bytes.
         none = {"Date": None, "Creator": None} if suffix == ".svg" else {"Software": None}
         figure.savefig(file, format=suffix[1:], dpi=_PNG_DOTS_PER_INCH, metadata=none)
+
+
+def svg_text(figure: "Figure") -> str:
+    """The figure as SVG."""
+    import matplotlib as mpl
+
+    text = StringIO()
+    with mpl.rc_context(_SETTINGS):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()

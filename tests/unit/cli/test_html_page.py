@@ -1,0 +1,97 @@
+"""`--html`: one page without other files, hosts or scripts, with what the text says."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gpufleet.cli.explain import command as explain
+from gpufleet.cli.plan import command as plan
+
+SPEC = """\
+catalogue: "2026.11"
+platform: eks
+cluster: {name: ml, region: us-east-1}
+pools:
+  - name: notebooks
+    instanceTypes: [p4de.24xlarge]
+    nodes: {min: 0, max: 2}
+    sharing: {mig: {layouts: [{devices: {1g.10gb: 7}}]}}
+  - name: block
+    instanceTypes: [p5.48xlarge]
+    nodes: {min: 0, max: 1}
+    capacity:
+      - capacityBlock:
+          id: cr-0123456789abcdef0
+          zone: us-east-1a
+          until: 2026-12-20T11:30:00Z
+addons: {gpuOperator: {migManager: {env: {WITH_REBOOT: "true"}}}}
+"""
+EXAMPLE = Path(__file__).parents[3] / "examples" / "plan" / "team.yaml"
+VOID = {"meta", "img", "br", "link"}
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is closed in another order than opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def read(page: str) -> Balanced:
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
+    return parser
+
+
+def explained(tmp_path: Path) -> str:
+    file = tmp_path / "fleet.html"
+    arguments = ["-", "--as-of", "2026-12-01", "--html", str(file)]
+    result = CliRunner().invoke(explain, arguments, input=SPEC)
+    assert result.exit_code == 0, result.output
+    return file.read_text(encoding="utf-8")
+
+
+def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    page = explained(tmp_path)
+    links = read(page).links
+    assert all(link.startswith(("data:image/svg+xml;base64,", "#")) for link in links)
+    assert "<script" not in page
+
+
+def test_it_has_slots_spend_and_calendar(tmp_path: Path) -> None:
+    page = explained(tmp_path)
+    for alt in ("GPUs of one node of notebooks", "Spend of each pool", "Calendar, 30 days"):
+        assert f'alt="{alt}' in page
+    assert "7 of 7 compute slices" in unescape(page)
+    assert "0.00 to 54.89 USD/h" in unescape(page)
+
+
+def test_a_page_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
+    file = tmp_path / "no" / "fleet.html"
+    result = CliRunner().invoke(explain, ["-", "--html", str(file)], input=SPEC)
+    assert "No such file or directory" in str(result.exception)
+
+
+def test_a_plan_shows_what_is_where(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "plan.html"
+    result = CliRunner().invoke(plan, [str(EXAMPLE), "--html", str(file)])
+    assert result.exit_code in (0, 1), result.output
+    page = file.read_text(encoding="utf-8")
+    read(page)
+    assert re.search(r'alt="What is where" src="data:image/svg', page)

@@ -1,0 +1,71 @@
+"""The documentation as a site: every page near the start, and every link of a staged page alive.
+
+`make docs` builds the site itself with MkDocs, where every warning is an error.
+"""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
+
+
+@pytest.fixture(scope="module")
+def stage() -> ModuleType:
+    path = ROOT / "tools" / "site" / "stage.py"
+    spec = importlib.util.spec_from_file_location("stage", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def site(stage: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    stage.main(folder)
+    return folder
+
+
+def links(page: Path) -> list[Path]:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    targets = [target for target in LINK.findall(text) if ":" not in target]
+    return [(page.parent / target).resolve() for target in targets]
+
+
+def test_no_link_of_a_staged_page_is_dead(site: Path) -> None:
+    pages = sorted((site / "docs").rglob("*.md"))
+    assert len(pages) > 90
+    dead = [f"{page.name} -> {link}" for page in pages for link in links(page) if not link.exists()]
+    assert dead == []
+
+
+def test_every_page_is_two_clicks_from_the_start(site: Path) -> None:
+    reached = {(site / "docs" / "index.md").resolve()}
+    for _ in range(2):
+        reached |= {link for page in reached for link in links(page) if link.suffix == ".md"}
+    pages = {page.resolve() for page in (site / "docs").rglob("*.md")}
+    assert sorted(page.name for page in pages - reached) == []
+
+
+def test_the_navigation_has_the_pages_of_the_index(site: Path) -> None:
+    text = (site / "mkdocs.yml").read_text(encoding="utf-8")
+    sections = yaml.safe_load(text)["nav"]
+    assert sections[0] == {"Start": "index.md"}
+    named = [page for one in sections[1:] for part in one.values() for page in part]
+    assert all((site / "docs" / target).is_file() for one in named for target in one.values())
+    assert [next(iter(one)) for one in sections][1] == "Tutorials"
+
+
+def test_the_start_page_shows_what_it_is_for() -> None:
+    """In one screen: what it is, a declaration, a picture, commands."""
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    screen = "\n".join(text.splitlines()[:35])
+    for part in ("refused while it is a file", "pools:", "![", "gpufleet explain"):
+        assert part in screen
