@@ -24,7 +24,7 @@ NIGHTLY_TESTS := nightly or chaos
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help up down test nightly check unit engine chaos bench generate catalogue lock vulnerabilities wheel release format clean
+.PHONY: help up down test nightly check unit engine chaos bench generate catalogue docs lock vulnerabilities wheel release format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
