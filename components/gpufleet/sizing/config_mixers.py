@@ -119,7 +119,7 @@ def _sharing(config: ConfigFields, mixers: list[Mixer], kinds: list[str]) -> lis
         wide = stated or config.number("global_head_dim") or 512
         same = config.flag("attention_k_eq_v") is True
         heads = config.number("num_global_key_value_heads") if same else None
-        for index, kind in enumerate(kinds):
+        for index, kind in enumerate(kinds[: len(mixers)]):
             mixer = mixers[index]
             if kind == "full_attention" and isinstance(mixer, Attention):
                 mixers[index] = replace(

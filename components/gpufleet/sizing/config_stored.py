@@ -37,6 +37,7 @@ _BYTES = {
 _EXPERT_DTYPES = {"fp4": "MXFP4", "fp8": "FP8"}
 """Of DeepSeek-V4: blocks of 32 with a scale of one byte."""
 _ROOT = re.compile(r"^(model\.|language_model\.|backbone\.)+")
+_LONGEST_PATTERN = 500
 _LAYER = re.compile(r"layers\.([0-9]+)(?:\.|\*?$)")
 _ATTENTION = ("self_attn", "mixer", "attn")
 _LINEAR = ("linear_attn", "mixer", "mamba", "self_attn")
@@ -90,7 +91,7 @@ def _always(size: Fraction) -> Rule:
 def expert_format(text: ConfigFields) -> str:
     """ModelOpt's name of the format of routed experts; empty where they have none of their own."""
     value = text.data.get("expert_dtype")
-    if value not in _EXPERT_DTYPES:
+    if not isinstance(value, str) or value not in _EXPERT_DTYPES:
         return ""  # not read: refused as a key that is not understood
     return _EXPERT_DTYPES[text.text("expert_dtype")]
 
@@ -138,6 +139,10 @@ def _rule(quantisation: ConfigFields, usual: Fraction) -> Rule | None:
         if isinstance(value, list):
             names += [str(one) for one in cast("list[object]", value)]
     names = [one for one in names if not one.endswith("norm")]
+    for name in names:
+        if name.startswith("re:") and not _is_pattern(name.removeprefix("re:")):
+            quantisation.refuse("ignore", name, "names of modules, or expressions after re:")
+            return None
     if not names:
         return None
     prefixes: dict[str, tuple[str, ...]] = {}
@@ -163,6 +168,17 @@ def _rule(quantisation: ConfigFields, usual: Fraction) -> Rule | None:
         return _PLAIN if kept else usual
 
     return rule
+
+
+def _is_pattern(text: str) -> bool:
+    """Whether an expression is one, and of those that take no time: without repeated groups."""
+    if len(text) > _LONGEST_PATTERN or re.search(r"\)[*+{]", text):
+        return False
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
 
 
 def _aliases(names: list[str]) -> Callable[[str], list[str]]:

@@ -129,3 +129,30 @@ def test_layers_with_formats_of_their_own() -> None:
     assert model.stored is not None
     assert model.stored.mixers == count.mixers
     assert model.stored.feed_forward == count.feed_forward * 9 / 16
+
+
+@pytest.mark.parametrize("pattern", ["re:((", "re:(.+)+x", "re:" + "a" * 501])
+def test_an_expression_that_is_none_is_refused(pattern: str) -> None:
+    quantisation = {"quant_method": "fp8", "ignore": [pattern]}
+    config = {**published.LLAMA_8B, "quantization_config": quantisation}
+    _, fields = architecture_from_config(config, "x", "test")
+    assert [finding.code for finding in fields.findings] == ["config-field-invalid"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("num_hidden_layers", {}), ("layer_types", [1, "a"]), ("global_head_dim", -1)],
+)
+def test_odd_values_of_gemma_are_named(key: str, value: object) -> None:
+    config = CONFIGS["nvidia/Gemma-4-26B-A4B-NVFP4"]
+    odd = {**config, "text_config": {**config["text_config"], key: value}}
+    found, fields = architecture_from_config(odd, "x", "test")
+    assert found is None
+    assert [f for f in fields.findings if f.severity == "error"]
+
+
+def test_an_odd_expert_format_is_named() -> None:
+    config = {**CONFIGS["deepseek-ai/DeepSeek-V4-Pro"], "expert_dtype": [1, "a"]}
+    found, fields = architecture_from_config(config, "x", "test")
+    assert found is None
+    assert "expert_dtype" in [finding.path for finding in fields.findings]
