@@ -168,14 +168,18 @@ def weight_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     if serving.stored_bytes is not None:
         own = -(-own * serving.stored_bytes // whole.stored)
     copy = ceil(whole.working_copy)
+    count = count_parameters(model)
+    each = f"{float(form.bytes_per_parameter):.4g} B"
+    if model.stored is not None and model.stored.form == form.name:
+        stored = model.stored.mixers + model.stored.feed_forward + model.stored.experts
+        each = f"{float(stored / max(count.matrices, 1)):.4g} B on average, as the file names them"
     return [
         Item(
             "weights",
             own,
             basis,
-            f"{count_parameters(model).total} parameters, matrices at "
-            f"{float(form.bytes_per_parameter):.4g} B, rest at {form.other_bytes} B, fullest of "
-            f"{parallel.serving_gpus} GPU",
+            f"{count.total} parameters, matrices at {each}, rest at {form.other_bytes} B, fullest "
+            f"of {parallel.serving_gpus} GPU",
         ),
         Item("dequantised_matrix", copy, basis, "2 B x largest matrix while it is worked on"),
     ]

@@ -8,6 +8,8 @@ from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.config_model import architecture_from_config
 from gpufleet.sizing.config_quantisation import stored_format
 from gpufleet.sizing.formats import WEIGHT_FORMATS
+from gpufleet.sizing.inference import Serving, weight_items
+from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.weights import weight_bytes
 from tests.data.test_model_sizes import CONFIGS
@@ -59,6 +61,18 @@ def test_attention_of_405b_stays_in_16_bit() -> None:
 )
 def test_checkpoints_have_the_size_of_their_cards(name: str, gib: float) -> None:
     assert stored(CONFIGS[name]) == pytest.approx(gib * 2**30, rel=0.03)
+
+
+def test_the_explanation_names_the_mean_of_mixed_formats() -> None:
+    """43 x 256 experts of 3 x 4096 x 2048 at 17/32 B, all others of 284.3 B less embeddings,
+    head (2 x 129280 x 4096) and routers at 1 B."""
+    experts = 43 * 256 * 3 * 4096 * 2048
+    others = 284.33e9 - experts - 2 * 129280 * 4096 - 43 * 256 * 4096
+    mean = (experts * 17 / 32 + others) / (experts + others)
+    model, form = read(CONFIGS["deepseek-ai/DeepSeek-V4-Flash"])
+    serving = Serving(context=8192, weights=WEIGHT_FORMATS[form])
+    (weights, _) = weight_items(model, serving, Parallelism())
+    assert f"{mean:.4f} B on average, as the file names them" in weights.formula
 
 
 def bytes_of(name: str) -> tuple[float, float, float]:
