@@ -1,21 +1,26 @@
 """Arguments of cloud resources that their provider refuses, before anything is registered."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.catalogue.provider_inputs import violations
 from gpufleet.findings import Finding, error
 
 
-def refused_arguments(resources: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
-    """What providers refuse about the arguments of resources: type -> arguments."""
-    return [
-        error(
+def refused_arguments(
+    type_: str, arguments: Mapping[str, Any], place: str = ""
+) -> Iterator[Finding]:
+    """What the provider refuses about the arguments of one resource.
+
+    Args:
+        type_: Type of the resource, `aws:eks/nodeGroup:NodeGroup`.
+        arguments: Its arguments, in the provider's spelling.
+        place: Path of the arguments in the declaration; empty where they have none.
+    """
+    for found in violations(type_, arguments):
+        yield error(
             "provider-refuses-argument",
-            found.path,
+            f"{place}.{found.path}" if place else found.path,
             f"the provider refuses {found.path} of {type_}: it {found.reason}",
-            "write a value that it takes",
+            "write a value that the provider takes, or remove the argument",
         )
-        for type_, arguments in resources.items()
-        for found in violations(type_, arguments)
-    ]

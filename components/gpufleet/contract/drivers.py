@@ -1,6 +1,7 @@
 """Drivers, kernel modules and releases of the GPU Operator against the GPUs of the pools."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from gpufleet.contract.driver_ranges import (
     OPERATOR,
@@ -71,6 +72,8 @@ def _pool(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
         driver, where, fact = known
         problem = driver_problem(pool.gpu, driver, cluster.catalogue)
         if problem is not None:
+            if where == f"{pool.path}.image":
+                problem = replace(problem, fix=_other_image(pool, cluster) or problem.fix)
             yield _finding(problem, pool, where, fact)
         else:
             yield from _mig(pool, driver, fact)
@@ -89,6 +92,19 @@ def _pool(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
         if problem is not None:
             fact = ContractFact(f"the release is {operator.version}", where)
             yield _finding(problem, pool, where, fact)
+
+
+def _other_image(pool: ContractPool, cluster: ClusterFacts) -> str:
+    """The platform's images whose driver supports the GPU of a pool; empty: none is known."""
+    fitting: list[str] = []
+    for image in cluster.catalogue.images.values():
+        branch = image.branch_for(pool.gpu.key) if image.platform == pool.platform.value else None
+        if branch is None or driver_problem(pool.gpu, branch, cluster.catalogue) is not None:
+            continue
+        _, first = image.branches.get(pool.gpu.key, (branch, ""))
+        since = f", releases from {first} on" if first else ""
+        fitting.append(f"`image: {image.key}` (driver {branch}{since})")
+    return f"write {' or '.join(fitting)}, or name an image of yours" if fitting else ""
 
 
 def _finding(problem: RangeProblem, pool: ContractPool, where: str, fact: ContractFact) -> Finding:

@@ -7,6 +7,9 @@ import pulumi
 import pytest
 
 from gpufleet import GkeCluster, GpuFleet
+from gpufleet.catalogue import load
+from gpufleet.catalogue.instance import Cloud
+from gpufleet.catalogue.regions import known_regions
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.platforms.gke import gcp_objects as gcp
 from gpufleet.platforms.gke.cluster import gke_kubeconfig_text
@@ -97,6 +100,8 @@ def test_a_fleet_takes_its_outputs_and_waits(run: Any) -> None:
     ("changed", "text"),
     [
         ({"zones": ["us-east1-b"]}, "us-east1-b is no zone of us-central1"),
+        ({"region": "us-central1-a"}, "us-central1-a is a zone of us-central1"),
+        ({"region": "europe-west12-c", "zones": []}, "write region europe-west12"),
         ({"zones": ["us-central1"]}, "us-central1 is no zone"),
         ({"pods_cidr": "10.0.0.0/16"}, "have addresses in common"),
         ({"cidr": "8.8.8.0/24"}, "8.8.8.0/24 is no private IPv4 range"),
@@ -116,6 +121,17 @@ def test_what_cannot_work_is_refused_before_anything_is_made(
         assert text in str(refused.value)
 
     assert run(program).resources == []
+
+
+def test_no_region_of_google_is_taken_for_a_zone() -> None:
+    """The regions that Google lists (catalogue/regions.py); a zone where one is wanted gives one
+    finding, whatever the zones are."""
+    given = {"project": "my-project", "clusterName": "ml"}
+    for region in known_regions(Cloud.GCP, load()):
+        for name, codes in ((region, []), (f"{region}-a", ["cluster-zones"])):
+            declared = {**given, "region": name, "zones": [f"{region}-a"]}
+            _, found = gke_cluster_plan(DeclaredGkeCluster.model_validate(declared))
+            assert [one.code for one in found] == codes, name
 
 
 def test_ids_of_service_accounts_fit_and_differ() -> None:

@@ -161,3 +161,42 @@ def test_an_image_release_from_before_the_branch_of_g7():
     assert found.path == "pools[0].eks.releaseVersion"
     assert found.evidence["limit"] == "20260917"
     assert "driver-not-for-gpu" not in codes(validated("eks", g7("1.36.0-20260917")))
+
+
+@pytest.mark.parametrize(
+    ("image", "branch"),
+    [
+        # Amazon EKS user guide, bottlerocket-custom-variant: 580, which does not support G7;
+        # bottlerocket issue 4889: a g7 with 1.62.1 does not boot.
+        ("bottlerocket-nvidia", "580"),
+        ("bottlerocket-nvidia-fips", "580"),
+        # amazon-eks-ami issue 2379: AL2 ended with 570.
+        ("al2-nvidia", "570"),
+    ],
+)
+@pytest.mark.parametrize("provisioner", ["managed", "karpenter"])
+def test_g7_on_an_image_without_branch_595(image: str, branch: str, provisioner: str):
+    pool = {"name": "small", "instanceTypes": ["g7.2xlarge"], "provisioner": provisioner}
+    found = one(validated("eks", {**pool, "image": image}), "driver-not-for-gpu")
+    assert found.severity is Severity.ERROR
+    assert (found.path, found.evidence["found"]) == ("pools[0].image", branch)
+    assert found.fix == (
+        "write `image: al2023-nvidia` (driver 595, releases from 20260917 on), or name an image "
+        "of yours"
+    )
+    # amazon-eks-ami issue 2768: v20260917 brings 595 for G7.
+    assert "driver-not-for-gpu" not in codes(validated("eks", {**pool, "image": "al2023-nvidia"}))
+    # 580 drives the GPU of G6.
+    other = {**pool, "instanceTypes": ["g6.2xlarge"], "image": image}
+    assert "driver-not-for-gpu" not in codes(validated("eks", other))
+
+
+def test_an_ami_of_ones_own_may_have_any_driver():
+    """The Amazon EKS user guide has a Bottlerocket variant with 595 built for G7."""
+    pool = {
+        "name": "small",
+        "instanceTypes": ["g7.2xlarge"],
+        "image": "bottlerocket-nvidia",
+        "eks": {"amiId": "ami-0123456789abcdef0"},
+    }
+    assert "driver-not-for-gpu" not in codes(validated("eks", pool))

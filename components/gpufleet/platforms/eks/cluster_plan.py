@@ -115,7 +115,8 @@ def cluster_plan(declared: DeclaredCluster) -> tuple[EksClusterPlan, list[Findin
         NODE_GROUP: system_group(plan),
         LAUNCH_TEMPLATE: system_template(plan),
     }
-    return plan, [*findings, *refused_arguments(rendered)]
+    refused = [one for type_, given in rendered.items() for one in refused_arguments(type_, given)]
+    return plan, [*findings, *refused]
 
 
 def zone_networks(cidr: str, zones: Sequence[str]) -> dict[str, ZoneNetwork]:

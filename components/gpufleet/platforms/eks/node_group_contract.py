@@ -8,7 +8,7 @@ LaunchTemplateSpecification, CreateNodegroup) and EKS user guide `nodes/launch-t
 
 from collections.abc import Iterable
 
-from gpufleet.catalogue.provider_inputs import violations
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
 from gpufleet.platforms.eks.launch_template_interfaces import validate_interfaces
 from gpufleet.platforms.eks.node_group_image import validate_image
@@ -49,21 +49,10 @@ def validate_node_group(
         ]
     known = {one.path for one in findings}
     refused = [
-        *_by_provider(NODE_GROUP_TYPE, group, group_path),
-        *_by_provider(LAUNCH_TEMPLATE_TYPE, template or {}, template_path),
+        *refused_arguments(NODE_GROUP_TYPE, group, group_path),
+        *refused_arguments(LAUNCH_TEMPLATE_TYPE, template or {}, template_path),
     ]
     return [*findings, *(one for one in refused if one.path not in known)]
-
-
-def _by_provider(type_: str, arguments: Arguments, path: str) -> Iterable[Finding]:
-    """What the provider itself refuses of each argument."""
-    for found in violations(type_, arguments):
-        yield error(
-            "provider-refuses-argument",
-            f"{path}.{found.path}",
-            f"the AWS provider refuses {found.path}: it {found.reason}",
-            "write a value that the provider takes, or remove the argument",
-        )
 
 
 def _group(group: Arguments, path: str) -> Iterable[Finding]:

@@ -1,9 +1,10 @@
 """What Amazon EKS computes from pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
@@ -81,6 +82,11 @@ class EksRules(PlatformRules):
         self, pool: GpuPool, path: str, machine: InstanceType | None
     ) -> list[Finding]:
         return validate_bottlerocket_sharing(pool, path, machine)
+
+    def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
+        """An AMI of one's own may have any driver."""
+        own = pool.eks is not None and pool.eks.ami_id is not None
+        return replace(image, driver_branch=None, branches={}) if own else image
 
     def validate_capacity(
         self, pool: GpuPool, path: str, provisioner: Provisioner

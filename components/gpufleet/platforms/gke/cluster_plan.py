@@ -6,6 +6,7 @@ documentation, `service-accounts`, `alias-ips`, `hardening-your-cluster`.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network
@@ -31,6 +32,8 @@ IMAGE_ROLE = "roles/artifactregistry.reader"
 """To pull images of the project's own registry."""
 PODS, SERVICES_RANGE = "pods", "services"
 """Names of the secondary ranges."""
+_ZONE = re.compile(r"(?P<region>[a-z]+-[a-z]+[0-9]+)-[a-z]+")
+"""Name of a zone: region and letter (Compute Engine documentation, regions and zones)."""
 LONGEST_ACCOUNT = 30
 """Longest id of a service account (IAM, `projects.serviceAccounts.create`)."""
 
@@ -112,11 +115,23 @@ def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list
     return plan, [
         *_validate_zones(declared),
         *_validate_ranges(declared),
-        *refused_arguments(rendered),
+        *(one for type_, given in rendered.items() for one in refused_arguments(type_, given)),
     ]
 
 
 def _validate_zones(declared: DeclaredGkeCluster) -> Iterator[Finding]:
+    zone = _ZONE.fullmatch(declared.region)
+    if zone is not None:
+        region = zone["region"]
+        yield error(
+            "cluster-zones",
+            "region",
+            f"{declared.region} is a zone of {region}: this component makes regional clusters, and "
+            "their subnet, router and NAT belong to a region",
+            f"write region {region}; zones [{declared.region}] keeps system nodes in that zone",
+            found=declared.region,
+        )
+        return
     for index, zone in enumerate(declared.zones):
         if not zone.startswith(f"{declared.region}-") or len(zone) != len(declared.region) + 2:
             yield error(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gpufleet.catalogue.provider_inputs import violations
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
@@ -54,13 +54,7 @@ def validate_arguments(
     pool: Pool, shape: GkeShape, step: CapacityStep, arguments: Mapping[str, Any], place: str
 ) -> Iterator[Finding]:
     """The same of one node pool's arguments."""
-    for found in violations(NODE_POOL_TYPE, arguments):
-        yield error(
-            "provider-refuses-argument",
-            f"{place}.{found.path}",
-            f"Google's provider refuses {found.path}: it {found.reason}",
-            "write a value that the provider takes, or remove the argument",
-        )
+    yield from refused_arguments(NODE_POOL_TYPE, arguments, place)
     for one in (*_lifecycle(step, arguments), *_nodes(pool, shape, arguments)):
         yield error(
             "gke-arguments-exclude-each-other",

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Severity
-from gpufleet.platforms.eks.node_group_contract import validate_node_group
+from gpufleet.platforms.eks.node_group_contract import NODE_GROUP_TYPE, validate_node_group
 from gpufleet.platforms.eks.node_group_image import LAST_AL2
 
 GROUP: dict[str, Any] = {
@@ -244,3 +245,17 @@ def test_a_block_template_on_another_groups_capacity_type_is_missed_too() -> Non
     group = {**BLOCK_GROUP, "capacityType": "ON_DEMAND"}
     (finding,) = validate_node_group(group, BLOCK_TEMPLATE, "group", "template")
     assert "group.capacityType CAPACITY_BLOCK" in finding.message
+
+
+def test_what_the_provider_refuses_is_said_in_one_way():
+    """botocore 1.44.5, EKS `AMITypes`: a node group of a pool, and one of a cluster."""
+    given = {"amiType": "AL2029"}
+    (raw,) = [
+        one
+        for one in validate_node_group(given, None, "pools[0].eks.nodeGroup", "template")
+        if one.code == "provider-refuses-argument"
+    ]
+    (plain,) = refused_arguments(NODE_GROUP_TYPE, given)
+    assert (raw.path, plain.path) == ("pools[0].eks.nodeGroup.amiType", "amiType")
+    assert (raw.message, raw.fix) == (plain.message, plain.fix)
+    assert f"amiType of {NODE_GROUP_TYPE}" in raw.message
