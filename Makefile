@@ -24,7 +24,7 @@ NIGHTLY_TESTS := nightly or chaos
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help up down test nightly check unit engine chaos bench generate catalogue docs lock vulnerabilities wheel release format clean
+.PHONY: help up down test nightly check unit engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,10 @@ docs: ## Build the documentation as a site into dist/site, with every warning an
 	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	.venv-docs/bin/python tools/site/stage.py build/site
 	.venv-docs/bin/mkdocs build --strict --quiet --config-file build/site/mkdocs.yml --site-dir $(CURDIR)/dist/site
+
+record-states: $(STAMP) ## Of a release: deploy each example and keep its state for the tests of later versions (NAME=0.1.0)
+	@[ -n "$(NAME)" ] || { echo "make record-states: NAME=VERSION is needed" >&2; exit 2; }
+	GPUFLEET_RECORD_STATES=$(NAME) $(BIN)/pytest -q tests/engine/test_recorded_state.py tests/engine/vsphere/test_recorded_state.py
 
 wheel: $(STAMP) ## Build both wheels into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .

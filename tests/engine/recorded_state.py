@@ -1,8 +1,8 @@
 """States of stacks that an earlier tree deployed, and what this tree would change of them.
 
-`GPUFLEET_RECORD_STATES=1 pytest tests/engine/test_recorded_state.py` deploys the stacks and writes
-their states into `FOLDER`. Without it nothing is deployed: the recorded state becomes that of the
-test's stack, and a preview says what an update would do.
+`make record-states NAME=0.1.0` deploys the stacks and writes their states into
+`tests/recorded/0.1.0/states`. Without it nothing is deployed: each recorded state in turn becomes
+that of the test's stack, and a preview says what an update would do.
 
 What a file holds in the place of values that differ from run to run, its key `replaced` says.
 """
@@ -17,8 +17,9 @@ from typing import Any
 
 from tests.recorded.programs import RECORDINGS
 
-FOLDER = RECORDINGS / "states"
-RECORDING = os.environ.get("GPUFLEET_RECORD_STATES") == "1"
+RECORDING = os.environ.get("GPUFLEET_RECORD_STATES", "")
+"""Release or commit that is recorded; empty: recordings are previewed."""
+FIRST = RECORDINGS.name
 REPLACED = {
     "<urn>": "urn:pulumi:STACK::PROJECT::",
     "<stack>": "name of the stack",
@@ -67,6 +68,8 @@ class Planned:
     why: str
     step: str = "update"
     """`update` or `create`: a replacement or a removal is never allowed."""
+    of: str = FIRST
+    """The recording whose states plan it."""
 
 
 def check(
@@ -76,7 +79,7 @@ def check(
     allowed: Sequence[Planned] = (),
     **settings: Any,
 ) -> None:
-    """Preview this tree's program over the recorded state: no more than `allowed` is planned.
+    """Preview this tree's program over each recorded state: no more than `allowed` is planned.
 
     Args:
         name: Name of the recording.
@@ -92,19 +95,24 @@ def check(
         "<urn>": f"urn:pulumi:{project.stack}::{called}::",
         "<stack>": project.stack,
     }
-    file = FOLDER / f"{name}.json"
     if RECORDING:
         project.run("up", **settings)
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        file = RECORDINGS.parent / RECORDING / "states" / f"{name}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_text(recorded(_exported(project), values)), encoding="utf-8")
         return
-    state = filled(json.loads(file.read_text(encoding="utf-8"))["resources"], values)
-    _set_state(project, state)
-    try:
-        steps, output = _planned(project, allowed, settings)
-    finally:
-        _set_state(project, [])
-    assert not steps, "\n".join(["not allowed:", *steps, output])
+    files = sorted(RECORDINGS.parent.glob(f"*/states/{name}.json"))
+    assert files, f"no recording has {name}"
+    for file in files:
+        release = file.parents[1].name
+        state = filled(json.loads(file.read_text(encoding="utf-8"))["resources"], values)
+        _set_state(project, state)
+        meant = [one for one in allowed if one.of == release]
+        try:
+            steps, output = _planned(project, meant, settings)
+        finally:
+            _set_state(project, [])
+        assert not steps, "\n".join([f"not allowed since {release}:", *steps, output])
 
 
 def _planned(
