@@ -43,11 +43,12 @@ up: $(STAMP) ## Bring up the sandbox: control plane, GPU fleet, workloads; ends 
 down: $(STAMP) ## Stop every process of the sandbox and free its ports; data stays until `gpufleet sandbox reset`
 	@$(BIN)/gpufleet sandbox down
 
-check: $(STAMP) ## Format, lint, types, import order
+check: $(STAMP) ## Format, lint, types, import order, links of the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	PYTHONPATH=components:policies:sandbox $(BIN)/lint-imports
+	$(BIN)/pytest -q tests/unit/test_docs_site.py
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
 	$(BIN)/pytest -q -n 2 -m "$(UNIT_TESTS)"
