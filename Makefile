@@ -27,7 +27,7 @@ RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 .PHONY: help up down test nightly check unit engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
 
 help: ## Print these words
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): requirements/dev.txt pyproject.toml sandbox/pyproject.toml sandbox/hatch_build.py
 	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11, 3.12 or 3.13 is needed, and none is on PATH" >&2; exit 2; }

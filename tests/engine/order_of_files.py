@@ -51,6 +51,7 @@ twice the seconds of a machine without other load.
 NIGHTLY = {
     "test_schema_mutations.py": 300,
     "vsphere/test_other_languages.py": 300,
+    "test_component_archive.py": 30,
     "test_fronts_on_a_server.py": 160,
     "test_control_plane.py": 90,
     "test_language_host.py": 55,
