@@ -26,6 +26,7 @@ FILES = [
     for line in Path(__file__).with_name("jury.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 LABELS = Path(__file__).with_name("jury_labels.csv")
+FAULTS = Path(__file__).with_name("jury_faults.csv")
 KEY = ("repository", "path", "object", "rule", "where")
 MOST_WRONG, MOST_NOISE = 0.03, 0.10
 
@@ -96,6 +97,29 @@ def test_the_figures_of_the_documentation_are_those_of_the_labels() -> None:
         files = sum(one["round"] == number for one in FILES)
         total = right + noise + wrong
         assert f"| round {number} | {files} | {total} | {right} | {noise} | {wrong} |" in text
+
+
+def faults() -> list[dict[str, str]]:
+    with FAULTS.open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
+
+
+def test_faults_that_were_written_down_before_the_first_run_are_found(found) -> None:
+    """A row without a rule is a fault that no rule finds: a new rule fills it in."""
+    rules = {(key[0], key[1], key[3]) for key, _ in found}
+    named = [(row["repository"], row["path"], row["rule"]) for row in faults() if row["rule"]]
+    assert [row for row in named if row not in rules] == []
+    known = {(one["repository"], one["path"]) for one in FILES}
+    assert {(row["repository"], row["path"]) for row in faults()} <= known
+
+
+def test_the_recall_of_the_documentation_is_that_of_the_faults() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
+    rounds = {(one["repository"], one["path"]): one["round"] for one in FILES}
+    for number in sorted({rounds[row["repository"], row["path"]] for row in faults()}):
+        rows = [row for row in faults() if rounds[row["repository"], row["path"]] == number]
+        found = sum(bool(row["rule"]) for row in rows)
+        assert f"| round {number} | {len(rows)} | {found} |" in text
 
 
 def test_each_file_has_a_source_and_is_no_copy_of_another() -> None:

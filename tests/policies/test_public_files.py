@@ -116,6 +116,7 @@ spec:
       - name: server
         image: {image}
         args: [{words}]
+        readinessProbe: {{httpGet: {{path: /health, port: 8000}}}}
         volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
         resources: {{limits: {{nvidia.com/gpu: {gpus}, cpu: 8, memory: 64Gi}}}}
 """

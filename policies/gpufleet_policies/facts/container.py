@@ -60,6 +60,8 @@ class Launch:
     """Whether it starts a training program."""
     serves: bool = False
     """Whether it starts a model server."""
+    one_by_default: bool = False
+    """Whether it is vLLM, whose whole command line is known and says no parallel size: one GPU."""
 
     @property
     def gpus(self) -> Fact[int]:
@@ -115,6 +117,19 @@ class Container:
     """Of `liveness`, `readiness`, `startup`: those it has, or may have."""
     listens: bool = False
     """Whether it names ports it serves on."""
+    killed_after_seconds: int | None = None
+    """When the liveness probe ends a container that has not answered yet; None: a startup probe
+    holds it back, or there is none."""
+    probed: tuple[tuple[str, str], ...] = ()
+    """HTTP path of each probe, and the number or name of its port."""
+    ports: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names of its ports -> their numbers."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Some of its variables, such as NVIDIA_VISIBLE_DEVICES -> their values, where known."""
+    interactive: bool = False
+    """Whether it keeps its input open, so that a shell without a script waits."""
+    claimed: bool = False
+    """Whether its GPUs are those of a claim, counted as if it named them."""
     plain_secrets: tuple[tuple[str, str], ...] = ()
     """Field path and kind of each credential that is written out. Read only where it asks for
     GPUs."""
@@ -142,6 +157,10 @@ class Container:
         if resource in self.limits:
             return self.limits[resource]
         return self.requests.get(resource, absent(f"{self.place}.resources.limits"))
+
+    def source(self, resource: str) -> str:
+        """What its devices are called in messages: the resource, or that they are of a claim."""
+        return "GPU of a claim" if self.claimed else resource
 
     def asked(self, resource: str) -> Fact[Amount]:
         """What the scheduler reserves of CPU or memory: the request, else the limit."""

@@ -27,6 +27,13 @@ class DeclaredNamespace(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredService(Subject):
+    """A Service that selects pods by labels."""
+
+    selector: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuQuota(Subject):
     """A ResourceQuota: resource -> hard limit, GPU-like resources only."""
 

@@ -23,13 +23,14 @@ class PodClaim:
 
 @dataclass(frozen=True, slots=True)
 class PodToleration:
-    """One toleration; its value does not matter to any rule."""
+    """One toleration."""
 
     key: str
     """Empty: every key."""
     operator: str
     effect: str
     """Empty: every effect."""
+    value: str = ""
 
     @property
     def tolerates_everything(self) -> bool:
@@ -73,6 +74,10 @@ class PodGroup:
     host_ipc: bool = False
     """Whether its processes share memory with the host's, or may."""
     claims: tuple[PodClaim, ...] = ()
+    node_name: Fact[str] = NOWHERE
+    """`nodeName`: the scheduler is passed over."""
+    service_links: bool = True
+    """Whether Kubernetes writes variables of each Service into the containers, or may."""
     zone_bound: bool = False
     """Whether something keeps its pods in one zone, or may."""
     pod_requests: Mapping[str, Fact[Amount]] = field(default_factory=dict[str, "Fact[Amount]"])

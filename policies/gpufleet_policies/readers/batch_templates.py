@@ -13,16 +13,20 @@ from gpufleet_policies.readers.raw_pods import (
     RawGroup,
     count,
     name_of,
+    natural,
     template,
     times,
 )
-from gpufleet_policies.readers.reading import at
+from gpufleet_policies.readers.reading import at, fact
 
 SOME: Fact[int] = unknown("pods")
 
 
 def _job(document: dict[str, Any]) -> Groups:
     pods = count(document, "spec.parallelism")
+    most = fact(at(document, "spec.completions"), natural, "spec.completions")
+    if pods.is_known and most.is_known and most.value < pods.value:
+        pods = most  # never more pods at a time than completions are left
     indexed = at(document, "spec.completionMode") == "Indexed"
     yield template(document, "", "spec.template", pods, together=pods if indexed else known(1))
 

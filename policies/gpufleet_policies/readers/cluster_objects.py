@@ -4,9 +4,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import DeclaredNamespace, GpuQuota, MetricsSource
+from gpufleet_policies.facts.monitoring import (
+    DeclaredNamespace,
+    DeclaredService,
+    GpuQuota,
+    MetricsSource,
+)
 from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import environment, inside, known_texts
 from gpufleet_policies.readers.quantities import amount
@@ -23,6 +28,14 @@ def namespace(document: dict[str, Any], locator: Locator, load: Load) -> Iterato
     yield DeclaredNamespace(
         locator=locator, annotations=merged, environment=environment(merged), labels=labels
     )
+
+
+def service(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """core Service with a selector."""
+    del load
+    selector = inside(document, "spec.selector")
+    if is_mapping(selector) and selector and known_texts(selector) == selector:
+        yield DeclaredService(locator=locator, selector=known_texts(selector))
 
 
 def _whole(value: Any) -> int | None:

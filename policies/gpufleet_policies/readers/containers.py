@@ -13,9 +13,9 @@ from gpufleet_policies.readers.intent import ContainerProgram
 from gpufleet_policies.readers.launch import launch
 from gpufleet_policies.readers.options import Options, read_options, split_words
 from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.raw_pods import RawContainer, RawGroup
+from gpufleet_policies.readers.raw_pods import RawContainer, RawGroup, natural
 from gpufleet_policies.readers.reading import at, fact, text, words
-from gpufleet_policies.readers.servers import serves
+from gpufleet_policies.readers.servers import one_gpu_by_default, serves
 
 _NOTHING: dict[str, Fact[Amount]] = {}
 _SHARED_MEMORY = ("/dev/shm", UNKNOWN)  # noqa: S108 - a mount path to look for
@@ -112,8 +112,48 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
         ),
         probes=frozenset(name for name, key in _PROBES if raw.get(key) is not None),
         listens=bool(items(raw.get("ports"))),
+        killed_after_seconds=_killed_after(raw),
+        probed=tuple(_probed(raw)),
+        ports={
+            str(name): str(at(port, "containerPort"))
+            for port in items(raw.get("ports"))
+            if (name := at(port, "name")) is not None
+        },
+        variables={name: value for name, value in _environment(raw) if name in _READ_VARIABLES},
+        interactive=bool(raw.get("stdin") or raw.get("tty")),
         resources_place=resources_place,
     )
+
+
+_READ_VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "WORLD_SIZE", "VLLM_PORT")
+"""Variables by which devices, ranks and ports are chosen."""
+
+
+def _probed(raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    for _, key in _PROBES:
+        path, port = at(raw, f"{key}.httpGet.path"), at(raw, f"{key}.httpGet.port")
+        if isinstance(path, str) and isinstance(port, int | str):
+            yield path, str(port)
+
+
+def _killed_after(raw: dict[str, Any]) -> int | None:
+    """First probe after `initialDelaySeconds`, 0 by default; ended after `failureThreshold`
+    failures, 3 by default, one each `periodSeconds`, 10 by default (Kubernetes API, Probe)."""
+    probe = raw.get("livenessProbe")
+    if not is_mapping(probe) or raw.get("startupProbe") is not None:
+        return None
+    numbers = [
+        default if (value := probe.get(key)) is None else natural(value)
+        for key, default in (
+            ("initialDelaySeconds", 0),
+            ("periodSeconds", 10),
+            ("failureThreshold", 3),
+        )
+    ]
+    delay, period, failures = numbers
+    if delay is None or period is None or failures is None:
+        return None
+    return delay + period * max(failures - 1, 0)
 
 
 def _amounts(value: Any, place: str) -> dict[str, Fact[Amount]]:
@@ -138,6 +178,8 @@ def _program(
     image = container.image.found or ""
     if serves(parts, image, has_command=not container.command.is_absent):
         found = replace(found, serves=True)
+    if one_gpu_by_default(parts, options, variables, stated, image, container):
+        found = replace(found, one_by_default=True)
     return ContainerProgram(
         container if found is NO_LAUNCH else replace(container, launch=found),
         parts,

@@ -24,6 +24,7 @@ Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
 READERS: dict[tuple[str, str], Reader] = {
     ("", "ConfigMap"): nvidia_configs.config_map,
     ("", "Namespace"): cluster_objects.namespace,
+    ("", "Service"): cluster_objects.service,
     ("", "ResourceQuota"): cluster_objects.quota,
     ("apps", "DaemonSet"): cluster_objects.exporter,
     ("apps", "Deployment"): cluster_objects.exporter,

@@ -66,7 +66,7 @@ def launch(
     trains = any(word.rsplit("/", 1)[-1] in TRAINERS or word in _TORCH_RUN for word in words)
     if not options and not stated and not trains and not variables:
         return NO_LAUNCH
-    if _several_programs(words):
+    if several_programs(words):
         # Each program opens GPUs of its own, which nothing here tells.
         return Launch(unknown(place), unknown(place), unknown(place), unknown(place), trains=trains)
     return Launch(
@@ -80,7 +80,8 @@ def launch(
     )
 
 
-def _several_programs(words: Sequence[str]) -> bool:
+def several_programs(words: Sequence[str]) -> bool:
+    """Whether a script starts programs besides each other."""
     servers = sum(word in ("serve", "vllm.entrypoints.openai.api_server") for word in words)
     background = any(word == "&" or (word.endswith("&") and word != "&&") for word in words)
     hidden = any(word.startswith(_HIDING) for word in words)

@@ -83,7 +83,9 @@ def _tolerations(value: Any) -> tuple[PodToleration, ...] | None:
         key, operator, effect = (fields.get(name) or "" for name in ("key", "operator", "effect"))
         if not (is_mapping(one) and all(isinstance(p, str) for p in (key, operator, effect))):
             return None
-        found.append(PodToleration(key, operator or "Equal", effect))
+        value = fields.get("value")
+        written = value if isinstance(value, str) else "" if value is None else "?"
+        found.append(PodToleration(key, operator or "Equal", effect, written))
     return tuple(found)
 
 

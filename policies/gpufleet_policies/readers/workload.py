@@ -235,6 +235,10 @@ def _group(
         deadline_seconds=fact(
             spec.get("activeDeadlineSeconds"), natural, f"{raw.place}.activeDeadlineSeconds"
         ),
+        node_name=fact(spec.get("nodeName"), text, f"{raw.place}.nodeName"),
+        service_links=spec.get("enableServiceLinks") is None
+        and isinstance(raw.spec, dict)
+        and not fragment,
         zone_bound=scheduling.is_zone_bound(spec, {**annotations, **own}),
         pod_requests=_pod_requests(spec, raw.place),
         labels={k: v for k, v in mapping(at(raw.metadata, "labels")).items() if isinstance(v, str)}

@@ -8,6 +8,7 @@ from gpufleet_policies.facts.claims import GPU_CLASS, DeviceClaim
 from gpufleet_policies.facts.pods import PodClaim
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.money import AmountKind, Money
+from gpufleet_policies.rules.claimed import claim_of
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import remove
@@ -129,7 +130,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         if not group.claims or not group.gpu_resources:
             continue
         for one in group.claims:
-            claim = _claim(context, workload, one)
+            claim = claim_of(context.surroundings, workload, one)
             if claim is None or not claim.asks_for_gpus:
                 continue
             yield Violation(
@@ -141,20 +142,6 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
                 money=held(context, workload, group),
                 evidence={"claim": claim.locator.name, "resource": group.gpu_resources[0]},
             )
-
-
-def _claim(context: RuleContext, workload: WorkloadFacts, one: PodClaim) -> DeviceClaim | None:
-    """The claim or template that an entry names, where it is declared with the workload."""
-    if context.surroundings is None:
-        return None
-    for is_template, name in ((True, one.template), (False, one.claim)):
-        if not name.is_known:
-            continue
-        for claim in context.surroundings.of(DeviceClaim):
-            here = claim.locator.namespace == workload.locator.namespace
-            if here and claim.is_template == is_template and claim.locator.name == name.value:
-                return claim
-    return None
 
 
 @rule(
@@ -191,7 +178,7 @@ def _devices(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, one: PodClaim
 ) -> Money | None:
     """GPU-hours of the claim's devices, where the claim is declared with the workload."""
-    claim = _claim(context, workload, one)
+    claim = claim_of(context.surroundings, workload, one)
     if claim is None or not group.pods.is_known:
         return None
     counts = [r.count.value for r in claim.requests if r.is_gpu and r.count.is_known]
@@ -226,7 +213,7 @@ def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
         for one in group.claims:
             if not one.claim.is_known:
                 continue
-            claim = _claim(context, workload, one)
+            claim = claim_of(context.surroundings, workload, one)
             if claim is not None and (claim.configured or not claim.asks_for_gpus):
                 continue
             yield Violation(

@@ -45,7 +45,7 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
             asked = amount.value.text if amount.is_known else "some"
             yield Violation(
                 where=f"container {container.name} ({container.place})",
-                found=f"holds {asked} x {resource} and runs `{waiting}`",
+                found=f"holds {asked} x {container.source(resource)} and runs `{waiting}`",
                 limit="a container that holds a GPU must compute",
                 alternative="run the work itself; for a shell, ask for one share and set "
                 "replicas: 0 while it is not used",
@@ -96,10 +96,19 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         )
 
 
+_SHELL_IMAGE = re.compile(
+    r"^(?:(?:docker\.io/)?(?:pytorch/pytorch|nvidia/cuda|tensorflow/tensorflow)|"
+    r"nvcr\.io/nvidia/(?:cuda|pytorch|tensorflow|jax))(?:$|[:@](?!.*jupyter))"
+)
+"""Images whose own command is a shell (CMD of their Dockerfiles): without a terminal it ends."""
+
+
 def ends_at_once(container: Container) -> str | None:
     """The test a container runs and that ends by itself, or None."""
     words = container.words
     if words.is_absent:
+        if not container.interactive and _SHELL_IMAGE.match(container.image.found or ""):
+            return f"the shell of {container.image.found}"
         found = _SAMPLE_IMAGE.search(container.image.found or "")
         return f"image {container.image.found}" if found else None
     if not words.is_known or not words.value:

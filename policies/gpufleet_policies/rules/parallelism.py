@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Provenance, WorkloadFacts
+from gpufleet_policies.facts import Container, PodGroup, Provenance, WorkloadFacts, known
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
@@ -30,6 +30,15 @@ class _Compared:
         return f"container {self.container.name} ({self.container.place})"
 
     @property
+    def source(self) -> str:
+        return self.container.source(GPU)
+
+    def write(self, gpus: int) -> str:
+        if self.container.claimed:
+            return f"write `count: {gpus}` in the claim"
+        return f"write `limits: {{{GPU}: {gpus}}}`"
+
+    @property
     def of(self) -> str:
         return "" if self.pods == 1 else f" in the {self.pods} pods of a group"
 
@@ -48,6 +57,8 @@ def _compared(workload: WorkloadFacts) -> Iterator[_Compared]:
             continue
         container = containers[0]
         opened, asked = container.launch.gpus, group.pod_gpus(GPU)
+        if opened.is_absent and container.launch.one_by_default and group.together.found == 1:
+            opened = known(1, Provenance.INFERRED, container.place)
         if not opened.is_known or not asked.is_known or asked.value < 1:
             continue
         pods = 1
@@ -102,10 +113,10 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         )
         yield Violation(
             where=found.where,
-            found=f"asks for {found.asked} x {GPU}{found.of} and starts processes on "
+            found=f"asks for {found.asked} x {found.source}{found.of} and starts processes on "
             f"{found.opened}",
             limit=f"{found.asked - found.opened} of them stay idle",
-            alternative=f"write `limits: {{{GPU}: {fewer}}}`, or raise the parallel size",
+            alternative=f"{found.write(fewer)}, or raise the parallel size",
             money=held(context, workload, found.group, idle),
             provenance=found.provenance,
             evidence={"asked": found.asked, "opened": found.opened},
@@ -165,10 +176,10 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
         yield Violation(
             where=found.where,
             found=f"starts processes on {found.opened} GPUs and asks for {found.asked} x "
-            f"{GPU}{found.of}",
+            f"{found.source}{found.of}",
             limit="the engine does not start without all of them, and holds its GPUs while it "
             "restarts",
-            alternative=f"write `limits: {{{GPU}: {needed}}}`, or a smaller parallel size",
+            alternative=f"{found.write(needed)}, or a smaller parallel size",
             money=held(context, workload, found.group, kind=AmountKind.STANDING),
             provenance=found.provenance,
             evidence={"asked": found.asked, "opened": found.opened},

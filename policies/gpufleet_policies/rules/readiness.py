@@ -50,7 +50,7 @@ def _is_listed(container: Container) -> bool:
     "gpu-server-without-readiness",
     "A model server that gets requests while it still loads its model.",
     subject=WorkloadFacts,
-    dev=Level.OFF,
+    dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     source="Kubernetes, readiness and startup probes of slow starting containers",
@@ -71,7 +71,7 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         if not mode.is_known and not container.listens and not container.launch.serves:
             continue  # it may take its work from a queue
-        if group not in workload.running_groups():
+        if group not in workload.running_groups() or _loads_on_request(container):
             continue
         yield Violation(
             where=f"container {container.name} ({container.place}.readinessProbe)",
@@ -80,3 +80,9 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
             alternative="probe the path by which the server says that its model is loaded",
             evidence={"probes": sorted(container.probes)},
         )
+
+
+def _loads_on_request(container: Container) -> bool:
+    """Ollama answers at once, and loads a model when a request names it."""
+    said = (container.image.found or "", *(container.words.found or ()))
+    return any("ollama" in word for word in said)

@@ -87,6 +87,42 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
             )
 
 
+@rule(
+    "gpu-toleration-of-no-value",
+    "A toleration of the GPU taint that matches an empty value alone.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="Kubernetes, Taints and Tolerations: the default operator is Equal; GKE taints with "
+    "nvidia.com/gpu=present; public file SilverMind-Project/continuous-tracking k8s/triton.yaml",
+)
+def of_no_value(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """No operator and no value. Not where a declared pool has the taint: its value may be empty."""
+    if any(
+        taint.key == GPU
+        for pool in all_pools(context)
+        if pool.taints.is_known
+        for taint in pool.taints.value
+    ):
+        return
+    for group in workload.pod_groups:
+        if not group.gpu_resources or not group.tolerations.is_known:
+            continue
+        tolerated = group.tolerations.value
+        ours = [one for one in tolerated if one.key == GPU]
+        opens = any(one.tolerates_everything for one in tolerated)
+        if opens or not ours or any(one.operator != "Equal" or one.value for one in ours):
+            continue
+        yield Violation(
+            where=f"{group.place}.tolerations",
+            found=f"tolerates {GPU} without operator and value, so the empty value alone",
+            limit="GPU nodes are usually tainted with a value (present, true): the pods would stay "
+            "Pending",
+            alternative="write `operator: Exists`",
+        )
+
+
 _NEARLY = 0.8
 """Part of the letters that a misspelt key shares with the right one."""
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from gpufleet_policies.facts import Locator, WorkloadFacts
 from gpufleet_policies.money import AmountKind
+from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
@@ -106,6 +107,8 @@ def _can_validate(rule: Rule, context: RuleContext) -> bool:
 
 def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[PolicyFinding]:
     try:
+        if rule.family in COUNTING and isinstance(subject, WorkloadFacts):
+            subject = with_claims(context, subject)
         violations = list(rule.check(context, subject))
     except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
         return [_broken(rule, subject.locator, error)]

@@ -110,7 +110,16 @@ def _plain(statement: str) -> str:
     return f"{_name(head)}{blank}{rest}"
 
 
+_STOPS = re.compile(r"(?:^|[;\n]|&&)\s*sleep\s+(?:infinity|inf)\s*(?=[;\n]|&&)")
+"""A statement that is never passed."""
+
+_BRANCHES = re.compile(r"\b(?:if|case|function|for|while|until)\b|\(\)|\|\|")
+
+
 def _of_script(script: str, longest: int) -> str | None:
+    stop = _STOPS.search(script)
+    if stop is not None and not _BRANCHES.search(script):
+        script = script[: stop.end()]  # what follows never runs
     said, script = _without_loops(script)
     statements = _statements(script)
     works = [

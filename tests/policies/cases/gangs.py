@@ -2,7 +2,7 @@
 
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, manifest
-from tests.policies.cases.workloads import LIMITS, WHOLE, deployment, job, template
+from tests.policies.cases.workloads import LIMITS, WHOLE, deployment, job, torch
 from tests.policies.objects import REMOVE, changed
 
 PYTORCH = {
@@ -15,7 +15,7 @@ PYTORCH = {
     },
     "spec": {
         "runPolicy": {"activeDeadlineSeconds": 86400},
-        "pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": template(4)}},
+        "pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": torch(4)}},
     },
 }
 QUEUE = manifest(

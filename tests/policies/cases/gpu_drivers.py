@@ -30,6 +30,9 @@ def machine_set(instance_type: str) -> Thing:
 
 V100, B300 = machine_set("p3.2xlarge"), machine_set("p6-b300.48xlarge")
 
+CUDA = "docker.io/nvidia/cuda"
+TRAIN = {f"{CONTAINER}.command": ["python", "train.py"]}
+
 CASES = (
     Case(
         "driver-not-for-gpu",
@@ -76,8 +79,12 @@ CASES = (
     ),
     Case(
         "cuda-not-for-gpu",
-        deployment({f"{CONTAINER}.image": "docker.io/nvidia/cuda:12.8.1-runtime-ubuntu24.04"}),
-        deployment({f"{CONTAINER}.image": "docker.io/nvidia/cuda:10.2-runtime-ubuntu18.04"}),
+        deployment(
+            {**TRAIN, f"{CONTAINER}.image": "docker.io/nvidia/cuda:12.8.1-runtime-ubuntu24.04"}
+        ),
+        deployment(
+            {**TRAIN, f"{CONTAINER}.image": "docker.io/nvidia/cuda:10.2-runtime-ubuntu18.04"}
+        ),
         "CUDA 10.2 has no code for L4",
         Level.ADVISORY,
     ),

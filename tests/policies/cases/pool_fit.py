@@ -5,7 +5,7 @@ from typing import Any
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import QUIET, SMALL, node_group
-from tests.policies.cases.workloads import LIMITS, REQUESTS, container, deployment, job
+from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment, job, torch
 from tests.policies.objects import changed
 
 OPEN = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
@@ -29,7 +29,7 @@ TRAIN: dict[str, Any] = {
         "pytorchReplicaSpecs": {
             "Worker": {
                 "replicas": 2,
-                "template": {"spec": {"containers": [container(8)], "tolerations": OPEN}},
+                "template": torch(8, tolerations=OPEN),
             }
         },
     },

@@ -35,4 +35,13 @@ CASES = (
         "tolerates nvidia/gpu",
         Level.ADVISORY,
     ),
+    Case(
+        "gpu-toleration-of-no-value",
+        tolerating("nvidia.com/gpu"),
+        deployment({TOLERATIONS: [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}),
+        "tolerates nvidia.com/gpu without operator and value",
+        Level.ADVISORY,
+        alongside=(),
+        settings={"environment": "prod"},
+    ),
 )

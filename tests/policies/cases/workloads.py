@@ -31,6 +31,11 @@ def template(gpus: int | str | None = 1, **spec: Any) -> dict[str, Any]:
     return {"spec": {"containers": [container(gpus)], **spec}}
 
 
+def torch(gpus: int, **spec: Any) -> dict[str, Any]:
+    """A pod template of a PyTorchJob, whose container is called as its controller wants."""
+    return {"spec": {"containers": [{**container(gpus), "name": "pytorch"}], **spec}}
+
+
 def deployment(changes: dict[str, Any] | None = None) -> Thing:
     """The compliant Deployment of `objects.DEPLOYMENT`, with changes."""
     return manifest(changed(DEPLOYMENT, changes or {}))

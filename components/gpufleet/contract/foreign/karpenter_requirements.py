@@ -77,11 +77,11 @@ def _validate_key(key: str, where: str, report: CheckReport) -> None:
 
 
 def _validate_families(values: list[str], where: str, report: CheckReport) -> None:
-    """`p6` is no family: its machines are of p6-b200 and others."""
+    """`p6` is no family: its machines are of p6-b200 and others. No more is `p4` (p4d, p4de)."""
     known = {name.partition(".")[0] for name in load().instances}
     for index, value in enumerate(values):
-        longer = sorted(name for name in known if name.startswith(f"{value}-"))
-        if value and value not in known and longer:
+        longer = sorted(name for name in known if name.startswith(value))
+        if value[-1:].isdigit() and value not in known and longer:
             report.add(
                 "karpenter-family-unknown",
                 child(where, index),

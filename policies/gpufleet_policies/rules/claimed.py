@@ -1,0 +1,71 @@
+"""GPUs of claims, counted like those of resources: for rules about waste and size."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+from gpufleet_policies.facts import Amount, Container, PodGroup, Surroundings, WorkloadFacts, known
+from gpufleet_policies.facts.claims import GPU_CLASS, DeviceClaim
+from gpufleet_policies.facts.container import GPU
+from gpufleet_policies.facts.pods import PodClaim
+from gpufleet_policies.rules.context import RuleContext, SameObject
+
+COUNTING = frozenset(
+    {"idle", "jobs", "model_fit", "parallelism", "readiness", "servers", "gangs", "training_jobs"}
+)
+"""Families of rules that look at the work, wherever its GPUs are from. Those about requests, pools
+and sharing see what is written: a claim is no resource of a node."""
+
+
+def claim_of(
+    surroundings: Surroundings | None, workload: WorkloadFacts, one: PodClaim
+) -> DeviceClaim | None:
+    """The claim or template that an entry names, where it is declared with the workload."""
+    if surroundings is None:
+        return None
+    for is_template, name in ((True, one.template), (False, one.claim)):
+        if not name.is_known:
+            continue
+        for claim in surroundings.of(DeviceClaim):
+            here = claim.locator.namespace == workload.locator.namespace
+            if here and claim.is_template == is_template and claim.locator.name == name.value:
+                return claim
+    return None
+
+
+def with_claims(context: RuleContext, workload: WorkloadFacts) -> WorkloadFacts:
+    """The workload with the whole GPUs of its claims as if its containers named them."""
+    if not workload.uses_claims or context.surroundings is None:
+        return workload
+    key = ("with claims", SameObject(workload))
+    if key not in context.memo:
+        groups = tuple(_counted(context, workload, group) for group in workload.pod_groups)
+        context.memo[key] = replace(workload, pod_groups=groups)
+    return context.memo[key]
+
+
+def _counted(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> PodGroup:
+    numbers: dict[str, int] = {}
+    for one in group.claims:
+        claim = claim_of(context.surroundings, workload, one)
+        if claim is not None and (claim.is_template or group.pods.found == 1):
+            numbers[one.name] = _gpus(claim)
+    found: list[Container] = []
+    for container in group.containers:
+        gpus = sum(numbers.pop(name, 0) for name in container.claims)  # the first to name it
+        if gpus and not container.gpu_resources:
+            amount = known(Amount(str(gpus), Decimal(gpus)), place=f"{container.place}.resources")
+            limits = {**container.limits, GPU: amount}
+            container = replace(container, limits=limits, resources_place="", claimed=True)
+        found.append(container)
+    return replace(group, containers=tuple(found))
+
+
+def _gpus(claim: DeviceClaim) -> int:
+    """Whole GPUs it certainly takes; 0 where another kind of device, or an unknown number."""
+    total = 0
+    for request in claim.requests:
+        exact = request.allocation.found == "ExactCount" and request.count.is_known
+        if request.alternative or not exact or request.device_class.found != GPU_CLASS:
+            return 0
+        total += request.count.value
+    return total

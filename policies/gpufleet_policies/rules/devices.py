@@ -1,0 +1,180 @@
+"""GPUs that a pod uses without its scheduler, its device plugin or both knowing of it."""
+
+import re
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.rule import Level, Violation, rule
+from gpufleet_policies.rules.waiting import waits_for_ever
+
+_NO_DEVICES = frozenset({"", "none", "void"})
+"""Values of NVIDIA_VISIBLE_DEVICES that choose no GPU (NVIDIA Container Toolkit)."""
+
+_CDI = "cdi.k8s.io/"
+"""Prefix of annotations by which a container runtime adds devices of its own accord."""
+
+_NEEDS_GPU = re.compile(
+    r"^nvcr\.io/nim/(?!.*(?:-cpu|nemo-retriever))|(?:^|/)(?:vllm-openai|text-generation-inference)"
+    r"(?:[:@](?!.*(?:cpu|rocm|intel|gaudi|neuron|tpu|xpu))|$)"
+)
+"""Images of servers with a CUDA build alone (their documentation; builds for other devices have
+the device in their tag)."""
+
+_ACCELERATORS = (
+    *("amd.com/", "aws.amazon.com/neuron", "google.com/tpu", "habana.ai/", "huawei.com/"),
+    *("gpu.intel.com/", "intel.com/", "xilinx.com/", "hami", "nvidia.com/"),
+)
+"""Beginnings of resources of accelerators and of parts of them."""
+
+
+@rule(
+    "gpu-devices-overridden",
+    "A variable that replaces the GPUs the device plugin has assigned.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="NVIDIA/k8s-device-plugin#1294: a pod with a limit of 1 and the variable saw two GPUs; "
+    "public file duddnr0719/Study k8s/gpu-deployment.yaml",
+)
+def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """NVIDIA_VISIBLE_DEVICES in a container with GPUs: by runtime and device list strategy it adds
+    to the assigned GPUs, replaces them or is replaced. CUDA_VISIBLE_DEVICES only numbers them."""
+    del context
+    for _, container in workload.gpu_containers:
+        value = container.variables.get("NVIDIA_VISIBLE_DEVICES")
+        if value is None or container.claimed or workload.node_agent:
+            continue
+        if value.strip().lower() in _NO_DEVICES:
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place}.env)",
+            found=f"asks for {container.gpu_resources[0]} and sets NVIDIA_VISIBLE_DEVICES={value}",
+            limit="the container may see and use GPUs of other pods",
+            alternative="remove the variable: the device plugin sets it",
+            evidence={"value": value},
+        )
+
+
+@rule(
+    "gpu-program-without-gpu",
+    "A program that needs a GPU, in a container that asks for none.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="Kubernetes, Schedule GPUs: a container gets the devices it names in its limits; public "
+    "files grandiv/fragrance-palette-scalable k8s/tgi.yaml and mshahzeb/k8s-llm-stack tgi.yaml",
+    without_gpus=True,
+)
+def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """Images with a CUDA build alone, and CUDA_VISIBLE_DEVICES with a number. Not where another
+    accelerator is asked for, and not where another object completes the containers."""
+    del context
+    if not workload.template_checked_on_creation or workload.node_agent:
+        return
+    for group in workload.running_groups():
+        if not group.containers_known or group.claims or _asks_for_any(group):
+            continue
+        for container in group.containers:
+            why = None if container.init else _why(group, container)
+            if why is None:
+                continue
+            yield Violation(
+                where=f"container {container.name} ({container.place}.resources)",
+                found=f"{why} and asks for no GPU",
+                limit="it finds no device, or takes one that the scheduler gives to others",
+                alternative="take an image with a CPU build, such as vllm/vllm-openai-cpu"
+                if "cpu" in (container.words.found or ())
+                else f"write `limits: {{{GPU}: 1}}`",
+                evidence={"image": container.image.found},
+            )
+
+
+def _asks_for_any(group: PodGroup) -> bool:
+    return any(
+        not c.resources_known
+        or any(name.startswith(_ACCELERATORS) for name in {**c.limits, **c.requests})
+        for c in group.containers
+    )
+
+
+def _why(group: PodGroup, container: Container) -> str | None:
+    chosen = container.variables.get("CUDA_VISIBLE_DEVICES", "")
+    if re.fullmatch(r"\d+(?:,\d+)*", chosen):
+        return f"uses GPU {chosen} of its node (CUDA_VISIBLE_DEVICES)"
+    image = container.image.found or ""
+    if not _NEEDS_GPU.search(image):
+        return None
+    if any(key.startswith(_CDI) for key in group.annotations):
+        return f"runs {image}, gets devices by a CDI annotation"
+    return f"runs {image}"
+
+
+@rule(
+    "gpu-pod-passes-scheduler",
+    "A GPU pod that names its node.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="Kubernetes, Assigning Pods to Nodes, nodeName; public files alarmed-ground/kube-gpu "
+    "ollama.yaml and Sprit3Dan/sotaathome k8s/train-job.yaml",
+)
+def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """`nodeName` in a template. Dumps of pods that run have it too: pods are left out."""
+    del context
+    if workload.locator.kind == "Pod" or workload.node_agent:
+        return
+    for group in workload.running_groups():
+        if not group.gpu_resources or not group.node_name.is_known:
+            continue
+        node = group.node_name.value
+        yield Violation(
+            where=f"{group.place}.nodeName",
+            found=f"asks for {group.gpu_resources[0]} on {node}",
+            limit="the scheduler is passed over: without a free GPU the kubelet refuses the pod "
+            "(UnexpectedAdmissionError), and its controller makes the next one",
+            alternative=f"write `nodeSelector: {{kubernetes.io/hostname: {node}}}`",
+            evidence={"node": node},
+        )
+
+
+_NO_GPU_USE = re.compile(
+    r"(?:^|/)(?:curl|busybox|alpine|nginx|httpd|redis|postgres|mysql|mongo|kubectl|git|pause)"
+    r"(?:$|[:@])"
+)
+"""Names of images of programs that cannot use a GPU."""
+
+
+@rule(
+    "gpu-for-other-program",
+    "A GPU for an image whose program cannot use one.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs x GPU-hour x 730 h",
+    source="the image itself; public file Electricpaper77/ai-rag-eval-platform k8s/gpu-job.yaml",
+)
+def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """By the image's name: curl, nginx, databases. What idles is a finding of its own."""
+    for group, container in workload.gpu_containers:
+        image = container.image.found or ""
+        if container.init or container.claimed or not _NO_GPU_USE.search(image):
+            continue
+        if waits_for_ever(container, context.thresholds.idle_sleep_seconds) is not None:
+            continue
+        if group not in workload.running_groups():
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place})",
+            found=f"asks for {container.gpu_resources[0]} and runs {image}",
+            limit="this program computes nothing on a GPU",
+            alternative=f"remove {container.gpu_resources[0]}",
+            money=held(context, workload, group),
+            evidence={"image": image},
+        )

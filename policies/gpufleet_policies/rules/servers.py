@@ -1,0 +1,153 @@
+"""Model servers that do not get to answer: ports, probes, and kinds that end."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import Container, WorkloadFacts
+from gpufleet_policies.facts.monitoring import DeclaredService
+from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_SOON_SECONDS = 120
+"""Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
+
+_TRITON_PATH = "/v2/health"
+_TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
+"""Ports of Triton unless options say otherwise (triton-inference-server/server, quickstart)."""
+
+
+def _is_vllm(container: Container) -> bool:
+    said = (container.image.found or "", *(container.words.found or ()))
+    return any("vllm" in word for word in said)
+
+
+@rule(
+    "vllm-port-of-service",
+    "A Service called vllm next to vLLM, whose variable vLLM takes for its own.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="vLLM, Environment Variables: no Service may be called vllm; vllm-project/vllm#34199; "
+    "public file kcjones91/k8s-applications apps/vllm/deployment.yaml",
+    without_gpus=True,
+)
+def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """A Service of that name in the namespace, and service links that are on, their default. Not
+    where the container sets VLLM_PORT itself."""
+    assert context.surroundings is not None
+    services = [
+        one
+        for one in context.surroundings.of(DeclaredService)
+        if one.locator.name == "vllm" and one.locator.namespace == workload.locator.namespace
+    ]
+    if not services or not workload.template_checked_on_creation:
+        return
+    for group in workload.running_groups():
+        if not group.service_links:
+            continue
+        for container in group.containers:
+            if container.init or not _is_vllm(container) or "VLLM_PORT" in container.variables:
+                continue
+            yield Violation(
+                where=f"container {container.name} ({group.place}.enableServiceLinks)",
+                found="runs vLLM next to the Service vllm: Kubernetes sets VLLM_PORT to "
+                "tcp://ADDRESS:PORT",
+                limit="vLLM takes it for its own port, and ends with an error",
+                alternative="write `enableServiceLinks: false`, or give the Service another name",
+            )
+
+
+@rule(
+    "gpu-server-in-job",
+    "A model server in a Job: it never ends, and nothing ends it.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs x GPU-hour for each hour it runs",
+    source="Kubernetes, Jobs: for work that ends; public file amirhnajafiz/file-access-patterns "
+    "k8s/vllm.yaml",
+)
+def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """One container with GPUs that starts a server alone, and no deadline of Job or pod."""
+    if workload.locator.kind != "Job" or workload.api_group != "batch" or workload.is_idle_now:
+        return
+    if not workload.deadline_seconds.is_absent:
+        return
+    for group, container in workload.gpu_containers:
+        if container.init or not container.launch.serves or not group.deadline_seconds.is_absent:
+            continue
+        if sum(not one.init for one in group.containers) > 1:
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place})",
+            found="starts a model server in a Job without a deadline",
+            limit="the server does not end: the Job holds its GPU until someone deletes it",
+            alternative="write a Deployment, or activeDeadlineSeconds",
+            money=held(context, workload, group),
+        )
+
+
+@rule(
+    "gpu-liveness-before-load",
+    "A liveness probe that ends a model server while it still loads its model.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="kserve/kserve#5062: liveness probes of 120 s ended servers that loaded; public file "
+    "QuanHNguyen232/ML-pipeline kubernetes/vllm-deployment.yaml",
+)
+def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """Less than two minutes of delay and failures together, and no startup probe."""
+    del context
+    for group, container in workload.gpu_containers:
+        seconds = container.killed_after_seconds
+        if container.init or seconds is None or not container.launch.serves:
+            continue
+        if seconds >= _SOON_SECONDS or group not in workload.running_groups():
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place}.livenessProbe)",
+            found=f"is ended {seconds} s after its start when it does not answer yet",
+            limit="to load a model takes minutes: the pod restarts again and again with its GPU",
+            alternative="add a startupProbe with the same path and a failureThreshold of 60",
+            evidence={"seconds": seconds},
+        )
+
+
+@rule(
+    "triton-probe-of-other-port",
+    "A probe of Triton's health on the port of its metrics or of gRPC.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source="triton-inference-server/server, quickstart: HTTP 8000, gRPC 8001, metrics 8002; public "
+    "file notandruu/gpu-inference-platform k8s/triton-deployment.yaml",
+)
+def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """tritonserver without options for ports, and a command line that is known."""
+    del context
+    for _, container in workload.gpu_containers:
+        words = container.words.found or ()
+        if not any(word.rsplit("/", 1)[-1] == "tritonserver" for word in words):
+            continue
+        if any("$" in word or "-port" in word for word in words):
+            continue
+        ports = {
+            container.ports.get(port, port)
+            for path, port in container.probed
+            if path.startswith(_TRITON_PATH)
+        }
+        for number in sorted(ports & {_TRITON_METRICS, _TRITON_GRPC}):
+            other = "metrics" if number == _TRITON_METRICS else "gRPC"
+            yield Violation(
+                where=f"container {container.name} ({container.place})",
+                found=f"probes {_TRITON_PATH} on port {number}",
+                limit=f"Triton serves {other} there and its health on 8000: the probe always fails",
+                alternative="write `port: 8000`",
+                evidence={"port": number},
+            )

@@ -1,0 +1,41 @@
+"""Cases of rules/devices.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case
+from tests.policies.cases.workloads import CONTAINER, LIMITS, REQUESTS, deployment
+
+SERVER = {
+    f"{CONTAINER}.image": "ghcr.io/huggingface/text-generation-inference:3.3.5",
+    f"{CONTAINER}.args": ["--model-id=HuggingFaceTB/SmolLM2-135M-Instruct"],
+}
+
+CASES = (
+    Case(
+        "gpu-devices-overridden",
+        deployment({f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "none"}]}),
+        deployment({f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}),
+        "sets NVIDIA_VISIBLE_DEVICES=all",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-program-without-gpu",
+        deployment(SERVER),
+        deployment({**SERVER, LIMITS: {"memory": "8Gi"}, REQUESTS: {"cpu": "2", "memory": "8Gi"}}),
+        "runs ghcr.io/huggingface/text-generation-inference:3.3.5 and asks for no GPU",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-pod-passes-scheduler",
+        deployment(),
+        deployment({"spec.template.spec.nodeName": "node-2"}),
+        "asks for nvidia.com/mig-1g.10gb on node-2",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-for-other-program",
+        deployment(),
+        deployment({f"{CONTAINER}.image": "curlimages/curl:8.7.1"}),
+        "runs curlimages/curl:8.7.1",
+        Level.ADVISORY,
+    ),
+)

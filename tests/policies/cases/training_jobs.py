@@ -1,0 +1,87 @@
+"""Cases of rules/training_jobs.py."""
+
+from typing import Any
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.workloads import CONTAINER, container, job
+
+
+def torch(name: str) -> Thing:
+    """A PyTorchJob of one pod."""
+    return manifest(
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "PyTorchJob",
+            "metadata": {"name": "train", "namespace": "ml"},
+            "spec": {
+                "runPolicy": {"activeDeadlineSeconds": 86400},
+                "pytorchReplicaSpecs": {
+                    "Master": {
+                        "replicas": 1,
+                        "template": {"spec": {"containers": [{**container(), "name": name}]}},
+                    }
+                },
+            },
+        }
+    )
+
+
+def ranks(completions: int) -> Thing:
+    """A Job whose program waits for four ranks."""
+    return job(
+        {
+            "spec.parallelism": 4,
+            "spec.completions": completions,
+            "spec.completionMode": "Indexed",
+            f"{CONTAINER}.env": [{"name": "WORLD_SIZE", "value": "4"}],
+        }
+    )
+
+
+def mpi(processes: int) -> Thing:
+    """An MPIJob of two workers with two GPUs each."""
+    launcher: dict[str, Any] = {
+        **container(None),
+        "command": ["mpirun", "-np", str(processes), "all_reduce_perf", "-g", "1"],
+    }
+    return manifest(
+        {
+            "apiVersion": "kubeflow.org/v2beta1",
+            "kind": "MPIJob",
+            "metadata": {"name": "nccl", "namespace": "ml"},
+            "spec": {
+                "runPolicy": {"activeDeadlineSeconds": 3600},
+                "mpiReplicaSpecs": {
+                    "Launcher": {"replicas": 1, "template": {"spec": {"containers": [launcher]}}},
+                    "Worker": {
+                        "replicas": 2,
+                        "template": {"spec": {"containers": [container(2)]}},
+                    },
+                },
+            },
+        }
+    )
+
+
+CASES = (
+    Case(
+        "training-container-name",
+        torch("pytorch"),
+        torch("trainer"),
+        "has no container called pytorch, only trainer",
+    ),
+    Case(
+        "job-fewer-pods-than-ranks",
+        ranks(4),
+        ranks(1),
+        "waits for 4 ranks, and 1 pod(s) with 1 GPU(s) run at a time",
+    ),
+    Case(
+        "mpi-fewer-processes-than-gpus",
+        mpi(4),
+        mpi(2),
+        "starts 2 processes of a GPU each, and the workers hold 4",
+        Level.ADVISORY,
+    ),
+)
