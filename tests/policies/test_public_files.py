@@ -101,6 +101,9 @@ def test_kserve_counts_data_parallel_copies_of_all_pods(said):
     )
 
 
+PROBE = "readinessProbe: {httpGet: {path: /health, port: 8000}}"
+
+
 def server(model: str, gpus: int, gpu: str, *options: str, image: str = "vllm/vllm-openai") -> str:
     words = ", ".join(f'"{one}"' for one in ("--model", model, *options))
     return f"""
@@ -116,7 +119,7 @@ spec:
       - name: server
         image: {image}
         args: [{words}]
-        readinessProbe: {{httpGet: {{path: /health, port: 8000}}}}
+        {PROBE}
         volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
         resources: {{limits: {{nvidia.com/gpu: {gpus}, cpu: 8, memory: 64Gi}}}}
 """
@@ -332,4 +335,5 @@ def test_model_servers_are_known_without_an_annotation(said, text: str):
         text.replace("spec:\n  t", "spec:\n  replicas: 3\n  t", 1), profile="prod"
     )
     assert "nonprod-serving-never-zero" in said(text, environment="staging")
-    assert "gpu-server-without-readiness" in said(text, environment="prod", profile="prod")
+    unready = text.replace(PROBE, "tty: false")
+    assert "gpu-server-without-readiness" in said(unready, environment="prod", profile="prod")

@@ -31,6 +31,8 @@ class DeviceRequest:
     """Number of CEL selectors; absent: none."""
     alternative: bool = False
     """Whether it is one of several under `firstAvailable`."""
+    product: str = ""
+    """Product that a selector requires; empty: none, or said in another way."""
 
     @property
     def is_gpu(self) -> bool:

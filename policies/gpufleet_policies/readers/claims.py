@@ -1,5 +1,6 @@
 """Claims of dynamic resource allocation: ResourceClaim, ResourceClaimTemplate, DeviceClass."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -81,7 +82,23 @@ def _request(
         count=fact(fields.get("count"), natural, f"{place}.count").or_default(1),
         selectors=_number_of(fields.get("selectors"), f"{place}.selectors"),
         alternative=alternative,
+        product=_product(fields.get("selectors")),
     )
+
+
+_PRODUCT = re.compile(
+    r"\s*device\.attributes\[['\"]gpu\.nvidia\.com['\"]\]\.productName\s*==\s*(['\"])([^'\"]+)\1\s*"
+)
+"""A selector that is the product's name and nothing else."""
+
+
+def _product(selectors: Any) -> str:
+    for one in items(selectors):
+        expression = at(one, "cel.expression")
+        found = _PRODUCT.fullmatch(expression) if isinstance(expression, str) else None
+        if found is not None:
+            return found.group(2)
+    return ""
 
 
 def _number_of(value: Any, place: str) -> Fact[int]:

@@ -8,6 +8,7 @@ from gpufleet_policies.facts.claims import GPU_CLASS, DeviceClaim
 from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.facts.pods import PodClaim
 from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.placement import PRODUCT_LABEL
 
 COUNTING = frozenset(
     {"idle", "jobs", "model_fit", "parallelism", "readiness", "servers", "gangs", "training_jobs"}
@@ -45,10 +46,12 @@ def with_claims(context: RuleContext, workload: WorkloadFacts) -> WorkloadFacts:
 
 def _counted(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> PodGroup:
     numbers: dict[str, int] = {}
+    products: set[str] = set()
     for one in group.claims:
         claim = claim_of(context.surroundings, workload, one)
         if claim is not None and (claim.is_template or group.pods.found == 1):
             numbers[one.name] = _gpus(claim)
+            products |= {request.product for request in claim.requests}
     found: list[Container] = []
     for container in group.containers:
         gpus = sum(numbers.pop(name, 0) for name in container.claims)  # the first to name it
@@ -57,7 +60,10 @@ def _counted(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> 
             limits = {**container.limits, GPU: amount}
             container = replace(container, limits=limits, resources_place="", claimed=True)
         found.append(container)
-    return replace(group, containers=tuple(found))
+    labels = group.node_labels
+    if len(products) == 1 and "" not in products and PRODUCT_LABEL not in labels:
+        labels = {**labels, PRODUCT_LABEL: frozenset({products.pop().replace(" ", "-")})}
+    return replace(group, containers=tuple(found), node_labels=labels)
 
 
 def _gpus(claim: DeviceClaim) -> int:

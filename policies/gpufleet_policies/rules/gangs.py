@@ -7,6 +7,7 @@ from gpufleet_policies.facts import Locator, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet_policies.facts.queues import LocalQueue
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.kai_queues import KAI_QUEUES
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.purpose import is_inference, is_training, serving, training
@@ -14,7 +15,6 @@ from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
-_KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
 _GANGS = frozenset(
     {"volcano", "yunikorn", "kai-scheduler", "scheduler-plugins-scheduler", "coscheduling"}
 )
@@ -113,7 +113,7 @@ def queue_patch(workload: WorkloadFacts, queue: str) -> JsonPatch:
 
 
 def _has_gang(workload: WorkloadFacts) -> bool:
-    keys = (_QUEUE, *_KAI_QUEUES, *_POD_GROUPS)
+    keys = (_QUEUE, *KAI_QUEUES, *_POD_GROUPS)
     for group in workload.pod_groups:
         if any(key in group.labels for key in keys):
             return True

@@ -17,7 +17,7 @@ _TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
 
 
 def _is_vllm(container: Container) -> bool:
-    said = (container.image.found or "", *(container.words.found or ()))
+    said = (container.name, container.image.found or "", *(container.words.found or ()))
     return any("vllm" in word for word in said)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from gpufleet.contract.foreign.autoscaler_signals import (
     AutoscalerTarget,
     gives_one_number,
+    is_mean,
     is_of_pods,
+    is_of_target,
 )
 from gpufleet.contract.foreign.autoscaler_wrong_signal import (
     HOST_SIGNALS,
@@ -44,29 +46,38 @@ def validate_keda(
     if item.get("kind") == "ScaledJob":
         return
     _sizes(path, place, item, spec, report)
-    least = integer(spec.get("minReplicaCount", 0))
-    if least == 0 and texts and all(is_of_pods(text) for text in texts):
+    smallest = (spec.get("minReplicaCount", 0), spec.get("idleReplicaCount"))
+    scaled = str((as_mapping(spec.get("scaleTargetRef")) or {}).get("name", ""))
+    of_pods = [is_of_pods(text) or is_of_target(text, scaled) for text in texts]
+    to_zero = 0 in [integer(one) for one in smallest]
+    if to_zero and texts and all(of_pods):
         report.add(
             "autoscaler-zero-by-pods",
             child(place, "triggers"),
             "every signal comes from the pods, and at 0 replicas there are none",
-            "write `minReplicaCount: 1`, or add the length of a queue or gateway in front",
+            "write `minReplicaCount: 1` and no `idleReplicaCount`, or add the length of a queue or "
+            "gateway in front",
         )
-    fallback = as_mapping(spec.get("fallback"))
     silent = [
         index
         for index, one in enumerate(triggers)
         if one.get("type") == "prometheus"
         and str((as_mapping(one.get("metadata")) or {}).get("ignoreNullValues", "true")).lower()
         != "false"
-        and is_of_pods(texts[index])
+        and of_pods[index]
     ]
-    if silent and fallback is None:
+    # With none of them left an empty answer is right, as long as something else wakes them up.
+    if silent and (all(of_pods) or not to_zero or as_mapping(spec.get("fallback")) is None):
         report.add(
             "autoscaler-silence-is-zero",
             child(child(child(place, "triggers"), silent[0]), "metadata"),
             "while the exporter is silent the load counts as 0"
-            + (f", by {len(silent)} triggers" if len(silent) > 1 else ""),
+            + (f", by {len(silent)} triggers" if len(silent) > 1 else "")
+            + (
+                "; its `fallback` is for errors, and an empty answer is none"
+                if as_mapping(spec.get("fallback"))
+                else ""
+            ),
             'write `ignoreNullValues: "false"`, and a `fallback`',
         )
     kinds = {str(one.get("type")) for one in triggers}
@@ -120,6 +131,14 @@ def _trigger(
             child(child(where, "metadata"), "query"),
             "KEDA takes one number, and the query gives one for each set of labels",
             f"write sum({query})" if len(query) < 80 else "put sum( ) around it",
+        )
+    if is_mean(query) and is_of_pods(query) and trigger.get("metricType") != "Value":
+        report.add(
+            "autoscaler-mean-divided-again",
+            where,
+            "the query gives the mean of the pods, and the autoscaler divides it by their number "
+            "once more (metricType AverageValue, the default)",
+            "write `metricType: Value`, or the sum",
         )
     validate_signal(query, child(child(where, "metadata"), "query"), target, report)
     return query

@@ -6,6 +6,7 @@ from gpufleet.contract.schemas import schema_codes, schema_rules
 _HPA = "kubernetes/api v0.36 autoscaling/v2/types.go"
 _KEDA = "kedacore/keda v2.20.2 apis/keda/v1alpha1"
 _PROMETHEUS = "kedacore/keda v2.20.2 pkg/scalers/prometheus_scaler.go"
+_MEAN_SOURCE = f"{_PROMETHEUS}; Kubernetes, HPA algorithm details: averageValue"
 _MIG = "NVIDIA/dcgm-exporter issues 216 and 430; NVIDIA/DCGM issue 80"
 _SERVING = "GKE: autoscaling of inference by queue size and batch size, then GPU metrics"
 
@@ -82,8 +83,8 @@ RULES = rule_table(
         "autoscaler-silence-is-zero",
         7,
         Verdict.WARN,
-        "ignoreNullValues is true (the default) and there is no fallback: a dead exporter counts "
-        "as no load, and takes the service away.",
+        "ignoreNullValues is true (the default): a dead exporter counts as no load, and takes the "
+        "service away. A fallback does not help: an empty answer is no error.",
         _PROMETHEUS,
     ),
     _rule(
@@ -93,6 +94,14 @@ RULES = rule_table(
         "A query without an aggregation over all labels: KEDA ends with an error when it gives "
         "more than one element.",
         _PROMETHEUS,
+    ),
+    _rule(
+        "autoscaler-mean-divided-again",
+        8,
+        Verdict.WARN,
+        "A mean over the pods as AverageValue (the default): the autoscaler divides it by the pods "
+        "once more, so the more of them run, the lower it counts.",
+        _MEAN_SOURCE,
     ),
     _rule(
         "autoscaler-metadata-invalid",

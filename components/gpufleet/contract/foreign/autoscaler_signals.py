@@ -24,6 +24,10 @@ _BATCHING = re.compile(
 _AGGREGATED = re.compile(
     r"\b(sum|avg|max|min|count|group|quantile|scalar|vector|absent|stddev|stdvar)\s*\("
 )
+_KUBELET_OF = re.compile(r"\bcontainer_[a-z_]+\{[^{}]*\b(?:pod|container)=~?\"\^?([^\"]*)\"")
+"""A metric of the kubelet, and the pods or containers it is asked of."""
+_MEAN = re.compile(r"\s*avg\s*\(")
+_PER_POD = re.compile(r"^\s*sum\s*\([^()]*\)\s*/\s*count\s*\([^()]*\)\s*$")
 _GROUPED = re.compile(r"\)\s*(by|without)\s*\([^()]*\)\s*$")
 MIG = "nvidia.com/mig-"
 _MAKERS = ("nvidia.com/", "amd.com/", "aws.amazon.com/neuron", "google.com/tpu")
@@ -42,6 +46,16 @@ def is_missing_on_mig(text: str) -> bool:
 def is_of_pods(text: str) -> bool:
     """Whether the pods themselves give it, so that it is gone with the last of them."""
     return _OF_PODS.search(text) is not None
+
+
+def is_of_target(text: str, name: str) -> bool:
+    """Whether the kubelet measures it on the pods of a workload, by their names."""
+    return bool(name) and any(one.group(1).startswith(name) for one in _KUBELET_OF.finditer(text))
+
+
+def is_mean(query: str) -> bool:
+    """Whether it is a mean over the series of the pods."""
+    return _MEAN.match(query) is not None or _PER_POD.search(query) is not None
 
 
 def gives_one_number(query: str) -> bool:

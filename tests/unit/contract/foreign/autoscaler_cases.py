@@ -82,6 +82,8 @@ def without(document: dict[str, Any], key: str) -> dict[str, Any]:
 UTILISATION = "DCGM_FI_DEV_GPU_UTIL"
 RESOURCE = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
 GPU_RESOURCE = {"type": "Resource", "resource": {"name": "nvidia.com/gpu", "target": {}}}
+FALLBACK = {"failureThreshold": 3, "replicas": 1}
+KUBELET = 'sum(rate(container_cpu_usage_seconds_total{pod=~"%s"}[2m]))'
 QUEUE = trigger("sum(rabbitmq_queue_messages)")
 FINE_TEXT = text(VLLM, scaled())
 
@@ -136,11 +138,39 @@ CASES: list[CaseRow] = [
     ),
     ("autoscaler-zero-by-pods", text(without(scaled(), "minReplicaCount")), None, {}),
     (
+        "autoscaler-zero-by-pods",
+        text(scaled(idleReplicaCount=0)),
+        text(scaled(trigger(), QUEUE, idleReplicaCount=0)),
+        {},
+    ),
+    (
+        "autoscaler-zero-by-pods",
+        text(scaled(trigger(KUBELET % "web.*"), minReplicaCount=0)),
+        text(scaled(trigger(KUBELET % "gateway.*"), minReplicaCount=0)),
+        {},
+    ),
+    (
         "autoscaler-silence-is-zero",
         text(scaled(trigger(ignoreNullValues=None))),
-        text(
-            scaled(trigger(ignoreNullValues=None), fallback={"failureThreshold": 3, "replicas": 1})
-        ),
+        text(scaled(trigger(), fallback=FALLBACK)),
+        {},
+    ),
+    (
+        "autoscaler-silence-is-zero",
+        text(scaled(trigger(ignoreNullValues=None), fallback=FALLBACK)),
+        text(scaled(trigger(ignoreNullValues=None), QUEUE, fallback=FALLBACK, minReplicaCount=0)),
+        {},
+    ),
+    (
+        "autoscaler-mean-divided-again",
+        text(scaled(trigger("avg(vllm:num_requests_running)"))),
+        text(scaled({**trigger("avg(vllm:num_requests_running)"), "metricType": "Value"})),
+        {},
+    ),
+    (
+        "autoscaler-mean-divided-again",
+        text(scaled(trigger("sum(vllm:num_requests_running) / count(vllm:num_requests_running)"))),
+        text(scaled(trigger("sum(vllm:num_requests_running)"))),
         {},
     ),
     ("autoscaler-query-of-many", text(scaled(trigger("vllm:num_requests_running"))), None, {}),
@@ -163,7 +193,7 @@ CASES: list[CaseRow] = [
     (
         "autoscaler-idle-not-below-minimum",
         text(scaled(idleReplicaCount=1)),
-        text(scaled(idleReplicaCount=0)),
+        text(scaled(trigger(), QUEUE, idleReplicaCount=0)),
         {},
     ),
     (

@@ -1,0 +1,64 @@
+"""Queues of KAI's scheduler that it never reads."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import PodGroup, WorkloadFacts
+from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
+"""Labels by which a pod names its queue: today's, and the one before."""
+_KAI = "kai-scheduler"
+_PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob"})
+"""Kinds whose scheduler nobody sets but their author."""
+
+
+@rule(
+    "kai-queue-not-read",
+    "A queue of KAI's scheduler on pods of another scheduler, or in an annotation.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="KAI scheduler, quickstart: label kai.scheduler/queue and schedulerName; reported by "
+    "romanbaron/KAI-Scheduler#1 and kai-scheduler/KAI-Scheduler#932",
+)
+def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """Pods with GPUs. The scheduler's name counts for kinds that no operator writes pods for."""
+    del context
+    for group in workload.running_groups():
+        if not group.gpu_resources:
+            continue
+        labels = {**workload.labels, **group.labels}
+        named = [key for key in KAI_QUEUES if key in labels]
+        if named and _is_of_default(workload, group):
+            yield Violation(
+                where=f"{group.place}.schedulerName",
+                found=f"the label {named[0]} names the queue {labels[named[0]]}, and the default "
+                "scheduler takes the pods",
+                limit=f"queues are read by {_KAI} alone: its quota and order do not hold",
+                alternative=f"write `schedulerName: {_KAI}`",
+                evidence={"queue": labels[named[0]]},
+            )
+        elif not named and _is_of_kai(group) and workload.metadata_known:
+            for key in sorted(workload.annotations.keys() & set(KAI_QUEUES)):
+                queue = workload.annotations[key]
+                yield Violation(
+                    where=f"metadata.annotations[{key}]",
+                    found=f"names the queue {queue} in an annotation",
+                    limit=f"{_KAI} reads it from a label, and takes its default queue else",
+                    alternative=f"write it as the label {KAI_QUEUES[0]}",
+                    evidence={"queue": queue},
+                )
+            return
+
+
+def _is_of_default(workload: WorkloadFacts, group: PodGroup) -> bool:
+    if workload.locator.kind not in _PLAIN:
+        return False
+    scheduler = group.scheduler
+    return scheduler.is_absent or (scheduler.is_known and scheduler.value == "default-scheduler")
+
+
+def _is_of_kai(group: PodGroup) -> bool:
+    return group.scheduler.is_known and group.scheduler.value == _KAI
