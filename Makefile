@@ -100,7 +100,7 @@ vulnerabilities: $(STAMP) ## Before a release: known vulnerabilities of the lock
 	$(PYTHON) -m venv $(VENV)-audit
 	$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(VENV)-audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
-	for folder in tools/*/; do (cd $$folder && echo "==> $$folder" && go run golang.org/x/vuln/cmd/govulncheck@latest ./...); done
+	for module in tools/*/go.mod; do (cd $$(dirname $$module) && echo "==> $$module" && go run golang.org/x/vuln/cmd/govulncheck@latest ./...); done
 
 release: $(STAMP) ## Build and verify everything a release consists of into dist/ (needs network; docs/releasing.md)
 	[ -x $(VENV)-release/bin/cyclonedx-py ] || $(PYTHON) -m venv $(VENV)-release
