@@ -93,7 +93,9 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
     requests, limits = at(resources, "requests"), at(resources, "limits")
     claims = at(resources, "claims")
     return Container(
-        name=str(raw.get("name") or place.rsplit("[", 1)[-1].rstrip("]")),
+        name="?"
+        if raw.get("name") is UNKNOWN
+        else str(raw.get("name") or place.rsplit("[", 1)[-1].rstrip("]")),
         place=place,
         init=init,
         restartable=init and raw.get("restartPolicy") == "Always",

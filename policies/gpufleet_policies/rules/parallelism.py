@@ -93,7 +93,8 @@ def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
     "; reported by vllm-project/vllm#29447 and HRNet/HRNet-Semantic-Segmentation#171",
 )
 def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Only where both numbers are written. `auto`, `gpu` and unset prove nothing.
+    """Where both numbers are written, and for vLLM, which uses one GPU unless told otherwise: there
+    a person decides which number is wrong. `auto` and `gpu` prove nothing.
 
     Data-parallel copies count, and over several pods the sizes count for the whole group.
     """
@@ -109,7 +110,7 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
                 ("limits", found.container.limits),
                 ("requests", found.container.requests),
             )
-            if place and GPU in amounts
+            if place and GPU in amounts and found.container.launch.gpus.is_known
         )
         yield Violation(
             where=found.where,
