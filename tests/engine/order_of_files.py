@@ -42,6 +42,7 @@ EVERY_COMMIT = {
     "test_plans.py": 15,
     "test_gke_examples.py": 15,
     "test_admission_remediations.py": 5,
+    "test_pack_by_the_engine.py": 35,
 }
 """The product against real programs, run by `make test`.
 

@@ -46,15 +46,19 @@ def checked(
 def by_crossguard(sample: Sample, folder: Path) -> list[Said]:
     """The function of the pack that the engine calls: for each resource, and for the program."""
     (folder / "gpu-policy.json").write_text(json.dumps(dict(sample.settings)))
-    front = Front(folder, today=lambda: TODAY)
-    alone: list[Any] = []
-    for thing in sample.resources:
-        alone += front.analyze(thing.type, urn_of(thing), thing.name, lambda t=thing: t.properties)
-    last = front.analyze_stack()
+    alone, last = asked_of_the_pack(sample, Front(folder, today=lambda: TODAY))
     # Seen with the whole program a finding may weigh more: that is the last word on it.
     heavier = {(one.policy, one.urn) for one in last}
     found = [one for one in alone if (one.policy, one.urn) not in heavier] + last
     return sorted(Said(one.policy, one.level.value, _plain(one.message)) for one in found)
+
+
+def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any]]:
+    """What it says of each resource alone, and of the program at its end."""
+    alone: list[Any] = []
+    for thing in sample.resources:
+        alone += front.analyze(thing.type, urn_of(thing), thing.name, lambda t=thing: t.properties)
+    return alone, front.analyze_stack()
 
 
 def by_audit(result: run.Audit) -> list[Said]:
