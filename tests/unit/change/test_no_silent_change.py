@@ -141,14 +141,14 @@ def _version(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Arguments of cloud resources of a pool, as rendered."""
+    """Arguments of the cloud resources that make the nodes of a pool, as rendered."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     files = platform_files(fleet.spec.platform).pool_files(fleet, fleet.pool(name))
     for file in files:
         if file.kind is ArtefactKind.ARGUMENTS:
             document = yaml.safe_load(file.text)
             parts = document if "nodeGroup" in document else {"nodePool": document}
-            found |= {(kind, file.path): one for kind, one in parts.items()}
+            found |= {(kind, file.path): one for kind, one in parts.items() if kind in TOKENS}
     return found
 
 
