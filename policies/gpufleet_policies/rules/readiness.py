@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.monitoring import DeclaredService
+from gpufleet_policies.facts import Container, WorkloadFacts
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.purpose import is_inference
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
-_ROLLED_OUT = frozenset({"Deployment", "StatefulSet", "Rollout", "DeploymentConfig"})
+_ROLLED_OUT = frozenset(
+    {"Deployment", "StatefulSet", "Rollout", "DeploymentConfig", "LeaderWorkerSet"}
+)
 """Kinds that replace pods one by one, and wait for the new ones to be ready."""
-
-_SELECTED = frozenset({"Pod", "LeaderWorkerSet"})
-"""Other kinds whose pods a Service of the same files selects."""
 
 
 @rule(
@@ -60,17 +58,17 @@ def _is_listed(container: Container) -> bool:
     source="Kubernetes, readiness and startup probes of slow starting containers",
 )
 def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Kinds with rollouts, and pods that a Service selects, that declare the mode inference or name
-    the port they serve on.
+    """Kinds with rollouts that declare the mode inference, or name the port they serve on.
 
     A readiness or startup probe is enough.
     """
-    rolled_out = workload.locator.kind in _ROLLED_OUT
-    if not is_inference(workload):
+    del context
+    if workload.locator.kind not in _ROLLED_OUT or not is_inference(workload):
         return
     mode = workload.intent.mode
     if mode.is_known and mode.value != "inference":
         return
+    led = any(".leaderTemplate" in group.place for group in workload.pod_groups)
     for group, container in workload.gpu_containers:
         if container.init or container.probes & {"readiness", "startup"}:
             continue
@@ -78,29 +76,15 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue  # it may take its work from a queue
         if group not in workload.running_groups() or _loads_on_request(container):
             continue
-        if not rolled_out and not _behind_service(context, workload, group):
-            continue
+        if ".workerTemplate" in group.place and led:
+            continue  # its leader answers
         yield Violation(
             where=f"container {container.name} ({container.place}.readinessProbe)",
             found="holds a GPU, serves, and has neither a readiness nor a startup probe",
-            limit="a rollout ends working servers as soon as their successors start to load"
-            if rolled_out
-            else "its Service sends requests to a server that still loads",
+            limit="a rollout ends working servers as soon as their successors start to load",
             alternative="probe the path by which the server says that its model is loaded",
             evidence={"probes": sorted(container.probes)},
         )
-
-
-def _behind_service(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> bool:
-    if workload.locator.kind not in _SELECTED or context.surroundings is None:
-        return False
-    labels = {"leaderworkerset.sigs.k8s.io/name": workload.locator.name, **group.labels}
-    return any(
-        one.locator.namespace == workload.locator.namespace
-        and one.selector
-        and one.selector.items() <= labels.items()
-        for one in context.surroundings.of(DeclaredService)
-    )
 
 
 def _loads_on_request(container: Container) -> bool:
