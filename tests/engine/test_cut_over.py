@@ -254,7 +254,8 @@ WAYS = [
     pytest.param(WHOLE, {}, "nvidia.com/gpu", "cut-gpu", GPUS, id="whole"),
     pytest.param(
         SEVENTHS,
-        {"devices": "mig", "layouts": SEVENTHS["mig"]["layouts"]},
+        # Pods that ask for the classic name find a place on nodes that are done, as whole GPUs do.
+        {"devices": "mig", "extendedResource": True, **SEVENTHS["mig"]},
         SLICE,
         "cut-mig-1g-10gb",
         7 * GPUS,

@@ -19,6 +19,7 @@ from gpufleet.change.live_pods import read_pods
 from gpufleet.change.plan import Act, NodeChangeKind
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.cut_over import CutOver, cut_over
+from gpufleet.platforms.registry import platform_rules
 from tests.unit.change.fleets import EIGHTHS, WHOLE, compiled, fleet_data
 
 DRA: dict[str, Any] = {"dra": {"namespaces": ["lab"]}}
@@ -237,3 +238,12 @@ def test_what_a_cluster_shows_is_read() -> None:
     state = read_cut_over_state(document, read_pods(document) or ())
     assert (dict(state.published), dict(state.holders)) == ({"n": 7}, {"n": 2})
     assert read_pods({"kind": "List", "items": items[:3]}) is None
+
+
+def test_a_node_that_gives_up_claims_is_not_awaited_by_what_its_class_answers() -> None:
+    """An extended resource that a DeviceClass answers is in no node's status."""
+    old = {"dra": {**FIXED["dra"], "extendedResource": True, "namespaces": ["lab"]}}
+    fleet = compiled(declared("A100-80GB", old, EIGHTHS))
+    registered = platform_rules(fleet.spec.platform).registered(fleet, fleet.pool("cut"))
+    assert registered
+    assert not any("waitFor" in str(node) for node in registered.values())

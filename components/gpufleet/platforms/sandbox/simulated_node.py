@@ -144,9 +144,10 @@ def _awaited(pool: Pool, ordinal: int) -> dict[str, str]:
     change = pool.spec.change
     if change is None or pool.previous is None:
         return {}
-    promised = partition_of(pool, ordinal).advertised
-    if not promised:
-        return {}  # claims: nothing of them is in the node's status
+    partition = partition_of(pool, ordinal)
+    promised = partition.advertised
+    if partition.dra is not None or not promised:
+        return {}  # claims: nothing of them is in the node's status, whatever their class answers
     paths = [
         f"jsonpath={{.status.allocatable['{name}']}}={count}" for name, count in promised.items()
     ]
