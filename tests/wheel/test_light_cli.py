@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpufleet.cli import COMMANDS
+from tests.unit.adopt.test_inputs import KARPENTER, fleet_of, rendered_dump
 from tests.unit.cli.test_cost import SPEC, answer
 from tests.unit.rightsize.test_command import measured
 from tests.wheel.environments import Installed, build, install
@@ -63,6 +64,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "pod.yaml": IDLE,
         "shares.yaml": "machines: [{name: a100, instanceType: p4de.24xlarge}]\n"
         "shares: [{name: notebooks, count: 30, mig: 1g.10gb}]\n",
+        "dump.json": json.dumps(rendered_dump(fleet_of(KARPENTER))),
         "metrics.json": answer(),
         "hardware.yaml": "machines: [{gpu: L4, gpus: 4, usd: 40000, kw: 1.2}]\n",
         "use.json": measured("10000", "0.2", 3600),
@@ -84,6 +86,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "cost": ["metrics.json", "--spec", "fleet.yaml"],
         "own": ["fleet.yaml", "hardware.yaml"],
         "mirror": ["fleet.yaml"],
+        "adopt": ["dump.json"],
         "rightsize": ["use.json", "--platform", "eks", "--region", "us-east-1"],
         "catalogue": ["gpus"],
         "schema": [],

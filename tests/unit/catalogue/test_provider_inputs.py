@@ -17,7 +17,16 @@ from gpufleet.catalogue.provider_inputs import (
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT.parent / "shared" / "reference" / "providers" / "google.json"
-TOOL: Any = runpy.run_path(str(ROOT / "tools" / "provider_inputs.py"))
+
+
+def tool() -> dict[str, Any]:
+    """The tool's names. It imports its neighbour, as it does when it is run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tools"))
+        return runpy.run_path(str(ROOT / "tools" / "provider_inputs.py"))
+
+
+TOOL = tool()
 CLOUDS = ("aws", "gcp")
 NODE_POOL = "gcp:container/nodePool:NodePool"
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
