@@ -50,6 +50,7 @@ CODES = SchemaCodes(
     bound="nic-policy-number-negative",
     required="nic-policy-field-missing",
     other="nic-policy-value-invalid",
+    definition=(f"{GROUP}/v1alpha1", "NicClusterPolicy"),
 )
 
 

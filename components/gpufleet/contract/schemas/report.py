@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.catalogue.schemas import served_versions
+from gpufleet.catalogue.schemas import schema_source, served_versions
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
@@ -29,6 +29,9 @@ class SchemaCodes:
     """Patterns, repeated entries, fields that do not fit each other."""
     reader: str = READER
     """Who does not know an unknown field."""
+    definition: tuple[str, str] | None = None
+    """API version and kind whose definition is of one release of the vendor's, which messages name:
+    objects do not say their release, and what is unknown now may have been a field before."""
     of_release: str | None = None
     """The release that is known, where the objects are of an older one: what is unknown to it may
     have been a field then."""
@@ -121,7 +124,7 @@ def report_problem(
     """Add one problem of an object at `path`; `code` replaces the usual one."""
     if problem.kind is _K.UNKNOWN and code is None:
         parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
-        known, reader = problem.known, codes.reader
+        known, reader = problem.known, _reader(codes)
         release, needless = codes.of_release, problem.asks_for_nothing
         report_key(report, codes.prefix, parent, key, known, reader, release, needless=needless)
         return
@@ -134,3 +137,10 @@ def report_problem(
         problem.fix,
         **{name: fact for name, fact in facts.items() if fact is not None},
     )
+
+
+def _reader(codes: SchemaCodes) -> str:
+    source = None if codes.definition is None else schema_source(*codes.definition)
+    if source is None:
+        return codes.reader
+    return f"{codes.reader} with the definitions of {source.repository} {source.release}"
