@@ -204,8 +204,9 @@ def test_16_sizes_of_a_group_count_over_all_its_pods():
     def group(tensor: int, stages: int) -> Thing:
         words = ["vllm", "serve", "acme/chat", f"-tp={tensor}", f"-pp={stages}"]
         mounts = [{"name": "shm", "mountPath": "/dev/shm"}]
+        probe = {"httpGet": {"path": "/health", "port": 8000}}
         changes = {f"{place}.command": words, f"{place}.volumeMounts": mounts}
-        return manifest(changed(GROUP, changes))
+        return manifest(changed(GROUP, {**changes, f"{place}.readinessProbe": probe}))
 
     big = fleet_thing({"pools[2].nodes.max": 2})
     assert rules(group(8, 2), (big,)) == {}
