@@ -11,6 +11,9 @@ from tests.data.second_sources import DRAWN, RECORDED, draw, rows
 
 CHECKED: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text().splitlines()]
 DRAWS = sorted({check["draw"] for check in CHECKED})
+BY_HASH = (1, 2)
+"""Draws that can be repeated. The third was `random.Random(20261123).sample` of the rows of each
+table that the first two had not, made after what those had found was corrected."""
 VERDICTS = {"same", "wrong", "not verifiable"}
 
 
@@ -45,5 +48,9 @@ def test_each_draw_is_complete_and_few_rows_cannot_be_verified(seed: int) -> Non
     assert dict(Counter(table for table, _ in checked)) == DRAWN
     verdicts = Counter(c["verdict"] for c in CHECKED if c["draw"] == seed)
     assert verdicts["not verifiable"] <= 3
-    # New rows may push a few of the recorded rows out of the draw, but not most.
-    assert len(set(checked) & set(draw(seed))) >= 45
+    earlier = {(c["table"], c["row"]) for c in CHECKED if c["draw"] < seed}
+    if seed in BY_HASH:
+        # New rows may push a few of the recorded rows out of the draw, but not most.
+        assert len(set(checked) & set(draw(seed))) >= 45
+    else:
+        assert earlier.isdisjoint(checked)
