@@ -51,7 +51,8 @@ def job(name: str, main: dict[str, Any]) -> dict[str, Any]:
 
 def training(name: str, main: dict[str, Any]) -> dict[str, Any]:
     """A PyTorchJob of one worker. Nothing in the cluster reads its pod template when it is made."""
-    worker = {"replicas": 1, "template": {"spec": {"containers": [main]}}}
+    named = {**main, "name": "pytorch"}  # the training operator looks for a container of this name
+    worker = {"replicas": 1, "template": {"spec": {"containers": [named]}}}
     policy = {"activeDeadlineSeconds": 7200, "backoffLimit": 2}
     spec = {"runPolicy": policy, "pytorchReplicaSpecs": {"Worker": worker}}
     return {
@@ -95,8 +96,9 @@ def ray_job(name: str, main: dict[str, Any], **settings: Any) -> dict[str, Any]:
 
 
 def scaled_object(**sizes: int) -> dict[str, Any]:
-    """A KEDA autoscaler."""
-    query = {"serverAddress": "http://prometheus:9090", "query": "vllm:num_requests_waiting"}
+    """A KEDA autoscaler. The queue is there while no pod is."""
+    waiting = 'sum(rabbitmq_queue_messages_ready{queue="prompts"})'
+    query = {"serverAddress": "http://prometheus:9090", "query": waiting}
     trigger = {"type": "prometheus", "metadata": {**query, "threshold": "5"}}
     target = {"name": "wasteful-few-gpus"}
     return {
