@@ -162,6 +162,7 @@ ALONE = "the file does not say that the target holds GPUs; the metric of the aut
 CLAIMS = "the claim's template is another object: a policy advises for any claim"
 SCHEDULE = "a deadline longer than the time between two runs: no expression reads a schedule"
 NOT_WRITTEN = "the policy is written for Kubernetes' own Jobs"
+NOT_OF_OPENSHIFT = "no policy is written for the pools of OpenShift"
 DIFFERENCES = (
     Differs("audit", "gpu-owner-tags-missing", "NodePool", LOOKS_UP),
     Differs("admission", "gpu-owner-tags-missing", "NodePool", LOOKS_UP),
@@ -173,6 +174,9 @@ DIFFERENCES = (
     Differs("audit", "gpu-job-keeps-finished-pods", "RayJob", NOT_WRITTEN),
     Differs("audit", "gpu-job-keeps-finished-pods", "JobSet", NOT_WRITTEN),
     Differs("audit", "gpu-job-unbounded-retries", "JobSet", NOT_WRITTEN),
+    Differs("audit", "gpu-job-keeps-finished-pods", "MPIJob", NOT_WRITTEN),
+    Differs("audit", "gpu-owner-tags-missing", "MachineSet", NOT_OF_OPENSHIFT),
+    Differs("audit", "gpu-pool-fixed-size", "MachineSet", NOT_OF_OPENSHIFT),
 )
 """What is meant, with the reason; an entry that nothing needs fails."""
 
