@@ -5,19 +5,18 @@ for the most nodes it may have, at the beginning of the year that needs them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cost.own_hardware import OwnHardwarePlan, OwnMachine
 from gpufleet.findings import Finding, info, warning
-from gpufleet.fleet import Fleet, Pool, Unbounded
+from gpufleet.fleet import Fleet, Pool
 
 HOURS = Decimal(8766)
 """Hours of a year, leap years averaged."""
 _WEEKS = HOURS / 168
-_MICRO = 1_000_000
 BLOCK_WEEKS = 8
 """Weeks from a purchase of a Capacity Block to its start, at most (Amazon EC2 User Guide,
 "Capacity Blocks for ML", read 2026-11-23)."""
@@ -69,8 +68,8 @@ class _Side:
     """Most GPUs in the first year."""
     used: Decimal
     """Part of the time in which they are needed."""
-    cloud: Decimal
-    """Dollars a year for the expected nodes."""
+    rent: Decimal
+    """Dollars a year for the most nodes, all of the time."""
 
 
 def own_or_rent(fleet: Fleet, plan: OwnHardwarePlan, catalogue: Catalogue) -> OwnOrRent:
@@ -112,9 +111,9 @@ def _side(
         fix = f"add machines: [{{gpu: {pool.gpu.key}, ...}}] to compare it"
         findings.append(warning("own-hardware-of-other-gpus", pool.path, reason, fix))
         return None
-    expected = pool.spend.expected
-    if isinstance(expected, Unbounded):
-        reason = f"{'; '.join(expected.causes)}: {pool.name} is not compared"
+    hourly = pool.hourly_usd
+    if hourly is None:
+        reason = f"no price of its machines is known: {pool.name} is not compared"
         findings.append(warning("own-hardware-without-price", pool.path, reason, "give the price"))
         return None
     if pool.machines[0].fraction != 1:
@@ -124,12 +123,10 @@ def _side(
     if not pool.nodes.maximum:
         return None
     used = plan.utilisation
-    cloud = Decimal(expected) / _MICRO * HOURS
     if used is None:
         used = Decimal(pool.nodes.expected) / pool.nodes.maximum
-    elif pool.nodes.expected:
-        cloud *= used * pool.nodes.maximum / pool.nodes.expected
-    return _Side(machine, Decimal(pool.nodes.maximum * pool.gpus_per_node), used, cloud)
+    gpus = Decimal(pool.nodes.maximum * pool.gpus_per_node)
+    return _Side(machine, gpus, used, hourly * HOURS * pool.nodes.maximum)
 
 
 def _lead_times(pool: Pool) -> list[Finding]:
@@ -159,7 +156,7 @@ def _years(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> tuple[ComparedYea
             more = max(0, -(-needed // side.machine.gpus) - have[index])
             have[index] += more
             bought += more * side.machine.usd
-            yearly = side.cloud * factor
+            yearly = side.rent * side.used * factor
             cloud += yearly
             # Only the first order is waited for: later ones are placed in time.
             late = waiting if number == 0 else Decimal(0)
@@ -225,10 +222,7 @@ def _even_at(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> Decimal | None:
         return None
 
     def difference(part: Decimal) -> Decimal:
-        scaled = tuple(
-            _Side(s.machine, s.gpus, part, s.cloud / s.used * part if s.used else Decimal(0))
-            for s in sides
-        )
+        scaled = tuple(replace(side, used=part) for side in sides)
         years = _years(scaled, plan)
         value, _ = _present_value(years, {str(i): s for i, s in enumerate(scaled)}, plan)
         return value - _discounted([year.cloud for year in years], plan)

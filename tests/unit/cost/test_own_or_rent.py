@@ -90,6 +90,12 @@ def test_expected_nodes_are_rented_and_most_nodes_are_bought() -> None:
     assert stated.cloud == 2 * DOLLARS * 8766
 
 
+def test_a_pool_that_expects_no_node_has_a_price_at_which_both_cost_the_same() -> None:
+    answer = compared({"machines": [machine()], "years": 1}, min=0, expected=0, max=1)
+    assert answer.cloud == 0
+    assert answer.even_at == 300_000 / (DOLLARS * 8766)
+
+
 NUMBERS = st.decimals(0, 2, places=2, allow_nan=False)
 
 
