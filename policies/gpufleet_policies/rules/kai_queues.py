@@ -10,7 +10,7 @@ KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
 """Labels by which a pod names its queue: today's, and the one before."""
 _KAI = "kai-scheduler"
 _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob"})
-"""Kinds whose scheduler nobody sets but their author."""
+"""Kinds whose scheduler only their author sets."""
 
 
 @rule(

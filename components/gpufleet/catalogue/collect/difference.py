@@ -68,7 +68,7 @@ def difference(
             priced = table.startswith(("prices-", "spot-advisor-"))
             if priced and key[0] not in catalogue.instances and key[0] not in fresh:
                 continue
-            # A list has prices too at which nobody can buy.
+            # A list also has prices that no buyer can get.
             if key[:2] in refused:
                 continue
             change = _change(table, key, rows.get(key), one, days)

@@ -1,6 +1,6 @@
 """What was collected as an overlay: a folder that `catalogueOverlay` names, complete or not there.
 
-The folder is written beside its place, forced to disk, validated as any overlay is, and then
+The folder is written next to its place, forced to disk, validated as any overlay is, and then
 renamed. Whoever is stopped in between leaves nothing at the place itself.
 """
 
