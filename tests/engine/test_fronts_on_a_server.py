@@ -171,7 +171,6 @@ DIFFERENCES = (
     Differs("admission", "gpu-requested-twice", "Deployment", CLAIMS),
     Differs("audit", "gpu-cronjob-overlaps", "CronJob", SCHEDULE),
     Differs("audit", "gpu-job-keeps-finished-pods", "PyTorchJob", NOT_WRITTEN),
-    Differs("audit", "gpu-job-keeps-finished-pods", "RayJob", NOT_WRITTEN),
     Differs("audit", "gpu-job-keeps-finished-pods", "JobSet", NOT_WRITTEN),
     Differs("audit", "gpu-job-unbounded-retries", "JobSet", NOT_WRITTEN),
     Differs("audit", "gpu-job-keeps-finished-pods", "MPIJob", NOT_WRITTEN),

@@ -180,13 +180,17 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     dev=Level.OFF,
     prod=Level.OFF,
     strict=Level.OFF,
-    source="AWS EKS best practices, compute: clean up finished jobs",
+    source="AWS EKS best practices, compute: clean up finished jobs; ray-project/kuberay v1.4"
+    " rayjob_controller.go: a RayJob's field delays the end of its cluster, and no field of"
+    " it deletes the RayJob",
 )
 def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Off unless switched on: finished pods hold no GPU, they only fill the API server."""
     del context
     job = workload.job
     if job is None or not job.time_to_live_place or not job.time_to_live.is_absent:
+        return
+    if workload.ray is not None:
         return
     if not workload.uses_gpus or job.schedule.is_known:
         return
