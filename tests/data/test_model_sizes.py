@@ -1,9 +1,9 @@
 """Public model configurations: each is right within 3 % of its size, or refused by name.
 
-`model_sizes.jsonl` holds configurations as they are published (quantised layers of mixed formats
-cut to three where they are thousands) and the parameters that huggingface/transformers 5.23.0
-gives them: its own class, made from the configuration on the meta device, counted on 2026-11-23
-before this reader saw them.
+`model_sizes.jsonl` holds configurations as they are published, in the short form of
+`short_configs` (quantised layers of mixed formats cut to three where they are thousands), and the
+parameters that huggingface/transformers 5.23.0 gives them: its own class, made from the
+configuration on the meta device, counted on 2026-11-23 before this reader saw them.
 Layers for drafting (`num_nextn_predict_layers`, MTP) are not loaded and not counted by either.
 `null`: that release has no class for the configuration.
 """
@@ -18,9 +18,12 @@ from gpufleet.findings import has_errors
 from gpufleet.sizing.config_model import architecture_from_config
 from gpufleet.sizing.config_quantisation import stored_format
 from gpufleet.sizing.parameters import count_parameters
+from tests.data.short_configs import whole
 
 LINES = Path(__file__).with_name("model_sizes.jsonl").read_text("utf-8").splitlines()
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in LINES]
+ROWS: list[dict[str, Any]] = [
+    {**row, "config": whole(row["config"])} for row in map(json.loads, LINES)
+]
 CONFIGS: dict[str, Any] = {row["model"]: row["config"] for row in ROWS}
 RELEASES = [row for row in ROWS if "/" in row["model"]]
 TOLERANCE = 0.03

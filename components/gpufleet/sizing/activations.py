@@ -35,12 +35,16 @@ class Loss(StrEnum):
     EAGER = "eager"
     """BF16 logits, FP32 copy, FP32 and BF16 gradient: 12."""
     COMPILED = "compiled"
-    """8."""
+    """FP32 logits leave the model, and the loss is compiled: 8."""
+    COMPILED_CAST = "compiled-cast"
+    """The cast to FP32 is compiled with the loss, so that only BF16 logits and their BF16 gradient
+    exist: 4. torchtitan since 2025-04 (pytorch/torchtitan#1033); a compiled loss keeps nothing in
+    its forward pass and the gradient in its backward pass (Dao-AILab/quack#48)."""
     CHUNKED = "chunked"
     """Chunked or fused cross-entropy: 2."""
 
 
-LOSS_BYTES = {Loss.EAGER: 12, Loss.COMPILED: 8, Loss.CHUNKED: 2}
+LOSS_BYTES = {Loss.EAGER: 12, Loss.COMPILED: 8, Loss.COMPILED_CAST: 4, Loss.CHUNKED: 2}
 COMPILE_FACTOR = Fraction(85, 100)
 """What torch.compile keeps of the activations of the layers."""
 SELECTIVE_FACTOR = Fraction(42, 100)

@@ -22,12 +22,18 @@ _ATTENTION = (
     "ranks that hold all of the attention and a part of the experts are not sized",
     "use tensor parallelism",
 )
+_CONNECTOR = (  # vllm-project/vllm#21348
+    "a connector of the KV cache (LMCache, NIXL, offloading)",
+    "what it takes of the GPU is not published; one start of vLLM lacks 1.0 GiB on each GPU",
+    "size the engine without it, and take the cache from one start of the engine",
+)
 _NAMES = {
     _SPECULATIVE: """speculative speculativeConfig speculativeDecoding speculativeModel
     numSpeculativeTokens speculativeTokens draftModel draftTokens eagle medusa mtp nextn ngram""",
     _DISAGGREGATED: """disaggregated disaggregation disaggregatedServing disaggregatedPrefill
-    prefillReplicas decodeReplicas prefillWorkers decodeWorkers prefillGpus decodeGpus kvTransfer
-    kvTransferConfig""",
+    prefillReplicas decodeReplicas prefillWorkers decodeWorkers prefillGpus decodeGpus""",
+    _CONNECTOR: """kvTransfer kvTransferConfig kvConnector lmcache lmcacheConfig kvOffloadingSize
+    kvOffloadingBackend enableHierarchicalCache enableLmcache""",
     _WIDE: "wideExpertParallel wideEp expertNodes expertParallelNodes deepep",
     _ATTENTION: "attentionDataParallel dataParallelAttention attentionDp enableDpAttention",
 }

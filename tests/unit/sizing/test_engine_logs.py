@@ -64,18 +64,6 @@ LOGS = (
         0.05,  # V0 kept less than V1: the room promised is smaller than the one found
         parallel=Parallelism(tensor=2),
     ),
-    Log(
-        "vllm-project/vllm#21348",
-        "Qwen3-235B-A22B",
-        79.18,
-        178_880,
-        40_960,
-        0.04,
-        parallel=Parallelism(tensor=4),
-        weights="fp8",
-        batched=8192,
-        sequences=1024,
-    ),
 )
 
 

@@ -15,13 +15,13 @@ from gpufleet.planner.trace.handed_out import GpuSharing
 from gpufleet.planner.trace.trace import (
     MOST_GPUS,
     MOST_NODES,
-    MOST_SCORES,
     MOST_TASKS,
     WHOLE_GPU,
     TaskShape,
     Trace,
     TraceNode,
     TraceTask,
+    too_varied,
 )
 from gpufleet.sizing.request import RequestModel, read_model
 
@@ -130,7 +130,7 @@ def read_tasks_file(
         ("nodes", sum(entry.count for entry in request.nodes), MOST_NODES),
         ("tasks", sum(entry.count for entry in request.tasks), MOST_TASKS),
     )
-    findings = [_too_many(what, what, count, most) for what, count, most in counts if count > most]
+    findings = [_too_many(what, count, most) for what, count, most in counts if count > most]
     if findings:
         return None, tuple(findings)
     nodes: list[TraceNode] = []
@@ -143,17 +143,15 @@ def read_tasks_file(
         findings += [_unknown_model(f"tasks[{index}].models", one, models) for one in unknown]
     findings += _repeated("nodes", [node.name for node in nodes])
     findings += _repeated("tasks", [task.name for task in tasks])
-    pairs = len({task.shape for task in tasks}) * len(nodes)
-    if pairs > MOST_SCORES:
-        findings.append(_too_many("tasks", "pairs of a request and a node", pairs, MOST_SCORES))
+    findings += too_varied(tasks, len(nodes))
     if findings:
         return None, tuple(findings)
     return Trace(tuple(nodes), tuple(sorted(tasks, key=lambda task: task.created))), ()
 
 
-def _too_many(path: str, what: str, found: int, limit: int) -> Finding:
+def _too_many(what: str, found: int, limit: int) -> Finding:
     text = f"{found} {what} in all; at most {limit} are placed"
-    return error("pack-trace-too-long", path, text, "split the cluster", found=found, limit=limit)
+    return error("pack-trace-too-long", what, text, "split the cluster", found=found, limit=limit)
 
 
 def _nodes(

@@ -14,13 +14,13 @@ from gpufleet.planner.trace.handed_out import GpuSharing
 from gpufleet.planner.trace.trace import (
     MOST_GPUS,
     MOST_NODES,
-    MOST_SCORES,
     MOST_TASKS,
     WHOLE_GPU,
     TaskShape,
     Trace,
     TraceNode,
     TraceTask,
+    too_varied,
 )
 
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -44,19 +44,7 @@ def read_trace(
     node_table.unique([node.name for node in found])
     task_table.unique([task.name for task in arrivals])
     findings = (*node_table.findings, *task_table.findings)
-    shapes = len({task.shape for task in arrivals})
-    if not findings and shapes * len(found) > MOST_SCORES:
-        findings = (
-            error(
-                "pack-trace-too-varied",
-                "tasks",
-                f"{shapes} different requests on {len(found)} nodes; at most {MOST_SCORES} "
-                "pairs are kept in memory",
-                "round cpu_milli and memory_mib, or split the cluster",
-                found=shapes * len(found),
-                limit=MOST_SCORES,
-            ),
-        )
+    findings = findings or too_varied(arrivals, len(found))
     if findings:
         return None, findings
     arrivals.sort(key=lambda task: task.created)

@@ -3,7 +3,10 @@
 Compute is in milli-GPUs (1,000 is a whole GPU) and milli-CPUs, host memory in MiB.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from gpufleet.findings import Finding, error
 
 WHOLE_GPU = 1000
 """Milli-GPUs of one GPU."""
@@ -75,3 +78,20 @@ class Trace:
 
     nodes: tuple[TraceNode, ...]
     tasks: tuple[TraceTask, ...]
+
+
+def too_varied(tasks: Iterable[TraceTask], nodes: int) -> tuple[Finding, ...]:
+    """An error where different requests on so many nodes are more pairs than are kept in memory."""
+    shapes = len({task.shape for task in tasks})
+    if shapes * nodes <= MOST_SCORES:
+        return ()
+    found = error(
+        "pack-trace-too-varied",
+        "tasks",
+        f"{shapes} different requests on {nodes} nodes; at most {MOST_SCORES} pairs are kept in "
+        "memory",
+        "round CPUs and memory of the tasks, or split the cluster",
+        found=shapes * nodes,
+        limit=MOST_SCORES,
+    )
+    return (found,)

@@ -198,3 +198,18 @@ def test_options_of_shares_are_refused_where_there_are_tasks(
     assert traced.exit_code == 2
     assert option[0] in traced.output
     assert not list(tmp_path.glob("x.*"))
+
+
+def test_both_forms_refuse_too_many_pairs_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpufleet.planner.trace.trace.MOST_SCORES", 3)
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\na,4000,4096,0,\nb,4000,4096,0,\n"
+    tasks = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1000,1024,0,0\ny,2000,1024,0,0\n"
+    _, of_tables = read_trace(nodes, tasks, GpuSharing())
+    node = {"cpu": 4, "memory": "4GiB"}
+    document = {
+        "nodes": [{"name": "a", **node}, {"name": "b", **node}],
+        "tasks": [{"name": "x", "cpu": 1}, {"name": "y", "cpu": 2}],
+    }
+    _, of_file = read_tasks_file(document, GpuSharing(), load())
+    assert of_tables == of_file
+    assert [found.code for found in of_file] == ["pack-trace-too-varied"]
