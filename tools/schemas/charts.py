@@ -59,21 +59,22 @@ CHARTS = {
         ),
         ("psp",),
         former={
-            "psp": "v23.6.1",
+            "psp": "v23.9.2",
+            "driver.repoConfig.destinationDir": "v1.8.1",
             **dict.fromkeys(
                 (
                     "dcgm.securityContext",
                     "dcgmExporter.securityContext",
                     "devicePlugin.securityContext",
-                    "driver.repoConfig.destinationDir",
                     "driver.securityContext",
+                    "driver.use_ocp_driver_toolkit",
                     "gfd.podSecurityContext",
                     "gfd.securityContext",
                     "migManager.securityContext",
                     "toolkit.securityContext",
                     "validator.securityContext",
                 ),
-                "v1.8.1",
+                "v1.9.1",
             ),
         },
     ),
@@ -95,7 +96,12 @@ CHARTS = {
                 "admissionController": {"certificate": OPEN},
             },
         },
-        former={"nvPeerDriver": "1.1.0", "proxy": "1.1.0"},
+        # The dependency of Chart.yaml is called so in v24.10.0 to v25.7.0.
+        former={
+            "nic-configuration-operator-chart": "25.7.0",
+            "nvPeerDriver": "1.2.0",
+            "proxy": "1.1.0",
+        },
     ),
     "nvidia-device-plugin": Chart(
         Source(
