@@ -19,12 +19,15 @@ class ProxyArgs(TypedDict):
 
 
 class ImagesArgs(TypedDict):
-    """Where images come from."""
+    """Where images come from, and which."""
 
     registry: NotRequired[str]
     """Registry, and path in it, that mirrors the images of all charts with their paths kept:
     `registry.example.com/mirror` serves `nvcr.io/nvidia/driver` as
     `registry.example.com/mirror/nvidia/driver`. `gpufleet mirror` lists them. Default: the
     vendors' own."""
+    profile: NotRequired[str]
+    """Only `stigFips`. `stigFips`: hardened images, see docs/mirror.md. Default: the vendors'
+    usual ones."""
     proxy: NotRequired[ProxyArgs]
     """Default: none."""

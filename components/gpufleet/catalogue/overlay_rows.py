@@ -185,6 +185,8 @@ class ImageRow(OverlayRow):
     ami_types: dict[str, str] = Field(default_factory=dict[str, str])
     last_kubernetes: Annotated[str, StringConstraints(pattern=r"^1\.\d+$")] | None = None
     vendors: tuple[str, ...] = ("nvidia",)
+    fips: bool | None = None
+    fips_because: str = ""
     notes: str = ""
 
 

@@ -110,6 +110,11 @@ class NodeImage:
     """Whether the GPU Operator's vendor lists the operating system as supported."""
     last_kubernetes: str | None = None
     """Last Kubernetes minor the image is published for; None: no end is known."""
+    fips: bool | None = None
+    """Whether its kernel runs in FIPS mode; None: it follows from how the image or the cluster was
+    made."""
+    fips_because: str = ""
+    """Why; empty: not known."""
     evidence: str = ""
     """What was not verified about this row; empty: all of it was read in the source."""
 

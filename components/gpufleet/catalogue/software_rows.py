@@ -93,6 +93,8 @@ def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
         vendors=tuple(raw.get("vendors", ("nvidia",))),
         operator_supported=raw["operator_supported"],
         last_kubernetes=raw.get("last_kubernetes"),
+        fips=raw.get("fips"),
+        fips_because=raw.get("fips_because", ""),
         evidence=raw.get("evidence", ""),
     )
 

@@ -52,6 +52,7 @@ CLUSTER: Mapping[str, LeafClass] = {
     "addons.charts": LeafClass.OPERAND,
     "addons.images": LeafClass.OPERAND,
     "addons.images.registry": LeafClass.DRIVER,
+    "addons.images.profile": LeafClass.DRIVER,
     "addons.images.proxy": LeafClass.DRIVER,
 }
 """Path from the root of the declaration -> class, for fields outside pools. GDS and GDRCopy are

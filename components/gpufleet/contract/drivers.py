@@ -12,6 +12,7 @@ from gpufleet.contract.driver_ranges import (
     operator_problem,
 )
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
+from gpufleet.contract.hardened import DRIVER_VERSION
 from gpufleet.contract.operator_values import VALUES, operator_value, place, said, switch
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
@@ -49,6 +50,9 @@ def driver_of(pool: ContractPool, cluster: ClusterFacts) -> tuple[str, str, Cont
     if version is None and operator.ownership is Ownership.EXISTING:
         return None
     release = version or cluster.operator_chart.version
+    if cluster.spec.addons.images.profile is not None:
+        fact = ContractFact(f"the operator installs {DRIVER_VERSION}", "addons.images.profile")
+        return DRIVER_VERSION, _VERSION, fact
     default = cluster.catalogue.operator_driver(release)
     if default is None:
         return None

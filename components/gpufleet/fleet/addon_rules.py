@@ -6,6 +6,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
 from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
+from gpufleet.fleet.hardened_rules import validate_hardened
 from gpufleet.fleet.licence_rules import validate_licence
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.fleet.network_rules import validate_network_operator
@@ -24,6 +25,7 @@ def validate_addons(
         *validate_network_operator(spec, pools, plan.network_operator),
         *validate_device_plugin(spec, pools, plan),
         *validate_neuron_addon(spec, pools),
+        *validate_hardened(spec, pools, plan, catalogue),
         *_lifecycle_manager(spec),
     ]
 

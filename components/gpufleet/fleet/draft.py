@@ -13,7 +13,7 @@ from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
 from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
 from gpufleet.fleet.model import Machine, NodeRange, NodeTaint, Pool, Previous, accelerator_taint
 from gpufleet.fleet.neuron import assign_devices, is_neuron
-from gpufleet.fleet.node_images import choose_image
+from gpufleet.fleet.node_images import choose_image, in_fips_mode
 from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.presets import resolve_presets
@@ -74,6 +74,8 @@ def draft_pool(
     if gpu.vendor not in facts.vendors:
         findings.append(_not_supported(path, gpu, chosen[0], spec))
         return None, findings
+    if spec.addons.images.profile is not None:
+        pool = in_fips_mode(pool, spec.platform.value, chosen[0], gpu, catalogue)
     image, found = choose_image(pool, path, facts, chosen[0], gpu, catalogue)
     findings += found
     if image is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
+from gpufleet.contract.hardened import DRIVER_IMAGE, DRIVER_VERSION
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import Values, environment, merged, nested
 from gpufleet.fleet.config_names import ALL_DISABLED, DEFAULT_PLUGIN_CONFIG
@@ -114,6 +115,8 @@ def _declared(asked: OperatorSettings) -> Values:
     if unavailable.isdigit():
         # As text it would be taken for a percentage that lacks its sign.
         pairs["driver.upgradePolicy.maxUnavailable"] = int(unavailable)
+    if asked.images.profile is not None and settings.driver.enabled is not False:
+        pairs = {"driver.image": DRIVER_IMAGE, "driver.version": DRIVER_VERSION} | pairs
     proxy = proxy_environment(asked.images.proxy)
     if proxy:
         pairs["driver.env"] = environment({**proxy, **settings.driver.env})

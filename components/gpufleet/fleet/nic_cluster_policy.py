@@ -7,11 +7,13 @@ Kinds of `mellanox.com/v1alpha1`: Mellanox/network-operator v26.4.1 `api/v1alpha
 import json
 from typing import Any
 
+from gpufleet.contract.hardened import OFED_IMAGE
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import Values, environment, merged
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.spec.addons import Addons
+from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import (
     Network,
     NetworkOperatorSettings,
@@ -35,7 +37,7 @@ INSTALLED_IPAM = (NV_IPAM, "static", "dhcp", "host-local")
 def policy_spec(addons: Addons, plan: NetworkPlan) -> Values:
     """Spec of the policy; empty where nothing is declared that needs one."""
     declared = addons.network_operator
-    sections = _sections(declared, plan)
+    sections = _sections(declared, plan, addons.images)
     if not sections and not declared.policy:
         return {}
     common: Values = {
@@ -78,10 +80,12 @@ def all_networks(declared: NetworkOperatorSettings) -> list[tuple[str, Network]]
     return [(f"{key}[{i}]", one) for key, group in groups.items() for i, one in enumerate(group)]
 
 
-def _sections(declared: NetworkOperatorSettings, plan: NetworkPlan) -> Values:
+def _sections(declared: NetworkOperatorSettings, plan: NetworkPlan, images: Images) -> Values:
     sections: Values = {}
     if declared.ofed is Ofed.OPERATOR:
         sections["ofedDriver"] = _ofed(declared.ofed_driver, plan.version)
+        if images.profile is not None:
+            sections["ofedDriver"]["image"] = OFED_IMAGE
     if plan.rdma:
         shared = [
             {

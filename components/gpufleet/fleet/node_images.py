@@ -20,6 +20,15 @@ def _fitting(catalogue: Catalogue, platform: str, machine: Machine, gpu: Gpu) ->
     ]
 
 
+def in_fips_mode(
+    pool: GpuPool, platform: str, machine: Machine, gpu: Gpu, catalogue: Catalogue
+) -> GpuPool:
+    """The pool with the platform's image in FIPS mode, where it names none and there is one."""
+    fitting = _fitting(catalogue, platform, machine, gpu)
+    key = next((one for one in fitting if catalogue.image(one).fips), None)
+    return pool if pool.image or key is None else pool.model_copy(update={"image": key})
+
+
 def choose_image(
     pool: GpuPool,
     path: str,

@@ -57,7 +57,9 @@ def _chart_image(release: FleetRelease, image: ChartImage) -> ImageReference:
         unread = f"the default tag of chart {name} {release.version} was not read"
     elif image.digest_key and not digest:
         unread = f"the published chart pins a digest that was not read ({image.digest_key})"
-    repository = f"{base}/{image.name}" if image.name and base else str(base or "")
+    of_image = f"{image.key.removesuffix('.repository')}.image"
+    called = _written(values, of_image, image.name) if image.name else ""
+    repository = f"{base}/{called}" if called and base else str(base or "")
     if not repository:
         unread = f"chart {name} names no public image; {image.key} says where it is"
     suffix = image.per_node

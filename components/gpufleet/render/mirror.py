@@ -56,7 +56,9 @@ def mirror_list(fleet: Fleet, node_os: Sequence[str] = ()) -> MirrorList:
         node_os: Operating systems of its nodes as NVIDIA's operators write them in tags of driver
             images: `ubuntu24.04`, `rhcos4.21`. Without one those images are not known.
     """
-    addons = fleet.spec.addons.model_copy(update={"images": Images()})
+    addons = fleet.spec.addons.model_copy(
+        update={"images": Images(profile=fleet.spec.addons.images.profile)}
+    )
     plain = replace(fleet, spec=fleet.spec.model_copy(update={"addons": addons}))
     users: dict[tuple[str, str, str | None], list[str]] = {}
     unknown: dict[UnknownImage, None] = {}

@@ -15,6 +15,9 @@ from gpufleet.spec.base import SecretName, SpecModel
 ConfigMapName = SecretName
 """Name of a ConfigMap in the add-on's namespace: the same rule as for Secrets."""
 
+DriverTag = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){0,2}(-stig-fips)?$")]
+"""A driver version, or that of a government-ready image: `580.95.05-stig-fips`."""
+
 DriverVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){0,2}$")]
 """A driver version, `595.91.07`, or a branch, `595`."""
 
@@ -134,7 +137,7 @@ class Licensing(SpecModel):
 class Driver(Switch):
     """The GPU driver, as the operator installs it."""
 
-    version: DriverVersion | None = None
+    version: DriverTag | None = None
     """Driver version, or branch with precompiled drivers. Default: the operator's own."""
     repository: ImageRepository | None = None
     """Repository of the driver image; needed for vGPU guests, whose image is private. Default:

@@ -64,6 +64,19 @@ def _huge_pages(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
             )
 
 
+def _fips_image(pool: Pool) -> Iterable[Finding]:
+    """`bottlerocket@...` is the variant without FIPS mode (CEL rule of `alias` in EC2NodeClass)."""
+    if pool.image is not None and pool.image.fips:
+        yield error(
+            "karpenter-image-without-alias",
+            f"{pool.path}.image",
+            f"Karpenter has no alias for {pool.image.key}: its nodes would not be in FIPS mode",
+            "name the AMI, `eks: {amiId: ami-...}`, or write `provisioner: managed`",
+            found=pool.image.key,
+            source="aws/karpenter-provider-aws#8198",
+        )
+
+
 def _validate(pool: Pool) -> Iterable[Finding]:
     options = pool.spec.karpenter
     if pool.provisioner is not Provisioner.KARPENTER or pool.ownership is Ownership.EXISTING:
@@ -75,6 +88,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
             "Karpenter's nodes are in no node group that could be imported",
             "remove importId, or write `provisioner: managed`",
         )
+    yield from _fips_image(pool)
     if pool.nodes.minimum > 0:
         yield warning(
             "karpenter-keeps-no-minimum",

@@ -86,7 +86,10 @@ class EksRules(PlatformRules):
     def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
         """An AMI of one's own may have any driver."""
         own = pool.eks is not None and pool.eks.ami_id is not None
-        return replace(image, driver_branch=None, branches={}) if own else image
+        if not own:
+            return image
+        because = "an AMI of your own is in FIPS mode where it was built so"
+        return replace(image, driver_branch=None, branches={}, fips=None, fips_because=because)
 
     def validate_capacity(
         self, pool: GpuPool, path: str, provisioner: Provisioner

@@ -1,0 +1,17 @@
+"""NVIDIA's government-ready driver containers, hardened for FIPS 140 and DISA STIG.
+
+Sources, read 2026-11-23: NVIDIA/cloud-native-docs 365978c
+`gpu-operator/install-gpu-operator-gov-ready.rst` (image, version, Secrets, what is not supported),
+its page for OpenShift, and NVIDIA's `install-network-operator-gov-ready.rst`. All other containers
+that NVIDIA lists as government-ready are those of the charts.
+"""
+
+SUFFIX = "-stig-fips"
+"""End of the version of each hardened driver; the operator adds the system of the node."""
+DRIVER_IMAGE = "gpu-driver-stig-fips"
+DRIVER_VERSION = f"580.95.05{SUFFIX}"
+"""The version that the documentation installs."""
+OFED_IMAGE = "doca-driver-stig-fips"
+"""Of the same versions as `doca-driver`, for amd64 alone."""
+UBUNTU_VARIABLE = "UBUNTU_PRO_TOKEN"
+"""Variable without which a driver container gets no packages for a FIPS kernel on Ubuntu."""
