@@ -71,6 +71,7 @@ NIGHTLY = {
     **dict.fromkeys(
         (
             "vsphere/test_batch.py",
+            "vsphere/test_site_needs.py",
             "vsphere/test_certificates.py",
             "vsphere/test_changing.py",
             "vsphere/test_datastores.py",

@@ -66,6 +66,8 @@ class SimulatedVcenter:
     """Further machines that can be listed and read but not changed; thousands take no time."""
     memory_gib: int = 512
     """Of each host."""
+    cores: int = 64
+    """Of each host, of 3.6 GHz."""
     gpu_hosts: Mapping[str, SimulatedHost] = field(default_factory=dict[str, SimulatedHost])
     template: SimulatedTemplate = SimulatedTemplate()
     user: str = "operator"

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 
+	_ "github.com/vmware/govmomi/pbm/simulator"
 	"github.com/vmware/govmomi/simulator"
 	_ "github.com/vmware/govmomi/vapi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -55,6 +56,7 @@ type inventory struct {
 	Machines    int             `json:"machines"`   // beside the template
 	Population  int             `json:"population"` // further ones without files: quick to make, to be read only
 	MemoryGiB   int64           `json:"memoryGiB"`  // of each host
+	Cores       int16           `json:"cores"`      // of each host
 	GPUHosts    map[string]host `json:"gpuHosts"`
 	Template    template        `json:"template"`
 	Delay       int             `json:"delayMs"`
@@ -72,7 +74,7 @@ func passthrough(asked *simulator.HostSystem) *types.ConfigTarget {
 }
 
 // answer prepares calls that the simulator cannot answer: of a browser, which knows no passthrough
-// devices, and of a cluster that is told which override goes: the decoder makes nothing of pyVmomi's
+// devices, of a machine, whose virtual NUMA nodes it does not keep, and of a cluster that is told which override goes: the decoder makes nothing of pyVmomi's
 // reference, and without one the simulator ends.
 func answer(ctx *simulator.Context, call *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	switch asked := call.Body.(type) {
@@ -82,6 +84,11 @@ func answer(ctx *simulator.Context, call *simulator.Method) (mo.Reference, types
 			if host, ok := ctx.Map.Get(*asked.Host).(*simulator.HostSystem); ok {
 				browser.QueryConfigTargetResponse.Returnval = passthrough(host)
 			}
+		}
+	case *types.ReconfigVM_Task:
+		machine, known := ctx.Map.Get(call.This).(*simulator.VirtualMachine)
+		if wanted := asked.Spec.VirtualNuma; known && wanted != nil && wanted.CoresPerNumaNode != nil {
+			machine.Config.NumaInfo = &types.VirtualMachineVirtualNumaInfo{CoresPerNumaNode: wanted.CoresPerNumaNode}
 		}
 	case *types.ReconfigureComputeResource_Task:
 		if spec, ok := asked.Spec.(*types.ClusterConfigSpecEx); ok {
@@ -105,7 +112,7 @@ func main() {
 func run(in io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()
-	asked := inventory{Listen: "127.0.0.1:0", APIVersion: "8.0.3.0", Hosts: 3, MemoryGiB: 512}
+	asked := inventory{Listen: "127.0.0.1:0", APIVersion: "8.0.3.0", Hosts: 3, MemoryGiB: 512, Cores: 64}
 	if err := decoder.Decode(&asked); err != nil {
 		return fmt.Errorf("reading the inventory: %w", err)
 	}
@@ -155,6 +162,7 @@ func equip(model *simulator.Model, asked inventory) error {
 		hardware := *system.Hardware
 		hardware.MemorySize = asked.MemoryGiB << 30
 		hardware.PciDevice = nil
+		hardware.CpuInfo.NumCpuCores = asked.Cores
 		system.Hardware = &hardware
 		summary := *system.Summary.Hardware
 		summary.MemorySize = hardware.MemorySize

@@ -37,6 +37,16 @@ class VsphereOptionsArgs(TypedDict):
     """Virtual CPUs of each machine, 1 to 768."""
     cores_per_socket: NotRequired[int]
     """Virtual CPUs of each socket, by which `cpus` can be divided. Default: the template's."""
+    cores_per_numa_node: NotRequired[int]
+    """Virtual CPUs of each virtual NUMA node, by which `cpus` can be divided: vSphere 8.0 and
+    hardware version 20. Changes while the machine is off. Default: the template's, and where it
+    has none the host decides."""
+    cpu_reservation_mhz: NotRequired[int]
+    """Processor time that a host keeps for each machine, in MHz; 0 reserves none. Default: the
+    template's, and with `latencySensitivity: high` all of it."""
+    cpu_shares: NotRequired[str]
+    """One of `low`, `normal`, `high`. Weight of a machine's processor time where a host has too
+    little for all. Default: the template's."""
     memory_gib: int
     """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
     template: str
@@ -66,6 +76,9 @@ class VsphereOptionsArgs(TypedDict):
     device_ids: NotRequired[list[str]]
     """With `attachment: dynamicDirectPath`, PCI device ids that will do. Default: the catalogue's
     for the pool's GPU."""
+    board: NotRequired[str]
+    """One of `sxm`, `pcie`, `nvl`. With `attachment: dynamicDirectPath`, which boards of the GPU
+    will do: their PCI device ids are the catalogue's. Default: all of them."""
     hardware_label: NotRequired[str]
     """With `attachment: dynamicDirectPath`, label the device must carry on its host. Default:
     none."""

@@ -11,6 +11,7 @@ from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
 NODE = "gpufleet:vsphere:Machine"
 TOKEN = "token-0123456789"
+RKE2 = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
 POOL = {
     "name": "train",
     "gpu": "A100-80GB",
@@ -184,8 +185,7 @@ def owners(made: list[Any]) -> list[str]:
 
 
 def test_the_batch_has_every_machine_and_no_secret_in_plain(run: Any) -> None:
-    join = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
-    recording = run(lambda: VsphereGpuNodeGroup("pool", arguments(join=join)))
+    recording = run(lambda: VsphereGpuNodeGroup("pool", arguments(join=RKE2)))
     (batch,) = [item for item in recording.resources if item.type.endswith("vsphere:MachineBatch")]
     made = [item for item in recording.resources if item.type.endswith("vsphere:Machine")]
     for own, resource in zip(batch.inputs["nodes"], made, strict=True):
@@ -204,13 +204,11 @@ def test_labels_change_wave_by_wave(run: Any) -> None:
     def layout(name: str) -> dict[str, Any]:
         return {"mig": {"layouts": [{"devices": {name: 7 if name.startswith("1g") else 2}}]}}
 
-    join = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
-
     def generations(**change: Any) -> list[str]:
-        made = nodes(run, arguments({"sharing": layout("3g.40gb"), **change}, join=join))
+        made = nodes(run, arguments({"sharing": layout("3g.40gb"), **change}, join=RKE2))
         return [item.inputs["generation"] for item in made]
 
-    old = nodes(run, arguments({"sharing": layout("1g.10gb")}, join=join))
+    old = nodes(run, arguments({"sharing": layout("1g.10gb")}, join=RKE2))
     before = [item.inputs["generation"] for item in old]
     previous = {"previous": layout("1g.10gb"), "width": 1}
     assert generations(change={**previous, "waves": 0}) == before
@@ -229,12 +227,28 @@ def test_one_generation_for_the_same_machine_and_another_for_another_template(ru
 
 
 def test_the_first_boot_data_is_a_secret(run: Any) -> None:
-    join = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
-    made = nodes(run, arguments(join=join))[0].inputs
+    made = nodes(run, arguments(join=RKE2))[0].inputs
     signature = made["userData"]["4dabf18193072939515e22adb298388d"]
     assert signature == "1b47061264138c4ac30d75fd1eb44270", "marked as a secret"
     assert TOKEN in made["userData"]["value"]
     assert TOKEN not in str({key: value for key, value in made.items() if key != "userData"})
+
+
+def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any) -> None:
+    """Formats: kubeadm v1beta4 `kubeletExtraArgs`, RKE2 and k3s `kubelet-arg` (their agents'
+    configuration files, read 2026-11-23)."""
+    given = {"kubelet_arguments": {"cloud-provider": "external", "v": "2"}}
+
+    def first(**join: Any) -> Any:
+        return nodes(run, arguments(join={**RKE2, **join}))[0].inputs
+
+    plain, told = first(), first(**given)
+    assert "kubelet-arg" not in plain["userData"]["value"]
+    for line in ("kubelet-arg:", '- "cloud-provider=external"', '- "v=2"'):
+        assert line in told["userData"]["value"]
+    assert plain["bootSha256"] == first(token="another")["bootSha256"] != told["bootSha256"]
+    kubeadm = {"method": "kubeadm", "endpoint": "h:6443", "ca_cert_hashes": ["sha256:" + "0" * 64]}
+    assert "name: cloud-provider" in first(**kubeadm, **given)["userData"]["value"]
 
 
 @pytest.mark.parametrize(
@@ -254,6 +268,24 @@ def test_the_first_boot_data_is_a_secret(run: Any) -> None:
         (
             {"join": {"method": "kubeadm", "endpoint": "h:6443", "token": TOKEN}},
             "kubeadm needs the hash of the cluster's authority",
+        ),
+        (
+            {"join": {**RKE2, "kubelet_arguments": {"node-labels": "a=b"}}},
+            "node-labels follows from the pool and its machines",
+        ),
+        (
+            {"join": {**RKE2, "kubelet_arguments": {"--v": "2"}}},
+            "--v begins with a hyphen",
+        ),
+        (
+            {
+                "join": {
+                    "method": "openshift",
+                    "endpoint": "https://h:22623/config/worker",
+                    "kubelet_arguments": {"v": "2"},
+                }
+            },
+            "OpenShift configures the kubelet of its nodes",
         ),
         ({"preflight": "never"}, "'never' is none of preview, create"),
         ({"network_adapter": "e1000"}, "'e1000' is none of vmxnet3, e1000e"),

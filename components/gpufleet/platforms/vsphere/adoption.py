@@ -14,7 +14,7 @@ from gpufleet.fleet.observed import (
     PlatformAdoption,
     ProposedPool,
 )
-from gpufleet.platforms.vsphere.machine_arguments import MODE_LABEL
+from gpufleet.platforms.vsphere.machine_arguments import MODE_LABEL, board_ids
 from gpufleet.spec.base import Platform
 
 MACHINE = "gpufleet:vsphere:Machine"
@@ -24,7 +24,7 @@ _SAME = (
     *("coresPerSocket", "hardwareVersion", "guestId", "annotation", "customAttributes", "tags"),
     *("mmioGib", "maxPerHost", "vmGroup", "extraDisks", "drsBehavior", "extraConfig"),
     *("ignoreUserDataChanges", "timeouts", "latencySensitivity", "onCreateFailure"),
-    *("deletePolicy", "waitFor"),
+    *("deletePolicy", "waitFor", "coresPerNumaNode", "cpuReservationMhz", "cpuShares"),
 )
 """Inputs of a machine that the pool has under the same name."""
 _PLACE = ("datastore", "datastoreCluster", "folder", "networks", "hosts", "denyHosts")
@@ -188,7 +188,7 @@ def _gpu_key(gpu: Mapping[str, Any], memory: Any) -> str | None:
 
 
 def _device_ids(key: str) -> list[str]:
-    return [t.removeprefix("0x").lower()[:4] for t in load().gpu(key).pci_device_ids]
+    return list(board_ids(load().gpu(key), None))
 
 
 def _rank(key: str) -> tuple[int, str]:

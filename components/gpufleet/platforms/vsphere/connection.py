@@ -21,6 +21,10 @@ class VsphereJoinArgs(TypedDict):
     """kubeadm: `sha256:…` of the cluster's authority; needed there."""
     ca_certificate: NotRequired[pulumi.Input[str]]
     """OpenShift: PEM certificate of the machine config server's authority; needed there."""
+    kubelet_arguments: NotRequired[dict[str, str]]
+    """Further arguments of the kubelet, without hyphens: `{"cloud-provider": "external"}`. Not on
+    OpenShift, and not `node-labels` or `register-with-taints`, which follow from the pool. Others
+    make another machine. Default: none."""
 
 
 class VsphereKubernetesArgs(TypedDict):

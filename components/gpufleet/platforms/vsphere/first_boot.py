@@ -10,7 +10,13 @@ import pulumi
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.platforms.vsphere.machine_arguments import PoolMachine, node_labels
-from gpufleet.platforms.vsphere.node_join import Join, JoinMethod, join_ignition, join_user_data
+from gpufleet.platforms.vsphere.node_join import (
+    POOL_ARGUMENTS,
+    Join,
+    JoinMethod,
+    join_ignition,
+    join_user_data,
+)
 
 CLOUD_INIT, IGNITION = "cloudInit", "ignition"
 """Formats of first-boot data."""
@@ -58,6 +64,7 @@ def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
         )
         return
     method = JoinMethod(join["method"])
+    yield from _kubelet_arguments(join.get("kubeletArguments") or {}, method)
     if method is JoinMethod.KUBEADM and not join.get("caCertHashes"):
         yield error(
             "vsphere-join-without-authority",
@@ -75,6 +82,31 @@ def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
             "connection.join.token",
             f"{method.value} accepts no node without a token",
             "give a token that expires, as a secret",
+        )
+
+
+def _kubelet_arguments(given: Mapping[str, Any], method: JoinMethod) -> Iterator[Finding]:
+    where = "connection.join.kubeletArguments"
+    if given and method is JoinMethod.OPENSHIFT:
+        yield error(
+            "vsphere-kubelet-arguments-unused",
+            where,
+            "OpenShift configures the kubelet of its nodes",
+            "leave them out, and write a KubeletConfig for the machine config pool",
+        )
+    if taken := sorted(POOL_ARGUMENTS & given.keys()):
+        yield error(
+            "vsphere-kubelet-arguments-taken",
+            where,
+            f"{', '.join(taken)} follows from the pool and its machines",
+            "leave it out; labels and taints are the pool's",
+        )
+    if dashed := sorted(name for name in given if name.startswith("-")):
+        yield error(
+            "vsphere-kubelet-arguments-dashed",
+            where,
+            f"{', '.join(dashed)} begins with a hyphen",
+            "write the name without it: `cloud-provider`",
         )
 
 
@@ -122,6 +154,8 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
     if join is None:
         return vendor
 
+    arguments: dict[str, str] = join.get("kubeletArguments") or {}
+
     def text(known: dict[str, Any]) -> str:
         way = Join(
             JoinMethod(join["method"]),
@@ -129,6 +163,7 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
             known["token"],
             tuple(known["hashes"]),
             known["authority"],
+            arguments,
         )
         written = join_ignition if chosen == IGNITION else join_user_data
         return written(way, node_labels(pool, machine.position), pool.taints, machine.name)
@@ -140,13 +175,15 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
         authority=join.get("caCertificate"),
     ).apply(text)
     other = {} if chosen == CLOUD_INIT else {"userDataFormat": chosen}
-    boot = {"bootSha256": _what_stays(pool, join["method"], machine)}
+    boot = {"bootSha256": _what_stays(pool, join["method"], machine, arguments)}
     return {**vendor, "userData": pulumi.Output.secret(made), **boot, **other}
 
 
-def _what_stays(pool: Pool, method: str, machine: PoolMachine) -> str:
-    """Digest of what a node is by its first-boot data: how it joins, and its labels and taints. Not
-    the way to the cluster: tokens expire, and a node that has joined needs none."""
+def _what_stays(pool: Pool, method: str, machine: PoolMachine, arguments: Mapping[str, str]) -> str:
+    """Digest of what a node is by its first-boot data: how it joins, its labels and taints, and the
+    arguments of its kubelet. Not the way to the cluster: tokens expire, and a node that has joined
+    needs none."""
     taints = [[taint.key, taint.value, taint.effect] for taint in pool.taints]
-    text = json.dumps([method, node_labels(pool, machine.position), taints], sort_keys=True)
+    parts: list[Any] = [method, node_labels(pool, machine.position), taints]
+    text = json.dumps([*parts, *([dict(arguments)] if arguments else [])], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

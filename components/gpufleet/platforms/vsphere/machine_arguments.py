@@ -8,6 +8,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.catalogue.gpu import Gpu
 from gpufleet.fleet.layout_waves import labels_of
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import SpecModel
@@ -93,6 +94,9 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
     }
     optional: dict[str, Any] = {
         "coresPerSocket": options.cores_per_socket,
+        "coresPerNumaNode": options.cores_per_numa_node,
+        "cpuReservationMhz": options.cpu_reservation_mhz,
+        "cpuShares": None if options.cpu_shares is None else options.cpu_shares.value,
         "hardwareVersion": options.hardware_version,
         "guestId": options.guest_id,
         "annotation": options.annotation,
@@ -165,7 +169,7 @@ def gpu_attachment(pool: Pool, options: VsphereOptions) -> dict[str, Any]:
     if options.attachment is Attachment.VGPU:
         profile = "" if pool.spec.sharing.vgpu is None else pool.spec.sharing.vgpu.profile
         return {"mode": "vgpu", "profile": profile.lower(), "count": pool.gpus_per_node}
-    known = options.device_ids or tuple(_device_id(text) for text in pool.gpu.pci_device_ids)
+    known = options.device_ids or board_ids(pool.gpu, options.board)
     attachment: dict[str, Any] = {
         "mode": "dynamic",
         "deviceIds": [device_id.lower() for device_id in known],
@@ -186,6 +190,14 @@ def node_labels(pool: Pool, position: int) -> dict[str, str]:
     return dict(sorted(labels.items()))
 
 
-def _device_id(text: str) -> str:
-    """`20b5` of the catalogue's `0x20B510DE`, which has the vendor behind it."""
-    return text.removeprefix("0x").lower()[:4]
+def board_ids(gpu: Gpu, board: str | None) -> tuple[str, ...]:
+    """PCI device ids of a GPU, four hexadecimal digits each: of the boards whose name in the
+    catalogue has this word, or of all.
+
+    The catalogue writes `0x20B510DE`: device and vendor.
+    """
+    return tuple(
+        device.removeprefix("0x").lower()[:4]
+        for device, name in gpu.pci_boards.items()
+        if board is None or board in name.lower()
+    )

@@ -27,6 +27,10 @@ JOINED_MARK = "/var/lib/gpufleet-joined"
 """File that says that this machine has joined: it does not again after a reboot."""
 
 
+POOL_ARGUMENTS = frozenset(("node-labels", "register-with-taints", "node-name", "kubeconfig"))
+"""Arguments of the kubelet that follow from the pool, the machine or the way it joins."""
+
+
 class JoinMethod(StrEnum):
     """What the template was built for."""
 
@@ -51,6 +55,8 @@ class Join:
     """kubeadm: `sha256:…` of the cluster's authority; needed there."""
     authority: str | None = None
     """OpenShift: PEM certificate of the machine config server's authority; needed there."""
+    kubelet_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Name without hyphens -> value; not on OpenShift."""
 
 
 def join_user_data(
@@ -186,7 +192,13 @@ def _kubeadm(
         },
         "nodeRegistration": {
             "name": node_name,
-            "kubeletExtraArgs": [{"name": "node-labels", "value": _joined(labels)}],
+            "kubeletExtraArgs": [
+                {"name": name, "value": value}
+                for name, value in (
+                    ("node-labels", _joined(labels)),
+                    *sorted(join.kubelet_arguments.items()),
+                )
+            ],
             "taints": [
                 {"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in taints
             ],
@@ -199,13 +211,17 @@ def _rancher(
     join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
 ) -> tuple[list[dict[str, str]], str]:
     name = join.method.value
-    configuration = {
+    configuration: dict[str, Any] = {
         "server": join.endpoint,
         "token": join.token,
         "node-name": node_name,
         "node-label": [f"{key}={value}" for key, value in sorted(labels.items())],
         "node-taint": [f"{taint.key}={taint.value}:{taint.effect}" for taint in taints],
     }
+    if join.kubelet_arguments:
+        configuration["kubelet-arg"] = [
+            f"{key}={value}" for key, value in sorted(join.kubelet_arguments.items())
+        ]
     unit = "rke2-agent" if join.method is JoinMethod.RKE2 else "k3s-agent"
     return (
         [_file(f"/etc/rancher/{name}/config.yaml", configuration)],

@@ -6,7 +6,14 @@ from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.vsphere.device_rules import validate_devices
-from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, Attachment, VsphereOptions
+from gpufleet.platforms.vsphere.machine_arguments import board_ids
+from gpufleet.spec.platforms.vsphere import (
+    DYNAMIC_HARDWARE,
+    NUMA_HARDWARE,
+    Attachment,
+    VsphereOptions,
+)
+from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 
 NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
 """How vCenter's names of guests begin that can be no GPU nodes, in lower case."""
@@ -129,15 +136,36 @@ def _named(
 
 
 def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
-    cores, version = options.cores_per_socket, options.hardware_version
-    if cores is not None and options.cpus % cores:
-        divides = [n for n in range(1, min(cores, options.cpus) + 1) if options.cpus % n == 0]
+    version = options.hardware_version
+    for cores, name, code, parts in (
+        (options.cores_per_socket, "coresPerSocket", "vsphere-cores-per-socket", "sockets"),
+        (options.cores_per_numa_node, "coresPerNumaNode", "vsphere-cores-per-numa-node", "nodes"),
+    ):
+        if cores is not None and options.cpus % cores:
+            divides = [n for n in range(1, min(cores, options.cpus) + 1) if options.cpus % n == 0]
+            yield error(
+                code,
+                f"{place}.{name}",
+                f"{options.cpus} cpus cannot be divided into {parts} of {cores}",
+                f"write {max(divides)}, or leave it out",
+                found=cores,
+            )
+    if options.cores_per_numa_node is not None and version is not None and version < NUMA_HARDWARE:
         yield error(
-            "vsphere-cores-per-socket",
-            f"{place}.coresPerSocket",
-            f"{options.cpus} cpus cannot be divided into sockets of {cores}",
-            f"write {max(divides)}, or leave it out",
-            found=cores,
+            "vsphere-hardware-version-too-low",
+            f"{place}.hardwareVersion",
+            f"hardwareVersion is {version}, and coresPerNumaNode needs {NUMA_HARDWARE}",
+            f"write {NUMA_HARDWARE} or later, or leave coresPerNumaNode out",
+            found=version,
+            limit=NUMA_HARDWARE,
+        )
+    high = options.latency_sensitivity is LatencySensitivity.HIGH
+    if high and options.cpu_reservation_mhz is not None:
+        yield error(
+            "vsphere-cpu-reservation-unused",
+            f"{place}.cpuReservationMhz",
+            "latencySensitivity is high, which reserves all processor time of the machine",
+            "leave one of them out",
         )
     dynamic = options.attachment is Attachment.DYNAMIC_DIRECT_PATH
     if dynamic and version is not None and version < DYNAMIC_HARDWARE:
@@ -174,11 +202,21 @@ def _tags(options: VsphereOptions, place: str) -> Iterable[Finding]:
 
 def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]:
     if options.attachment is Attachment.DYNAMIC_DIRECT_PATH:
-        if not options.device_ids and not gpu.pci_device_ids:
+        if options.board is not None and options.device_ids:
+            yield error(
+                "vsphere-board-and-device-ids",
+                f"{place}.board",
+                f"deviceIds names the boards, {', '.join(options.device_ids)}",
+                "leave one of them out",
+            )
+        elif not options.device_ids and not board_ids(gpu, options.board):
+            boards = ", ".join(gpu.pci_boards.values())
+            of = f"the board {options.board} of {gpu.key}" if boards else gpu.key
             yield error(
                 "vsphere-device-ids-unknown",
                 f"{place}.deviceIds",
-                f"the catalogue has no PCI device id of {gpu.key}",
+                f"the catalogue has no PCI device id of {of}"
+                + (f"; it has {boards}" if boards else ""),
                 "write it as the host shows it, four hexadecimal digits",
                 gpu=gpu.key,
             )
@@ -186,6 +224,7 @@ def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]
     for name, value in (
         ("deviceIds", options.device_ids),
         ("hardwareLabel", options.hardware_label),
+        ("board", options.board),
     ):
         if value:
             yield error(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -15,6 +15,7 @@ from gpufleet.spec.platforms.vsphere_devices import (
     VsphereNetwork,
 )
 from gpufleet.spec.platforms.vsphere_policy import (
+    CpuShares,
     CreateFailure,
     DeletePolicy,
     LatencySensitivity,
@@ -36,6 +37,10 @@ HardwareVersion = Annotated[int, Field(ge=9, le=99)]
 DYNAMIC_HARDWARE = 17
 """First virtual hardware version with Dynamic DirectPath I/O (VMware's and Cluster API's
 documentation of assignable hardware, read 2026-11-21)."""
+
+NUMA_HARDWARE = 20
+"""First virtual hardware version with a topology of its own (VMware, vSphere 8.0 Resource
+Management, "Using virtual topology", read 2026-11-23)."""
 
 GuestId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{1,79}$")]
 """Guest operating system as vCenter spells it: `ubuntu64Guest`, `rhel9_64Guest`."""
@@ -133,6 +138,16 @@ class VsphereOptions(SpecModel):
     """Virtual CPUs of each machine, 1 to 768."""
     cores_per_socket: int | None = Field(default=None, ge=1, le=768)
     """Virtual CPUs of each socket, by which `cpus` can be divided. Default: the template's."""
+    cores_per_numa_node: int | None = Field(default=None, ge=1, le=768)
+    """Virtual CPUs of each virtual NUMA node, by which `cpus` can be divided: vSphere 8.0 and
+    hardware version 20. Changes while the machine is off. Default: the template's, and where it has
+    none the host decides."""
+    cpu_reservation_mhz: int | None = Field(default=None, ge=0, le=10_000_000)
+    """Processor time that a host keeps for each machine, in MHz; 0 reserves none. Default: the
+    template's, and with `latencySensitivity: high` all of it."""
+    cpu_shares: CpuShares | None = None
+    """Weight of a machine's processor time where a host has too little for all. Default: the
+    template's."""
     memory_gib: int = Field(ge=4, le=24_576)
     """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
     template: str = Field(min_length=1, max_length=200)
@@ -163,6 +178,9 @@ class VsphereOptions(SpecModel):
     device_ids: Annotated[tuple[PciDeviceId, ...], Field(max_length=8)] = ()
     """With `attachment: dynamicDirectPath`, PCI device ids that will do. Default: the catalogue's
     for the pool's GPU."""
+    board: Literal["sxm", "pcie", "nvl"] | None = None
+    """With `attachment: dynamicDirectPath`, which boards of the GPU will do: their PCI device
+    ids are the catalogue's. Default: all of them."""
     hardware_label: str = Field(default="", max_length=80)
     """With `attachment: dynamicDirectPath`, label the device must carry on its host. Default:
     none."""

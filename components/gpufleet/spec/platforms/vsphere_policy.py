@@ -42,6 +42,14 @@ class VsphereTimeouts(SpecModel):
     """Default 600."""
 
 
+class CpuShares(StrEnum):
+    """Weight of a machine's processor time where a host has too little for all."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
 class LatencySensitivity(StrEnum):
     """How a machine's virtual CPUs are scheduled."""
 

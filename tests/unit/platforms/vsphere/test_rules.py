@@ -93,6 +93,36 @@ def findings(**pool: Any) -> dict[str, Finding]:
             {"vsphere": {**MACHINE, "coresPerSocket": 8}},
         ),
         (
+            "vsphere-cores-per-numa-node",
+            {"vsphere": {**MACHINE, "coresPerNumaNode": 6}},
+            {"vsphere": {**MACHINE, "coresPerNumaNode": 8}},
+        ),
+        (
+            "vsphere-hardware-version-too-low",
+            {"vsphere": {**MACHINE, "coresPerNumaNode": 8, "hardwareVersion": 19}},
+            {"vsphere": {**MACHINE, "coresPerNumaNode": 8, "hardwareVersion": 20}},
+        ),
+        (
+            "vsphere-cpu-reservation-unused",
+            {"vsphere": {**MACHINE, "cpuReservationMhz": 1, "latencySensitivity": "high"}},
+            {"vsphere": {**MACHINE, "cpuReservationMhz": 1}},
+        ),
+        (
+            "vsphere-board-and-device-ids",
+            {"vsphere": {**MACHINE, "board": "sxm", "deviceIds": ["20b2"]}},
+            {"vsphere": {**MACHINE, "board": "sxm"}},
+        ),
+        (
+            "vsphere-device-ids-unknown",
+            {"vsphere": {**MACHINE, "board": "nvl"}},
+            {"vsphere": {**MACHINE, "board": "pcie"}},
+        ),
+        (
+            "vsphere-dynamic-setting-unused",
+            {"vsphere": {**FIXED, "board": "sxm"}},
+            {"vsphere": {**MACHINE, "board": "sxm"}},
+        ),
+        (
             "vsphere-hardware-version-too-low",
             {"vsphere": {**MACHINE, "hardwareVersion": 15}},
             {"vsphere": {**FIXED, "hardwareVersion": 15}},

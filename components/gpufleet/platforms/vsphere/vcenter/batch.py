@@ -7,7 +7,6 @@ fails stops no other.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from pyVmomi import vim
 
@@ -96,11 +95,8 @@ def _clone_replacement(session: Session, settings: NodeSettings, per_gpu: PerGpu
             if failure.code is Code.DATASTORE_FULL:
                 return  # validated with the old machine gone
             raise
-        host = read_host(session, old.host)
-        left = tuple(held for held in host.holdings if held.owner != settings.owner)
-        freed = sum(held.reserved_mib for held in host.holdings if held not in left)
-        freed_host = replace(host, holdings=left, reserved_mib=host.reserved_mib - freed)
-        if found.pod is None and slots_of(freed_host, wish_for(settings, reach), per_gpu).free:
+        host = read_host(session, old.host).without(lambda held: held.owner == settings.owner)
+        if found.pod is None and slots_of(host, wish_for(settings, reach), per_gpu).free:
             other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
             clone(session, other_name, identity, found, old.host)
 

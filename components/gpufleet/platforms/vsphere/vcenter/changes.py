@@ -121,6 +121,9 @@ TABLE: Mapping[str, MachineChangeKind] = {
     "name": MachineChangeKind.REPLACE,
     "cpus": MachineChangeKind.POWERED_OFF,
     "coresPerSocket": MachineChangeKind.POWERED_OFF,
+    "coresPerNumaNode": MachineChangeKind.POWERED_OFF,
+    "cpuReservationMhz": MachineChangeKind.IN_PLACE,
+    "cpuShares": MachineChangeKind.IN_PLACE,
     "memoryMib": MachineChangeKind.POWERED_OFF,
     "memoryLocked": MachineChangeKind.IN_PLACE,
     "diskGib": MachineChangeKind.IN_PLACE,
@@ -168,7 +171,10 @@ DRIFT_ONLY = frozenset(("memoryLocked", "powerState", "firmware"))
 its guest was installed under."""
 
 AS_IN_TEMPLATE = frozenset(
-    ("coresPerSocket", "diskGib", "guestId", "hardwareVersion", "place.adapter")
+    (
+        *("coresPerSocket", "coresPerNumaNode", "cpuReservationMhz", "cpuShares", "diskGib"),
+        *("guestId", "hardwareVersion", "place.adapter"),
+    )
 )
 """Left out, they are what the template has, and afterwards what the machine has."""
 

@@ -12,7 +12,7 @@ from gpufleet.platforms.vsphere.vcenter.lookup import last_name
 from gpufleet.platforms.vsphere.vcenter.networks import on_network
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, Place
-from gpufleet.platforms.vsphere.vcenter.specs import MMIO_SIZE, mmio_of, wanted_gpus
+from gpufleet.platforms.vsphere.vcenter.specs import MMIO_SIZE, PLAIN, mmio_of, wanted_gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,12 @@ def drifted(
     found: dict[str, Any] = {}
     if live.firmware != firmware:
         found["firmware"] = live.firmware
-    if settings.guest_id not in (None, live.guest_id):
-        found["guestId"] = live.guest_id
-    if settings.hardware_version not in (None, live.hardware_version):
-        found["hardwareVersion"] = live.hardware_version
-    if settings.cores_per_socket not in (None, live.cores_per_socket):
-        found["coresPerSocket"] = live.cores_per_socket
-    if settings.annotation not in (None, live.annotation):
-        found["annotation"] = live.annotation
+    for plain in PLAIN:
+        has = plain.difference(settings, live)
+        if has is not None:
+            found[plain.path] = has
     found.update(_description(settings, seen.description))
     found.update(adapter_drift(settings.place, told_adapters(live, seen.networks)))
-    if live.cpus != settings.cpus:
-        found["cpus"] = live.cpus
-    if live.memory_mib != settings.memory_mib:
-        found["memoryMib"] = live.memory_mib
     if not live.memory_locked:
         found["memoryLocked"] = False
     has = disk_bytes(first_disk(live))
@@ -68,8 +60,6 @@ def drifted(
         found["gpu"] = [device_row(gpu.mode, gpu.what, gpu.label) for gpu in live.gpus]
     if live.extra_config.get(MMIO_SIZE) != str(mmio_of(settings)):
         found["mmioGib"] = live.extra_config.get(MMIO_SIZE, "")
-    if live.latency != settings.latency_sensitivity:
-        found["latencySensitivity"] = live.latency
     extra = {key: live.extra_config.get(key, "") for key in settings.extra_config}
     if extra != settings.extra_config:
         found["extraConfig"] = extra

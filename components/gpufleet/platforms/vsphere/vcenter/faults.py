@@ -69,6 +69,12 @@ def _row(fault: Any, mmio_gib: int | None) -> tuple[Code, str, str]:
             f"{fault.requested >> 20} MiB must be reserved, {fault.unreserved >> 20} MiB are free",
             "machines with GPUs reserve all memory: choose a smaller machine or free a host",
         )
+    if isinstance(fault, vim.fault.InsufficientCpuResourcesFault):
+        return (
+            Code.GPU_CAPACITY,
+            f"{fault.requested} MHz must be reserved, {fault.unreserved} are free",
+            "reserve less, or free a host",
+        )
     if mmio_gib is not None and needs_more_mmio(fault):
         return (
             Code.MMIO,

@@ -70,6 +70,8 @@ class MachineHolding:
     """vCenter's version of its configuration, which grows with each change."""
     wants_mib: int = 0
     """Memory that it reserves when it runs."""
+    reserved_mhz: int = 0
+    """Processor time of the host that it reserves."""
 
     @property
     def group(self) -> str:
@@ -96,6 +98,26 @@ class Host:
     """Ids of the datastores it mounts."""
     networks: frozenset[str] = frozenset()
     """Ids of the networks it is on."""
+    core_mhz: int = 0
+    cpu_mhz: int = 0
+    """Of all its cores."""
+    reserved_mhz: int = 0
+    """Processor time reserved by machines that run."""
+
+    @property
+    def free_cpu_mhz(self) -> int:
+        """Processor time that can still be reserved."""
+        return max(0, self.cpu_mhz - self.reserved_mhz)
+
+    def without(self, goes: Callable[[MachineHolding], bool]) -> "Host":
+        """The same once the machines that go are gone."""
+        gone = [held for held in self.holdings if goes(held)]
+        return replace(
+            self,
+            holdings=tuple(held for held in self.holdings if held not in gone),
+            reserved_mib=self.reserved_mib - sum(held.reserved_mib for held in gone),
+            reserved_mhz=self.reserved_mhz - sum(held.reserved_mhz for held in gone),
+        )
 
     @property
     def free_memory_mib(self) -> int:
@@ -117,12 +139,12 @@ class Inventory:
             coming = more.get(host.name, ())
             known = {holding.instance_uuid for holding in coming}
             stays = (held for held in host.holdings if held.instance_uuid not in known)
-            claimed = sum(holding.reserved_mib for holding in coming)
             hosts.append(
                 replace(
                     host,
                     holdings=(*stays, *coming),
-                    reserved_mib=host.reserved_mib + claimed,
+                    reserved_mib=host.reserved_mib + sum(held.reserved_mib for held in coming),
+                    reserved_mhz=host.reserved_mhz + sum(held.reserved_mhz for held in coming),
                 )
                 if coming
                 else host
@@ -131,13 +153,9 @@ class Inventory:
 
     def without(self, owners: frozenset[str]) -> "Inventory":
         """The same once the machines of these owners are gone."""
-        hosts: list[Host] = []
-        for host in self.hosts:
-            gone = [holding for holding in host.holdings if holding.owner in owners]
-            stays = tuple(holding for holding in host.holdings if holding not in gone)
-            freed = sum(holding.reserved_mib for holding in gone)
-            hosts.append(replace(host, holdings=stays, reserved_mib=host.reserved_mib - freed))
-        return Inventory(tuple(hosts))
+        return Inventory(
+            tuple(host.without(lambda held: held.owner in owners) for host in self.hosts)
+        )
 
     def by_name(self) -> Mapping[str, Host]:
         """Host by name."""

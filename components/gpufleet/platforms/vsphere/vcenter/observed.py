@@ -25,6 +25,10 @@ PATHS = (
     "config.memoryReservationLockedToMax",
     "config.memoryAllocation.reservation",
     "config.cpuAllocation.reservation",
+    "config.cpuAllocation.shares.level",
+    "config.cpuHotAddEnabled",
+    "config.memoryHotAddEnabled",
+    "config.keyId",
     "config.latencySensitivity.level",
     "config.hardware.numCPU",
     "config.hardware.numCoresPerSocket",
@@ -41,6 +45,9 @@ PATHS = (
     "customValue",
     "snapshot",
 )
+NUMA_PATH = "config.numaInfo"
+NUMA_API = (8, 0, 0, 1)
+"""First API that has it: an older one refuses to read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ class Observed:
     extra_config: Mapping[str, str]
     memory_locked: bool
     memory_reservation_mib: int
-    latency: str
+    latency_sensitivity: str
     cpus: int
     memory_mib: int
     gpus: tuple[GpuDevice, ...]
@@ -102,6 +109,15 @@ class Observed:
     """Networks that its adapters are on."""
     has_snapshots: bool = False
     cpu_reservation_mhz: int = 0
+    cpu_shares: str = ""
+    """`low`, `normal`, `high` or `custom`."""
+    cores_per_numa_node: int = 0
+    """0: the host decides, or the vCenter is older than 8.0."""
+    hot_add: bool = False
+    """Whether processors or memory can be added while it runs."""
+    encrypted: bool = False
+    """Whether it has a key: an encrypted machine, or one with a virtual TPM, whose state is
+    encrypted."""
 
     @property
     def moref(self) -> str:
@@ -133,7 +149,8 @@ def observe(session: Session, machine: Any) -> Observed | None:
         VsphereError: it exists, and vCenter cannot read its configuration: it leaves `config` out
             for a machine whose files it does not reach (API reference of VirtualMachine.config).
     """
-    found = one(session, machine, vim.VirtualMachine, PATHS)
+    numa = (NUMA_PATH,) if session.api_version >= NUMA_API else ()
+    found = one(session, machine, vim.VirtualMachine, (*PATHS, *numa))
     if not found:
         return None
     if "config.instanceUuid" not in found:
@@ -186,7 +203,15 @@ def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
         tuple(found.get("network") or ()),
         found.get("snapshot") is not None,
         int(found.get("config.cpuAllocation.reservation") or 0),
+        str(found.get("config.cpuAllocation.shares.level") or ""),
+        _numa_cores(found.get(NUMA_PATH)),
+        bool(found.get("config.cpuHotAddEnabled") or found.get("config.memoryHotAddEnabled")),
+        found.get("config.keyId") is not None,
     )
+
+
+def _numa_cores(numa: Any | None) -> int:
+    return 0 if numa is None or numa.autoCoresPerNumaNode else int(numa.coresPerNumaNode or 0)
 
 
 def gpu_device(device: Any) -> GpuDevice | None:

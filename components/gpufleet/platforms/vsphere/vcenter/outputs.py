@@ -111,6 +111,10 @@ def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> l
         f"the machine has an adapter on {card['network']} that is not declared"
         for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
     ]
+    if live.hot_add:
+        found.append(
+            "the machine has CPU or memory hot add, which may leave its guest one NUMA node"
+        )
     if live.power == "suspended":
         found.append("the machine is suspended, which is not declared")
     if live.connection not in ("", "connected"):

@@ -55,12 +55,21 @@ class Wish:
     """Owner of the group the machines belong to."""
     may_run_on: Callable[[str], bool] = lambda _: True
     """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
+    cpu_mhz: int = 0
+    """Processor time that each reserves."""
+    whole_cpus: int = 0
+    """Processors whose whole time each reserves, in place of `cpu_mhz`."""
 
-    def holding(self, machine: str) -> MachineHolding:
+    def mhz(self, host: Host) -> int:
+        """Processor time that a machine reserves on this host."""
+        return self.cpu_mhz or self.whole_cpus * host.core_mhz
+
+    def holding(self, machine: str, host: Host) -> MachineHolding:
         """What a machine of the wish will hold of the host it goes to.
 
         Args:
             machine: Its instance uuid.
+            host: The host.
         """
         gpu = self.gpu
         dynamic = gpu if isinstance(gpu, DynamicPassthrough) else None
@@ -73,6 +82,7 @@ class Wish:
             waiting=0 if dynamic is None else dynamic.count,
             profiles=(gpu.profile,) * gpu.count if isinstance(gpu, SharedProfile) else (),
             reserved_mib=self.memory_mib,
+            reserved_mhz=self.mhz(host),
             instance_uuid=machine,
             owner=f"{self.group}/" if self.group else "",
             waiting_for=()
@@ -125,6 +135,10 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
         lacking.append(
             f"{host.free_memory_mib} MiB of memory unreserved, a machine reserves {wish.memory_mib}"
         )
+    mhz = wish.mhz(host)
+    by_cpu = host.free_cpu_mhz // mhz if mhz else by_memory
+    if mhz and by_cpu < 1:
+        lacking.append(f"{host.free_cpu_mhz} MHz unreserved, a machine reserves {mhz}")
     gpu = wish.gpu
     if isinstance(gpu, FixedPassthrough):
         by_gpu, limits, certain = fixed_slots(host, gpu.pci_addresses, per_gpu)
@@ -134,7 +148,7 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
     else:
         by_gpu, limits, certain = profile_slots(host, gpu.profile, gpu.count, per_gpu)
     lacking += limits
-    free = min(by_memory, by_gpu)
+    free = min(by_memory, by_cpu, by_gpu)
     if wish.at_most_per_host is not None:
         there = sum(bool(wish.group) and held.group == wish.group for held in host.holdings)
         free = min(free, wish.at_most_per_host - there)

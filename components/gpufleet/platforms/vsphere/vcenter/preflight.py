@@ -7,7 +7,7 @@ from gpufleet.platforms.vsphere.vcenter.drs import DrsGroup
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
-from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
+from gpufleet.platforms.vsphere.vcenter.observed import NUMA_API, Observed, observe
 from gpufleet.platforms.vsphere.vcenter.placement import (
     MachinePlacement,
     RequiredAccess,
@@ -20,7 +20,8 @@ from gpufleet.platforms.vsphere.vcenter.settings import (
     FixedPassthrough,
     NodeSettings,
 )
-from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE
+from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
+from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 
 DYNAMIC_API = (7, 0)
 LABEL_API = (7, 0, 2)
@@ -32,16 +33,20 @@ def check_api(session: Session, settings: NodeSettings) -> None:
     pyVmomi leaves out fields that are newer than the server, and the machine would come up
     without its GPU.
     """
-    needed: tuple[int, ...] | None = None
+    needed: list[tuple[str, tuple[int, ...], str]] = []
     if isinstance(settings.gpu, DynamicPassthrough):
-        needed = LABEL_API if settings.gpu.label else DYNAMIC_API
-    if needed is not None and session.api_version < needed:
-        raise VsphereError(
-            Code.UNSUPPORTED,
-            f"dynamic passthrough needs vSphere API {_dotted(needed)}, and "
-            f"{settings.endpoint.server} speaks {_dotted(session.api_version)}",
-            "use fixed passthrough, or a newer vCenter",
-        )
+        api = LABEL_API if settings.gpu.label else DYNAMIC_API
+        needed.append(("dynamic passthrough", api, "use fixed passthrough"))
+    if settings.cores_per_numa_node is not None:
+        needed.append(("coresPerNumaNode", NUMA_API, "leave it out"))
+    for what, api, remedy in needed:
+        if session.api_version < api:
+            raise VsphereError(
+                Code.UNSUPPORTED,
+                f"{what} needs vSphere API {_dotted(api)}, and {settings.endpoint.server} speaks "
+                f"{_dotted(session.api_version)}",
+                f"{remedy}, or use a newer vCenter",
+            )
 
 
 def check_template(settings: NodeSettings, template: Observed) -> None:
@@ -61,6 +66,16 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
         wrong.append(
             f"its hardware version is {version}: dynamic passthrough needs {DYNAMIC_HARDWARE}, and "
             "hardwareVersion does not ask for it"
+        )
+    if settings.cores_per_numa_node is not None and max(version, wanted or 0) < NUMA_HARDWARE:
+        wrong.append(
+            f"its hardware version is {version}: coresPerNumaNode needs {NUMA_HARDWARE}, and "
+            "hardwareVersion does not ask for it"
+        )
+    if template.encrypted:
+        wrong.append(
+            "it is encrypted, or has a virtual TPM: clones would need a key provider and would "
+            "share the secrets of the TPM, and gpufleet makes no such machines"
         )
     if wanted is not None and wanted < version:
         wrong.append(
@@ -86,7 +101,7 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
         raise VsphereError(
             Code.TEMPLATE,
             f"template {template.name} will not do: {'; '.join(wrong)}",
-            "build the template again (docs/vsphere-gpu-node-group.md says how)",
+            "build the template again (docs/vsphere-template.md says how)",
         )
 
 
@@ -129,6 +144,8 @@ def wish_for(
         settings.max_per_host,
         settings.group,
         (lambda _: True) if group is None else group.allows,
+        settings.cpu_reservation_mhz or 0,
+        settings.cpus if settings.latency_sensitivity is LatencySensitivity.HIGH else 0,
     )
 
 

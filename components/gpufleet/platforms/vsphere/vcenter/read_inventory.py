@@ -24,6 +24,8 @@ NVIDIA = 0x10DE
 _HOST_PATHS = (
     "name",
     "hardware.memorySize",
+    "hardware.cpuInfo.hz",
+    "hardware.cpuInfo.numCpuCores",
     "hardware.pciDevice",
     "config.pciPassthruInfo",
     "config.graphicsInfo",
@@ -42,6 +44,7 @@ _MACHINE_PATHS = (
     "config.hardware.memoryMB",
     "config.memoryReservationLockedToMax",
     "config.memoryAllocation.reservation",
+    "config.cpuAllocation.reservation",
     "config.changeVersion",
 )
 _DEVICES = ("config.hardware.device", "config.extraConfig")
@@ -72,15 +75,17 @@ def _inventory(
     session: Session, hosts: Sequence[tuple[Any, Any]], machines: Sequence[tuple[Any, Any]]
 ) -> Inventory:
     held: dict[str, list[MachineHolding]] = defaultdict(list)
-    reserved: dict[str, int] = defaultdict(int)
+    reserved: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     reserving: dict[Any, Any] = {}
     for machine, found in machines:
         host = found.get("runtime.host")
-        if host is None or found.get("config.template") or not _reservation(found):
+        if host is None or found.get("config.template"):
             continue
-        reserving[machine] = found
         if _powered_on(found):
-            reserved[str(host._moId)] += _reservation(found)
+            mib, mhz = reserved[str(host._moId)]
+            reserved[str(host._moId)] = (mib + _reservation(found), mhz + _mhz(found))
+        if _reservation(found):
+            reserving[machine] = found
     for machine, devices in properties(session, list(reserving), vim.VirtualMachine, _DEVICES):
         found = reserving[machine]
         holding = _holding(machine, {**found, **devices}, _powered_on(found))
@@ -107,6 +112,10 @@ def _reservation(found: Any) -> int:
     if found.get("config.memoryReservationLockedToMax"):
         return int(found.get("config.hardware.memoryMB") or 0)
     return int(found.get("config.memoryAllocation.reservation") or 0)
+
+
+def _mhz(found: Any) -> int:
+    return int(found.get("config.cpuAllocation.reservation") or 0)
 
 
 def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | None:
@@ -136,6 +145,7 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | Non
         bool(marks.get(PENDING)),
         str(found.get("config.changeVersion") or ""),
         _reservation(found),
+        _mhz(found) if powered_on else 0,
     )
 
 
@@ -143,7 +153,10 @@ def _what(devices: list[GpuDevice], mode: str) -> tuple[str, ...]:
     return tuple(gpu.what for gpu in devices if gpu.mode == mode)
 
 
-def _host(item: Any, found: Any, holdings: tuple[MachineHolding, ...], reserved: int) -> Host:
+def _host(
+    item: Any, found: Any, holdings: tuple[MachineHolding, ...], reserved: tuple[int, int]
+) -> Host:
+    core_mhz = int(found.get("hardware.cpuInfo.hz") or 0) // 1_000_000
     passthrough = {entry.id: entry for entry in found.get("config.pciPassthruInfo") or []}
     graphics = {entry.pciId: entry for entry in found.get("config.graphicsInfo") or []}
     gpus = tuple(
@@ -158,12 +171,15 @@ def _host(item: Any, found: Any, holdings: tuple[MachineHolding, ...], reserved:
         str(found.get("runtime.connectionState")) == "connected",
         bool(found.get("runtime.inMaintenanceMode")),
         int(found.get("hardware.memorySize") or 0) >> 20,
-        reserved,
+        reserved[0],
         gpus,
         tuple(found.get("config.sharedPassthruGpuTypes") or ()),
         holdings,
         frozenset(str(store._moId) for store in found.get("datastore") or ()),
         frozenset(str(network._moId) for network in found.get("network") or ()),
+        core_mhz,
+        core_mhz * int(found.get("hardware.cpuInfo.numCpuCores") or 0),
+        reserved[1],
     )
 
 

@@ -197,7 +197,9 @@ def claim(
         best = min(left, key=lambda name: (-left[name], name), default=None)
         if best is None or left[best] < 1:
             return None
-        _CLAIMED[server, best][machine] = Claim(wish.holding(machine), None)
+        _CLAIMED[server, best][machine] = Claim(
+            wish.holding(machine, inventory.by_name()[best]), None
+        )
         return best
 
 

@@ -31,6 +31,7 @@ from gpufleet.spec.platforms.vsphere_devices import (
     named_twice,
 )
 from gpufleet.spec.platforms.vsphere_policy import (
+    CpuShares,
     CreateFailure,
     DeletePolicy,
     LatencySensitivity,
@@ -212,6 +213,12 @@ class NodeSettings(SpecModel):
     cpus: int = Field(ge=1, le=768)
     cores_per_socket: int | None = Field(default=None, ge=1, le=768)
     """Virtual CPUs of each socket. Default: the template's."""
+    cores_per_numa_node: int | None = Field(default=None, ge=1, le=768)
+    """Virtual CPUs of each virtual NUMA node. Default: the template's."""
+    cpu_reservation_mhz: int | None = Field(default=None, ge=0, le=10_000_000)
+    """Default: the template's; all with high latency sensitivity."""
+    cpu_shares: CpuShares | None = None
+    """Default: the template's."""
     memory_mib: int = Field(ge=1024, le=25_165_824, multiple_of=4)
     """All of it is reserved: a machine with GPUs cannot overcommit. Multiple of 4."""
     disk_gib: int | None = Field(default=None, ge=1, le=LARGEST_DISK_GIB)

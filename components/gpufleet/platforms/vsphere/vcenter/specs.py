@@ -1,7 +1,7 @@
 # pyright: standard
 """Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,64 @@ class MachineDifference:
 
 
 NOTHING_BEFORE = Former()
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSetting:
+    """A setting of a machine that is one value: declared, observed and written as such."""
+
+    path: str
+    """Name of the input."""
+    attribute: str
+    """Of `NodeSettings` and of `Observed`."""
+    write: Callable[[Any, Any], None] | None
+    """Writes the value into a reconfiguration; None: it is not written alone, or not at all."""
+    needs_power_off: bool = True
+
+    def difference(self, settings: NodeSettings, live: Observed) -> Any:
+        """What the machine has where it is not what is declared; None: nothing is declared, or it
+        is that."""
+        wanted, has = getattr(settings, self.attribute), getattr(live, self.attribute)
+        return has if wanted is not None and wanted != has else None
+
+
+def _named(name: str) -> Callable[[Any, Any], None]:
+    return lambda spec, value: setattr(spec, name, value)
+
+
+def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> Any | None:
+    """Reservation and shares of processor time, both: whether one alone leaves the other is not
+    documented. None: they are what is declared."""
+    declared = settings.cpu_reservation_mhz
+    mhz = max(least_mhz, live.cpu_reservation_mhz if declared is None else declared)
+    level = str(settings.cpu_shares or live.cpu_shares)
+    if (mhz, level) == (live.cpu_reservation_mhz, live.cpu_shares):
+        return None
+    # A level decides, whatever the number; a number of someone's own is left alone.
+    shares = vim.SharesInfo(level=level, shares=0) if level not in ("", "custom") else None
+    return vim.ResourceAllocationInfo(reservation=mhz, shares=shares)
+
+
+def _numa(spec: Any, cores: int) -> None:
+    spec.virtualNuma = vim.vm.VirtualNuma(coresPerNumaNode=cores)
+
+
+def _latency(spec: Any, level: str) -> None:
+    spec.latencySensitivity = vim.LatencySensitivity(level=str(level))
+
+
+PLAIN = (
+    PlainSetting("cpus", "cpus", _named("numCPUs")),
+    PlainSetting("coresPerSocket", "cores_per_socket", _named("numCoresPerSocket")),
+    PlainSetting("coresPerNumaNode", "cores_per_numa_node", _numa),
+    PlainSetting("memoryMib", "memory_mib", _named("memoryMB")),
+    PlainSetting("latencySensitivity", "latency_sensitivity", _latency),
+    PlainSetting("annotation", "annotation", _named("annotation"), False),
+    PlainSetting("cpuShares", "cpu_shares", None),
+    PlainSetting("cpuReservationMhz", "cpu_reservation_mhz", None),
+    PlainSetting("guestId", "guest_id", None),
+    PlainSetting("hardwareVersion", "hardware_version", None),
+)
 
 
 def mmio_of(settings: NodeSettings) -> int:
@@ -150,27 +208,24 @@ def difference(
     changed = False
     if first_boot and live.name != settings.name:
         spec.name, changed = settings.name, True  # it was cloned next to the one that it replaces
-    if live.cpus != settings.cpus:
-        spec.numCPUs, changed = settings.cpus, True
-        off.append("cpus")
-    if settings.cores_per_socket not in (None, live.cores_per_socket):
-        spec.numCoresPerSocket, changed = settings.cores_per_socket, True
-        off.append("coresPerSocket")
-    if settings.annotation not in (None, live.annotation):
-        spec.annotation, changed = settings.annotation, True
-    if live.memory_mib != settings.memory_mib:
-        spec.memoryMB, changed = settings.memory_mib, True
-        off.append("memoryMib")
+    for plain in PLAIN:
+        if plain.write is None or plain.difference(settings, live) is None:
+            continue
+        plain.write(spec, getattr(settings, plain.attribute))
+        changed = True
+        if plain.needs_power_off:
+            off.append(plain.path)
+    if first_boot and live.hot_add:
+        # With hot add the guest sees one NUMA node (VMware KB 2040375).
+        spec.cpuHotAddEnabled = spec.memoryHotAddEnabled = False
+        changed = True
     if not live.memory_locked or live.memory_reservation_mib != settings.memory_mib:
         spec.memoryReservationLockedToMax = True
         spec.memoryAllocation = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
         changed = True
-    if live.cpu_reservation_mhz < cpu_mhz:
-        spec.cpuAllocation, changed = vim.ResourceAllocationInfo(reservation=cpu_mhz), True
-    if live.latency != settings.latency_sensitivity:
-        spec.latencySensitivity = vim.LatencySensitivity(level=settings.latency_sensitivity.value)
-        changed = True
-        off.append("latencySensitivity")
+    cpu = _cpu_allocation(settings, live, cpu_mhz)
+    if cpu is not None:
+        spec.cpuAllocation, changed = cpu, True
     keys = wanted_extra_config(settings, identity)
     if first_boot:
         keys.setdefault(DISK_UUID, "TRUE")

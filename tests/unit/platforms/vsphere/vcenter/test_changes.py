@@ -52,6 +52,8 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
     ("another object", MachineChangeKind.REPLACE, ["place.template", "generation", "name"]),
     ("devices", MachineChangeKind.POWERED_OFF, ["gpu", "gpuMemoryGib"]),
     ("size", MachineChangeKind.POWERED_OFF, ["cpus", "memoryMib", "coresPerSocket"]),
+    ("size", MachineChangeKind.POWERED_OFF, ["coresPerNumaNode"]),
+    ("processor time", MachineChangeKind.IN_PLACE, ["cpuReservationMhz", "cpuShares"]),
     ("disk", MachineChangeKind.IN_PLACE, ["diskGib", "extraDisks"]),
     ("what was installed", MachineChangeKind.REFUSED, ["firmware", "guestId"]),
     ("hardware version", MachineChangeKind.POWERED_OFF, ["hardwareVersion"]),

@@ -1,0 +1,110 @@
+"""What sites need of their machines: processors, storage policy, addresses, rules of DRS."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from tests.engine.vcenter_fixture import Vcenter
+from tests.engine.vsphere.direct import (
+    BATCH,
+    PROVIDER,
+    UNCLOSED,
+    Made,
+    batch_inputs,
+    created,
+    finished,
+    read,
+    refused,
+)
+
+pytestmark = UNCLOSED
+
+
+def updated(outs: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    return PROVIDER.update(outs["instanceUuid"], outs, node).outs or {}
+
+
+@contextlib.contextmanager
+def built(cloud: Vcenter, now: vim.vm.ConfigSpec, after: vim.vm.ConfigSpec) -> Iterator[Any]:
+    """Place of a node whose template is a machine that an administrator built so."""
+    name = next(row.split()[0] for row in cloud.machines() if row.startswith("DC0_C0_RP0_VM"))
+    now.firmware, now.version = "efi", "vmx-20"
+    with cloud.machine(name) as machine:
+        before = vim.vm.ConfigSpec(firmware=machine.config.firmware, version=machine.config.version)
+        finished(machine.ReconfigVM_Task(now))
+        try:
+            yield {**cloud.node(1)["place"], "template": name}
+        finally:
+            finished(machine.ReconfigVM_Task(after))
+            finished(machine.ReconfigVM_Task(before))
+
+
+def test_processor_time_and_numa_nodes(cloud: Vcenter) -> None:
+    """The simulator keeps reservation and shares; NUMA nodes it keeps as tools/vsphere makes it."""
+    cores: dict[str, Any] = {"coresPerNumaNode": 4.0}
+    outs = created(cloud.node(1, cpuReservationMhz=4000.0, cpuShares="high", **cores))
+    assert outs["drifted"] == {}
+    with cloud.machine("gpu-1") as machine:
+        assert machine.config.cpuAllocation.reservation == 4000
+        assert machine.config.cpuAllocation.shares.level == "high"
+        assert machine.config.numaInfo.coresPerNumaNode == 4
+        low = vim.SharesInfo(level="low", shares=0)
+        other = vim.ResourceAllocationInfo(reservation=1, shares=low)
+        finished(machine.ReconfigVM_Task(vim.vm.ConfigSpec(cpuAllocation=other)))
+    seen = read(outs)
+    assert seen["drifted"] == {"cpuReservationMhz": 1, "cpuShares": "low"}
+    cloud.proxy.reset()
+    changed = updated(seen, cloud.node(1, cpuReservationMhz=0.0, cpuShares="normal", **cores))
+    assert cloud.proxy.changing == {"ReconfigVM_Task": 1}, "while it runs"
+    assert changed["drifted"] == {}
+    text = refused(
+        Code.NEEDS_POWER_OFF, lambda: updated(changed, cloud.node(1, coresPerNumaNode=2.0))
+    )
+    assert "it must be off to change coresPerNumaNode" in text
+
+
+def test_processor_time_that_no_host_has_is_refused_before_anything_is_made(cloud: Vcenter) -> None:
+    """Each simulated host has 64 cores of 3591 MHz."""
+    for more in ({"cpuReservationMhz": 229_825.0}, {"cpus": 65.0, "latencySensitivity": "high"}):
+        (reason,) = (f.reason for f in BATCH.check({}, batch_inputs(cloud, 1, **more)).failures)
+        assert reason.startswith("vsphere-gpu-capacity: ")
+        assert "229824 MHz unreserved, a machine reserves" in reason
+    assert cloud.proxy.changing == {}
+    assert created(cloud.node(1, cpuReservationMhz=229_824.0))["powerState"] == "poweredOn"
+    three = BATCH.check({}, batch_inputs(cloud, 2, 3, 4, cpuReservationMhz=200_000.0))
+    (reason,) = (failure.reason for failure in three.failures)
+    assert "3 machines need a place, 2 fit" in reason, "the first one's host has no time left"
+
+
+def test_numa_nodes_need_a_vcenter_that_has_them(other: Made) -> None:
+    old = other(api_version="7.0.3.0")
+    text = refused(Code.UNSUPPORTED, lambda: created(old.node(1, coresPerNumaNode=4.0)))
+    assert "coresPerNumaNode needs vSphere API 8.0.0.1" in text
+    assert created(old.node(1))["drifted"] == {}, "and nothing of it is read there"
+
+
+def test_hot_add_of_the_template_is_switched_off(cloud: Vcenter) -> None:
+    hot, cold = (
+        vim.vm.ConfigSpec(cpuHotAddEnabled=on, memoryHotAddEnabled=on) for on in (True, False)
+    )
+    with built(cloud, hot, cold) as place:
+        outs = created(cloud.node(1, place=place))
+    with cloud.machine("gpu-1") as machine:
+        assert not machine.config.cpuHotAddEnabled
+        assert not machine.config.memoryHotAddEnabled
+    assert outs["warnings"] == []
+
+
+def test_a_template_with_a_virtual_tpm_is_refused(cloud: Vcenter) -> None:
+    key = vim.encryption.CryptoKeyId(
+        keyId="1", providerId=vim.encryption.KeyProviderId(id="provider")
+    )
+    encrypt = vim.encryption.CryptoSpecEncrypt(cryptoKeyId=key)
+    plain = vim.vm.ConfigSpec(crypto=vim.encryption.CryptoSpecDecrypt())
+    with built(cloud, vim.vm.ConfigSpec(crypto=encrypt), plain) as place:
+        text = refused(Code.TEMPLATE, lambda: created(cloud.node(1, place=place)))
+    assert "it is encrypted, or has a virtual TPM" in text
+    assert cloud.owned() == []
