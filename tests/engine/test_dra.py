@@ -163,8 +163,9 @@ def fleet(api: client.ApiClient, namespace: str) -> Iterator[Cluster]:
         fleet.core.delete_node(fleet.node_name)
 
 
-def driver(namespace: str, dra: dict[str, Any], **more: Any) -> dict[str, str]:
-    pool = {**POOL, "name": "claims", "sharing": {"dra": {**dra, "namespaces": [namespace]}}}
+def driver(namespace: str, dra: dict[str, Any], gpus: int = 1, **more: Any) -> dict[str, str]:
+    sharing = {"dra": {**dra, "namespaces": [namespace]}}
+    pool = {**POOL, "name": "claims", "gpus_per_node": gpus, "sharing": sharing}
     args = {"catalogue": "2026.11", "platform": "sandbox", "pools": [pool], **more}
     return {"__main__.py": PROGRAM.format(args=args)}
 
@@ -264,6 +265,64 @@ def test_mig_devices_exclude_each_other(shared_project: Project, fleet: Cluster)
     fleet.stays_pending("classic-8", "cannot allocate all claims")
     fleet.asking("classic-whole", "nvidia.com/gpu")
     fleet.stays_pending("classic-whole", "cannot allocate all claims")
+
+
+NEEDS = {
+    "devices": "mig",
+    "claims": [
+        {"name": "roomy", "memory_mib": 18000},
+        {"name": "wide", "multiprocessors": 61},
+        {"name": "slice", "profile": "2g.20gb"},
+        {"name": "pair", "devices": "gpu", "count": 2, "products": ["H100-80GB", "A100-80GB"]},
+        {"name": "near", "devices": "gpu", "count": 2, "same_pcie_root": True},
+    ],
+}
+LIMITED = {
+    "claims": [
+        {"name": "served", "sharing": "mps", "clients": 3, "pinned_memory_mib": 9000},
+        {"name": "turns", "sharing": "timeSlicing", "interval": "Long", "clients": 2},
+    ],
+}
+
+
+def test_claims_get_what_they_need(shared_project: Project, fleet: Cluster) -> None:
+    shared_project.write(driver(fleet.namespace, NEEDS, 2))
+    shared_project.run("up")
+    fleet.node(2, labels({"devices": "mig"}))
+    until(lambda: fleet.driver() == "running: 52 devices", "the driver on the node")
+
+    # The smallest devices that meet each: 20 GB, 64 multiprocessors, the profile.
+    for name in ("roomy", "wide", "slice"):
+        fleet.claiming(name, f"claims-{name}")
+        fleet.running(name)
+    of_pods = {claim.split("-gpu-")[0]: device for claim, device in fleet.devices().items()}
+    kinds = {name: device.split("-mig-")[1].split("-")[0] for name, device in of_pods.items()}
+    assert kinds == {"roomy": "1g20gb", "wide": "4g40gb", "slice": "2g20gb"}
+    fleet.claiming("pair", "claims-pair")
+    fleet.stays_pending("pair", "cannot allocate all claims")
+    for name in ("roomy", "wide", "slice"):
+        fleet.delete(name)
+    fleet.running("pair")
+    assert len(fleet.devices()) == 1
+    fleet.delete("pair")
+    # Each simulated GPU has a PCIe root of its own.
+    fleet.claiming("near", "claims-near")
+    fleet.stays_pending("near", "cannot allocate all claims")
+    fleet.delete("near")
+
+
+def test_claims_bring_their_own_sharing(shared_project: Project, fleet: Cluster) -> None:
+    shared_project.write(driver(fleet.namespace, LIMITED, 2))
+    shared_project.run("up")
+    fleet.node(2, labels({}))
+    until(lambda: fleet.driver() == "running: 2 devices", "the driver on the node")
+    for name in ("a", "b", "c"):
+        fleet.sharing(name, "claims-served-0")
+    for name in ("d", "e"):
+        fleet.sharing(name, "claims-turns-0")
+    fleet.running("a", "b", "c", "d", "e")
+    assert set(fleet.devices().values()) == {"gpu-0", "gpu-1"}
+    assert fleet.events("FailedPrepareDynamicResources") == []
 
 
 def test_pods_share_a_claim_and_a_refused_one_says_why(

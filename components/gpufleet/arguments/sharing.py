@@ -5,6 +5,8 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import Any, NotRequired, TypedDict
 
+from gpufleet.arguments.device_needs import DeviceNeedArgs
+
 
 class TimeSlicingArgs(TypedDict):
     """Containers take turns on the GPU: no memory isolation, no guaranteed share."""
@@ -79,6 +81,20 @@ class DraArgs(TypedDict):
     """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is
     off."""
 
+    sharing: NotRequired[str]
+    """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
+    clients: NotRequired[int]
+    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
+    number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    interval: NotRequired[str]
+    """One of `Default`, `Short`, `Medium`, `Long`. With whole GPUs and `timeSlicing`: length of a
+    turn. Default: the driver's default."""
+    active_thread_percentage: NotRequired[int]
+    """With `mps`: percent of the device's threads that one client may use at once, 1 to 100.
+    Default: 100 / clients."""
+    pinned_memory_mib: NotRequired[int]
+    """With `mps`: MiB of device memory that one client may allocate, at most memory / clients.
+    Default: memory / clients."""
     devices: NotRequired[str]
     """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as
     `layouts` says."""
@@ -89,17 +105,12 @@ class DraArgs(TypedDict):
     """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG
     manager. Default: nothing, the driver cuts on demand (Hopper and later, driver gate
     DynamicMIG)."""
-    sharing: NotRequired[str]
-    """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
-    clients: NotRequired[int]
-    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
-    number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
-    interval: NotRequired[str]
-    """One of `Default`, `Short`, `Medium`, `Long`. With `devices: gpu` and `timeSlicing`: length
-    of a turn. Default: the driver's default."""
     extended_resource: NotRequired[bool]
     """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
+    claims: NotRequired[list[DeviceNeedArgs]]
+    """Claims by what they need, next to those of the kinds of device that the pool has. Default:
+    none."""
     namespaces: NotRequired[list[str]]
     """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
     compute_domain: NotRequired[bool]

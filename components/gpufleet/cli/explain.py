@@ -1,7 +1,7 @@
 """`gpufleet explain`: a compiled fleet for people, with the proof of each MIG layout."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -127,6 +127,7 @@ def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
         what = share.resource if claim in (None, share.resource) else f"{share.resource} or {claim}"
         asked = requested_units(pool, share)
         lines.append(f"    {what}: {asked}   ({share.per_node} per node{memory})")
+    lines += _claims(pool)
     lines.append("  and tolerate")
     lines += [
         f"    {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
@@ -145,6 +146,15 @@ def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
         f"{usd(pool.spend.expected)} expected"
     )
     return "\n".join(lines)
+
+
+def _claims(pool: Pool) -> Iterator[str]:
+    """Claims by what they need, and the kinds of device that meet each."""
+    made = pool.partition.dra
+    for need in made.needs if made is not None else ():
+        kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
+        shared = f", for {need.sharing.clients} pods" if need.shared_claims else ""
+        yield f"    claim {pool.name}-{need.name}: {need.count} of {kinds}{shared}"
 
 
 def _nodes(pool: Pool) -> str:

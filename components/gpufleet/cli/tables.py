@@ -47,7 +47,7 @@ def dra_line(made: DraCut) -> str:
         how = ", ".join(f"{o.per_node} x {o.profile or 'whole GPU'}" for o in made.offers)
     shared = ""
     if made.clients > 1:
-        word = {"timeSlicing": "time-sliced", "mps": "MPS"}[made.sharing.value]
+        word = {"timeSlicing": "time-sliced", "mps": "MPS"}[made.sharing.mode.value]
         shared = f", {word}, {made.clients} pods per claim"
     return f"claims (DRA): {how}{shared}"
 

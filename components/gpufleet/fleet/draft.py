@@ -96,6 +96,7 @@ def draft_pool(
         f"{path}.sharing",
         fraction=chosen[0].fraction,
         device_memory_bytes=None if instance is None else catalogue.device_memory(instance),
+        find_gpu=catalogue.find_gpu,
     )
     findings += _followable(found, facts) if served_by_platform else found
     if partition is None:
@@ -113,6 +114,7 @@ def draft_pool(
         provisioner,
         plugin_owner=facts.plugin.owner if facts.plugin and served_by_platform else None,
         partition=partition,
+        find_gpu=catalogue.find_gpu,
     )
     findings += found
     draft = PoolDraft(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, has_errors, warning
 from gpufleet.fleet.model import Machine
+from gpufleet.partition.dra_needs import FindGpu
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.spec.pool import GpuPool, Provisioner
 
@@ -23,6 +24,7 @@ def cut_previous(
     *,
     plugin_owner: str | None,
     partition: Partition,
+    find_gpu: FindGpu,
 ) -> tuple[Partition | None, list[Finding]]:
     """What the nodes are cut into until their wave comes; None without a change under way.
 
@@ -42,6 +44,7 @@ def cut_previous(
         f"{place}.previous",
         fraction=machine.fraction,
         device_memory_bytes=memory,
+        find_gpu=find_gpu,
     )
     findings += found
     if previous is not None:

@@ -12,37 +12,31 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.partition import dra_gates, names, rules
+from gpufleet.partition.dra_needs import FindGpu, NeededDevices, find_needs
+from gpufleet.partition.dra_offers import (
+    DRIVER,
+    GPU_CLASS,
+    ClaimSharing,
+    DraOffer,
+    claim_sharing,
+    mig_class,
+    validate_shares,
+    validate_terms,
+)
 from gpufleet.partition.layouts import Cut, lay_out
-from gpufleet.partition.shares import RESOURCES, mps_memory, mps_threads_percent, slice_memory
-from gpufleet.spec.sharing import Dra, DraSharing, Mig
+from gpufleet.partition.shares import RESOURCES, slice_memory
+from gpufleet.spec.device_needs import DraSharing, NvlinkReach
+from gpufleet.spec.sharing import Dra, Mig
 
-DRIVER = "gpu.nvidia.com"
-"""Name of the driver in ResourceSlices, in claims' configurations and in front of attributes."""
-GPU_CLASS = "gpu.nvidia.com"
-"""DeviceClass of whole GPUs, made by the driver's chart."""
-DEFAULT_CLIENTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class DraOffer:
-    """One kind of device that a claim can ask for."""
-
-    profile: str | None
-    """MIG profile; None: a whole GPU."""
-    device_class: str
-    extended_resource: str | None
-    """Classic resource name that the DeviceClass answers; None without `extendedResource`."""
-    per_node: int
-    """Devices of this kind per node; of kinds that are cut on demand, as many as fit alone."""
-    memory_bytes: int | None
-
-    def client_memory(self, made: "DraCut") -> int | None:
-        """Memory of one pod of a claim in bytes: a limit under MPS, else an even part."""
-        if self.memory_bytes is None:
-            return None
-        if made.sharing is DraSharing.MPS:
-            return mps_memory(self.memory_bytes, made.clients)
-        return self.memory_bytes // made.clients
+__all__ = [
+    "DRIVER",
+    "GPU_CLASS",
+    "DraCut",
+    "DraOffer",
+    "NeededDevices",
+    "cut",
+    "mig_class",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +47,8 @@ class DraCut:
     """`gpu` or `mig`."""
     on_demand: bool
     """MIG devices are cut when a claim asks for them, not beforehand."""
-    sharing: DraSharing
-    clients: int
-    """Pods that one claim is meant for; 1 when claims are exclusive."""
-    interval: str | None
-    """Length of a turn in the driver's words; None: the driver's default."""
+    sharing: ClaimSharing
+    """How pods share one of the claims for a kind of device."""
     gates: tuple[str, ...]
     """Feature gates the driver must have on."""
     offers: tuple[DraOffer, ...]
@@ -65,11 +56,15 @@ class DraCut:
     """Namespaces that get claim templates."""
     compute_domain: bool = False
     """Whether each of them gets a ComputeDomain too."""
+    channel_for_all: bool = False
+    """Whether the pods of every claim get a channel, not only of those that need the domain."""
+    needs: tuple[NeededDevices, ...] = ()
+    """Claims by what they need, in order of the declaration."""
 
     @property
-    def threads_percent(self) -> int:
-        """MPS: most active threads of one client in percent; 100 otherwise."""
-        return mps_threads_percent(self.clients) if self.sharing is DraSharing.MPS else 100
+    def clients(self) -> int:
+        """Pods that one claim for a kind of device is meant for; 1 when claims are exclusive."""
+        return self.sharing.clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +77,6 @@ class Found:
     findings: list[Finding]
 
 
-def mig_class(profile: str) -> str:
-    """DeviceClass of a MIG profile: `mig-1g.10gb.gpufleet.dev`. The driver's chart has one class
-    for all profiles, which no extended resource can be tied to."""
-    return f"mig-{profile.replace('+', '.').replace(',', '.')}.gpufleet.dev"
-
-
 def cut(
     gpu: Gpu,
     gpus_per_node: int,
@@ -95,6 +84,7 @@ def cut(
     place: str,
     memory: int | None,
     fraction: Fraction = Fraction(1),
+    find_gpu: FindGpu | None = None,
 ) -> Found:
     """What the driver serves, with every finding about the declaration.
 
@@ -115,29 +105,36 @@ def cut(
             cuts, found = lay_out(gpu, gpus_per_node, mig, place)
             findings += found
             gpus = tuple(cuts)
-    shared = declared.sharing is not DraSharing.EXCLUSIVE
-    clients = (declared.clients or DEFAULT_CLIENTS) if shared else 1
+    sharing = claim_sharing(declared)
     offers = () if has_errors(findings) else _offers(gpu, declared, gpus, memory)
+    findings += validate_shares(gpu, sharing, offers, place, fraction)
+    needs: tuple[NeededDevices, ...] = ()
+    if offers:
+        needs, found = find_needs(
+            gpu, declared, offers, place, fraction, on_demand=on_demand, find_gpu=find_gpu
+        )
+        findings += found
     made = DraCut(
         devices=declared.devices,
         on_demand=on_demand,
-        sharing=declared.sharing,
-        clients=clients,
-        interval=declared.interval.value if declared.interval is not None else None,
+        sharing=sharing,
         gates=_gates(declared, on_demand),
         offers=offers,
         namespaces=declared.namespaces,
-        compute_domain=declared.compute_domain,
+        compute_domain=declared.compute_domain
+        or any(need.nvlink is NvlinkReach.DOMAIN for need in declared.claims),
+        channel_for_all=declared.compute_domain,
+        needs=needs,
     )
-    findings += _check_shares(gpu, made, place, fraction)
     return Found(made, gpus, findings)
 
 
 def _gates(declared: Dra, on_demand: bool) -> tuple[str, ...]:
+    ways = {declared.sharing, *(need.sharing for need in declared.claims)}
     wanted = {
         dra_gates.DYNAMIC_MIG: on_demand,
-        dra_gates.MPS: declared.sharing is DraSharing.MPS,
-        dra_gates.TIME_SLICING: declared.sharing is DraSharing.TIME_SLICING,
+        dra_gates.MPS: DraSharing.MPS in ways,
+        dra_gates.TIME_SLICING: DraSharing.TIME_SLICING in ways,
     }
     return tuple(sorted(name for name, needed in wanted.items() if needed))
 
@@ -155,7 +152,9 @@ def _offers(
     for profile, count in _slices(gpu, gpus, on_demand).items():
         resource = names.resource_of(profile) if declared.extended_resource else None
         size = slice_memory(gpu, profile)
-        offers.append(DraOffer(profile, mig_class(profile), resource, count, size))
+        row = None if gpu.mig is None else gpu.mig.profiles.get(profile)
+        units = None if row is None else row.multiprocessors
+        offers.append(DraOffer(profile, mig_class(profile), resource, count, size, units))
     return tuple(offers)
 
 
@@ -180,34 +179,7 @@ def _check_fields(declared: Dra, place: str) -> list[Finding]:
                 f"write `devices: mig`, or remove `{field}`",
             )
         )
-    if declared.clients is not None and not shared:
-        findings.append(
-            error(
-                "dra-clients-without-sharing",
-                f"{place}.clients",
-                f"{declared.clients} clients share a claim, and `sharing` is exclusive",
-                "write `sharing: timeSlicing` or mps, or remove `clients`",
-                value=declared.clients,
-            )
-        )
-    if declared.interval is not None and (
-        declared.sharing is not DraSharing.TIME_SLICING or declared.devices == "mig"
-    ):
-        reason = (
-            "MIG devices take turns without one, and the driver refuses the field"
-            if declared.devices == "mig"
-            else f"`sharing` is {declared.sharing.value}"
-        )
-        findings.append(
-            error(
-                "dra-interval-without-turns",
-                f"{place}.interval",
-                f"the length of a turn is for time-sliced whole GPUs; {reason}",
-                "remove `interval`",
-                value=declared.interval.value,
-                rule="DRA-7" if declared.devices == "mig" else "DRA-6",
-            )
-        )
+    findings += validate_terms(declared, place, mig=declared.devices == "mig")
     if shared and declared.extended_resource:
         findings.append(
             error(
@@ -218,6 +190,8 @@ def _check_fields(declared: Dra, place: str) -> list[Finding]:
                 "write `sharing: exclusive`, or let pods name one ResourceClaim",
             )
         )
+    ways = {declared.sharing, *(need.sharing for need in declared.claims)}
+    shared = ways != {DraSharing.EXCLUSIVE}
     if shared and declared.devices == "mig" and not declared.layouts:
         clash = dra_gates.conflicts(_gates(declared, on_demand=True))
         if clash:
@@ -247,49 +221,4 @@ def _check_on_demand(gpu: Gpu, place: str) -> list[Finding]:
             f"`layouts: [{{devices: {names.written(gpu.mig.balanced)}}}]`",
             gpu=gpu.key,
         )
-    ]
-
-
-def _check_shares(gpu: Gpu, made: DraCut, place: str, fraction: Fraction) -> list[Finding]:
-    if made.clients == 1:
-        return []
-    findings: list[Finding] = []
-    if made.sharing is DraSharing.MPS:
-        found = rules.check_mps(gpu, made.clients, place, fraction, None, "clients")
-        findings += found or _check_slice_clients(gpu, made, place)
-    for offer in made.offers:
-        what = gpu.key if offer.profile is None else f"a {offer.profile} slice"
-        findings += rules.small_shares(what, made.clients, offer.memory_bytes, place, "clients")
-    return findings
-
-
-def _check_slice_clients(gpu: Gpu, made: DraCut, place: str) -> list[Finding]:
-    """Of the clients MPS takes on a GPU, a MIG device takes its part of the compute slices (NVIDIA
-    MIG user guide, CUDA MPS on MIG; read 2026-11-21)."""
-    if gpu.mig is None:
-        return []
-    offered = {offer.profile for offer in made.offers}
-    slices = {
-        name: profile.compute_slices
-        for name, profile in gpu.mig.profiles.items()
-        if name in offered
-    }
-    most = {
-        profile: gpu.mps_max_clients * own // gpu.mig.compute_slices
-        for profile, own in slices.items()
-    }
-    return [
-        error(
-            "mps-too-many-clients",
-            f"{place}.clients",
-            f"{made.clients} MPS clients on a {profile} slice of {gpu.key}, which takes "
-            f"{slices[profile]} of {gpu.mig.compute_slices} of the {gpu.mps_max_clients} that a "
-            f"whole GPU takes: {limit}",
-            f"write `clients: {limit}`",
-            value=made.clients,
-            limit=limit,
-            profile=profile,
-        )
-        for profile, limit in most.items()
-        if made.clients > limit
     ]

@@ -6,6 +6,7 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, has_errors
 from gpufleet.partition import dra, names, rules, vgpu
+from gpufleet.partition.dra_needs import FindGpu
 from gpufleet.partition.layouts import lay_out
 from gpufleet.partition.model import GpuLayout, Partition, PartitionShare
 from gpufleet.partition.presets import resolve_presets
@@ -30,14 +31,15 @@ def cut(
     fraction: Fraction = Fraction(1),
     *,
     device_memory_bytes: int | None = None,
+    find_gpu: FindGpu | None = None,
 ) -> tuple[Partition | None, tuple[Finding, ...]]:
     """Work out what every node of a pool advertises, and everything that is wrong with it.
 
     `gpus_per_node` counts devices the operating system sees, at least 1. `path` is where the
     sharing is in the declaration (`pools[2].sharing`). `fraction` is the share of a physical
     GPU each device is (g6f, small g4 machines); `device_memory_bytes` overrides the memory of one
-    device, by default that share of the GPU's memory. The partition is None exactly when a finding
-    is an error.
+    device, by default that share of the GPU's memory. `find_gpu` knows the products that claims
+    name; without it they are not read. The partition is None exactly when a finding is an error.
     """
     if gpus_per_node < 1:
         raise ValueError(f"gpus_per_node is {gpus_per_node}, a node of a GPU pool has at least 1")
@@ -58,7 +60,9 @@ def cut(
         return _partitioned(gpu, gpus, sharing.mig, memory), tuple(findings)
 
     if sharing.dra is not None:
-        partition, found = _dynamic(gpu, gpus_per_node, sharing.dra, path, fraction, memory)
+        partition, found = _dynamic(
+            gpu, gpus_per_node, sharing.dra, path, fraction, memory, find_gpu
+        )
         return partition, (*findings, *found)
     if sharing.vgpu is not None:
         partition, found = _virtual(gpu, gpus_per_node, sharing.vgpu, path)
@@ -94,10 +98,16 @@ def _whole_gpus(count: int) -> tuple[GpuLayout, ...]:
 
 
 def _dynamic(
-    gpu: Gpu, count: int, declared: Dra, path: str, fraction: Fraction, memory: int | None
+    gpu: Gpu,
+    count: int,
+    declared: Dra,
+    path: str,
+    fraction: Fraction,
+    memory: int | None,
+    find_gpu: FindGpu | None,
 ) -> tuple[Partition | None, list[Finding]]:
     """Resource claims: what the DRA driver serves, and what a claim for each kind of it gets."""
-    found = dra.cut(gpu, count, declared, f"{path}.dra", memory, fraction)
+    found = dra.cut(gpu, count, declared, f"{path}.dra", memory, fraction, find_gpu)
     if has_errors(found.findings):
         return None, found.findings
     clients = found.cut.clients
@@ -108,8 +118,8 @@ def _dynamic(
             per_node=offer.per_node * clients,
             profile=offer.profile,
             replicas=clients,
-            memory_bytes=offer.client_memory(found.cut),
-            threads_percent=found.cut.threads_percent,
+            memory_bytes=found.cut.sharing.client_memory(offer.memory_bytes),
+            threads_percent=found.cut.sharing.threads_percent,
             device_class=offer.device_class,
         )
         for offer in found.cut.offers

@@ -229,6 +229,12 @@ def _claims(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> I
             f"{offer.device_class}: {offer.per_node} on each node of {pool.name}, "
             f"{_memory(offer.memory_bytes)}; claims {places}",
         )
+    for need in made.needs:
+        kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
+        yield yaml_text(
+            {**head, "spec": claiming_pod_spec(pool, need, network)},
+            f"{need.name}: {need.count} of {kinds} on one node; claims {places}",
+        )
 
 
 def _memory(amount: int | None) -> str:

@@ -6,16 +6,20 @@ v0.4.1 decodes it, strictly. Whole GPUs use the class of the driver's chart, whi
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.fleet.cut_over import claim_cuts, pool_claims
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer
+from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer, NeededDevices
+from gpufleet.partition.dra_offers import ClaimSharing
 from gpufleet.partition.shares import MIB
-from gpufleet.spec.sharing import DraSharing
+from gpufleet.spec.device_needs import DraSharing, NvlinkReach
 
 API = "resource.k8s.io/v1"
 CONFIG_API = "resource.nvidia.com/v1beta1"
+PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
+"""Attribute of Kubernetes' own domain that the driver publishes of GPUs and MIG devices."""
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 MOST_SHARED_CLAIMS = 256
 """Shared claims rendered for one kind of device of a pool at most."""
@@ -53,7 +57,8 @@ def _device_class(offer: DraOffer) -> Manifest:
 def claims(fleet: Fleet) -> list[Manifest]:
     """ResourceClaimTemplates of every pool, and ResourceClaims where pods share one, by namespace.
 
-    Shared claims: one for each device of the pool's smallest size, at least of one node.
+    Shared claims for a kind of device: one for each device of the pool's smallest size, at least of
+    one node.
     """
     found: list[Manifest] = []
     for pool, made in claim_cuts(fleet):
@@ -65,6 +70,11 @@ def claims(fleet: Fleet) -> list[Manifest]:
                 count = offer.per_node * max(1, pool.nodes.minimum)
                 for number in range(min(count, MOST_SHARED_CLAIMS)):
                     found.append(shared_claim(pool, offer, namespace, number))
+            for need in made.needs:
+                if not need.shared_claims:
+                    found.append(claim_template(pool, need, namespace))
+                for number in range(need.shared_claims):
+                    found.append(shared_claim(pool, need, namespace, number))
     return found
 
 
@@ -95,85 +105,110 @@ def channel_name(pool: Pool) -> str:
     return f"{pool.name}-channel"
 
 
-def claim_template(pool: Pool, offer: DraOffer, namespace: str) -> Manifest:
-    """A template: each pod that names it gets one device of this kind to itself."""
+def claim_template(pool: Pool, claimed: DraOffer | NeededDevices, namespace: str) -> Manifest:
+    """A template: each pod that names it gets devices of its own."""
     return {
         "apiVersion": API,
         "kind": "ResourceClaimTemplate",
-        "metadata": _metadata(pool, claim_name(pool, offer), namespace),
-        "spec": {"spec": _claim_spec(pool, offer)},
+        "metadata": _metadata(pool, claim_name(pool, claimed), namespace),
+        "spec": {"spec": _claim_spec(pool, claimed)},
     }
 
 
-def shared_claim(pool: Pool, offer: DraOffer, namespace: str, number: int) -> Manifest:
-    """A claim: the pods that name it share one device, as its configuration says."""
+def shared_claim(
+    pool: Pool, claimed: DraOffer | NeededDevices, namespace: str, number: int
+) -> Manifest:
+    """A claim: the pods that name it share its devices, as its configuration says."""
     return {
         "apiVersion": API,
         "kind": "ResourceClaim",
-        "metadata": _metadata(pool, f"{claim_name(pool, offer)}-{number}", namespace),
-        "spec": _claim_spec(pool, offer),
+        "metadata": _metadata(pool, f"{claim_name(pool, claimed)}-{number}", namespace),
+        "spec": _claim_spec(pool, claimed),
     }
 
 
-def claim_name(pool: Pool, offer: DraOffer) -> str:
-    """`training-gpu`, `notebooks-mig-1g-10gb`: at most 60 characters."""
-    if offer.profile is None:
+def claim_name(pool: Pool, claimed: DraOffer | NeededDevices) -> str:
+    """`training-gpu`, `notebooks-mig-1g-10gb`, `training-pair`: at most 104 characters."""
+    if isinstance(claimed, NeededDevices):
+        return f"{pool.name}-{claimed.name}"
+    if claimed.profile is None:
         return f"{pool.name}-gpu"
-    plain = offer.profile.replace(".", "-").replace("+", "-").replace(",", "-")
+    plain = claimed.profile.replace(".", "-").replace("+", "-").replace(",", "-")
     return f"{pool.name}-mig-{plain}"
 
 
-def pod_claim(pool: Pool, offer: DraOffer) -> dict[str, Any]:
+def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
     """What a pod of the claim's namespace writes: `resourceClaims` of its spec, and `claims` of
     its container's resources."""
-    assert pool.partition.dra is not None
-    if pool.partition.dra.clients > 1:
-        reference = {"resourceClaimName": f"{claim_name(pool, offer)}-0"}
+    made = pool.partition.dra
+    assert made is not None
+    if isinstance(claimed, NeededDevices):
+        shared = claimed.shared_claims > 0
+        channel = made.channel_for_all or claimed.nvlink is NvlinkReach.DOMAIN
     else:
-        reference = {"resourceClaimTemplateName": claim_name(pool, offer)}
-    claimed = {"gpu": reference}
-    if pool.partition.dra.compute_domain:
-        claimed["channel"] = {"resourceClaimTemplateName": channel_name(pool)}
+        shared, channel = made.clients > 1, made.channel_for_all
+    if shared:
+        reference = {"resourceClaimName": f"{claim_name(pool, claimed)}-0"}
+    else:
+        reference = {"resourceClaimTemplateName": claim_name(pool, claimed)}
+    asked = {"gpu": reference}
+    if channel:
+        asked["channel"] = {"resourceClaimTemplateName": channel_name(pool)}
     return {
-        "resourceClaims": [{"name": name, **one} for name, one in claimed.items()],
-        "resources": {"claims": [{"name": name} for name in claimed]},
+        "resourceClaims": [{"name": name, **one} for name, one in asked.items()],
+        "resources": {"claims": [{"name": name} for name in asked]},
     }
 
 
 def device_config(made: DraCut, offer: DraOffer) -> dict[str, Any] | None:
-    """GpuConfig or MigDeviceConfig of a shared claim; None where nothing is shared.
+    """GpuConfig or MigDeviceConfig of a shared claim for a kind of device; None where nothing is
+    shared."""
+    memory = made.sharing.client_memory(offer.memory_bytes)
+    return _config(made.sharing, memory, mig=offer.profile is not None)
 
-    An empty `timeSlicingConfig` crashes the driver, so the block is there with an interval only;
-    MIG devices have no such block.
-    """
-    if made.sharing is DraSharing.EXCLUSIVE:
+
+def _needed_config(need: NeededDevices) -> dict[str, Any] | None:
+    """The same for devices by need: the limits suit the smallest that meets it."""
+    known = [offer.memory_bytes for offer in need.offers if offer.memory_bytes is not None]
+    memory = need.sharing.client_memory(min(known, default=None))
+    return _config(need.sharing, memory, mig=need.mig)
+
+
+def _config(sharing: ClaimSharing, memory: int | None, *, mig: bool) -> dict[str, Any] | None:
+    """An empty `timeSlicingConfig` crashes the driver, so the block is there with an interval only;
+    MIG devices have no such block."""
+    if sharing.mode is DraSharing.EXCLUSIVE:
         return None
-    sharing: dict[str, Any]
-    if made.sharing is DraSharing.MPS:
-        limits: dict[str, Any] = {"defaultActiveThreadPercentage": made.threads_percent}
-        memory = offer.client_memory(made)
+    config: dict[str, Any]
+    if sharing.mode is DraSharing.MPS:
+        limits: dict[str, Any] = {"defaultActiveThreadPercentage": sharing.threads_percent}
         if memory is not None and memory >= MIB:
             limits["defaultPinnedDeviceMemoryLimit"] = f"{memory // MIB}Mi"
-        sharing = {"strategy": "MPS", "mpsConfig": limits}
+        config = {"strategy": "MPS", "mpsConfig": limits}
     else:
-        sharing = {"strategy": "TimeSlicing"}
-        if made.interval is not None and offer.profile is None:
-            sharing["timeSlicingConfig"] = {"interval": made.interval}
-    kind = "GpuConfig" if offer.profile is None else "MigDeviceConfig"
-    return {"apiVersion": CONFIG_API, "kind": kind, "sharing": sharing}
+        config = {"strategy": "TimeSlicing"}
+        if sharing.interval is not None and not mig:
+            config["timeSlicingConfig"] = {"interval": sharing.interval}
+    kind = "MigDeviceConfig" if mig else "GpuConfig"
+    return {"apiVersion": CONFIG_API, "kind": kind, "sharing": config}
 
 
-def _claim_spec(pool: Pool, offer: DraOffer) -> dict[str, Any]:
+def _claim_spec(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
     made = pool_claims(pool)
     assert made is not None
+    if isinstance(claimed, NeededDevices):
+        count, expression, config = claimed.count, _of_need(claimed), _needed_config(claimed)
+    else:
+        count, expression, config = 1, _of_gpu(pool), device_config(made, claimed)
     exactly: dict[str, Any] = {
-        "deviceClassName": offer.device_class,
-        "selectors": [{"cel": {"expression": _of_gpu(pool)}}],
+        "deviceClassName": claimed.device_class,
+        "selectors": [{"cel": {"expression": expression}}],
         "allocationMode": "ExactCount",
-        "count": 1,
+        "count": count,
     }
     devices: dict[str, Any] = {"requests": [{"name": "gpu", "exactly": exactly}]}
-    config = device_config(made, offer)
+    if isinstance(claimed, NeededDevices) and claimed.same_pcie_root:
+        devices["constraints"] = [{"requests": ["gpu"], "matchAttribute": PCIE_ROOT}]
     if config is not None:
         opaque = {"driver": DRIVER, "parameters": config}
         devices["config"] = [{"requests": ["gpu"], "opaque": opaque}]
@@ -191,8 +226,26 @@ def _of_profile(profile: str | None) -> str:
 
 def _of_gpu(pool: Pool) -> str:
     """Boards of the pool's GPU model: another pool of the cluster may serve another one."""
-    names = json.dumps(list(pool.gpu.product_names))
-    return f"device.attributes['{DRIVER}'].productName in {names}"
+    return _of_boards(pool.gpu.product_names)
+
+
+def _of_boards(names: Sequence[str]) -> str:
+    return f"device.attributes['{DRIVER}'].productName in {json.dumps(list(names))}"
+
+
+def _of_need(need: NeededDevices) -> str:
+    """The boards, and what is asked of each device. A profile is in the selector too, because
+    other pools can serve its class with other boards, and the class of all MIG devices."""
+    terms = [_of_boards(need.product_names)]
+    if need.profile is not None:
+        terms.append(f"device.attributes['{DRIVER}'].profile == '{need.profile}'")
+    if need.memory_mib is not None:
+        least = f"quantity('{need.memory_mib}Mi')"
+        terms.append(f"device.capacity['{DRIVER}'].memory.compareTo({least}) >= 0")
+    if need.multiprocessors is not None:
+        least = f"quantity('{need.multiprocessors}')"
+        terms.append(f"device.capacity['{DRIVER}'].multiprocessors.compareTo({least}) >= 0")
+    return " && ".join(terms)
 
 
 def _metadata(pool: Pool, name: str, namespace: str) -> dict[str, Any]:

@@ -103,6 +103,8 @@ def class_mappings(fleet: Fleet) -> tuple[ClassMapping, ...]:
         for offer in made.offers:
             resource = MIG_MEMORY if made.on_demand else claim_resource(offer)
             by_resource.setdefault(resource, set()).add(offer.device_class)
+        if made.on_demand:
+            by_resource[MIG_MEMORY] |= {need.device_class for need in made.needs}
     return tuple(
         ClassMapping(
             resource, tuple(sorted(classes)), _MEMORY_COUNTER if resource == MIG_MEMORY else None

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.partition.dra import DraCut
+from gpufleet.partition.dra_offers import MIG_CLASS
 from gpufleet.render.kueue_flavors import node_taints
 from gpufleet.render.kueue_queues import flavor_groups
 from gpufleet.render.kueue_quota import pool_units, quota_pools
@@ -33,7 +35,10 @@ def validate_queues(fleet: Fleet) -> list[Finding]:
 def _uncounted(fleet: Fleet) -> Iterator[Finding]:
     for pool in fleet.pools:
         made = pool.partition.dra
-        if pool_units(pool, fleet) or made is None:
+        if made is None:
+            continue
+        if pool_units(pool, fleet):
+            yield from _uncounted_needs(pool, made)
             continue
         if made.clients > 1:
             why = "its pods share claims, and Kueue reads claim templates only"
@@ -52,6 +57,28 @@ def _uncounted(fleet: Fleet) -> Iterator[Finding]:
             f"{pool.path}.sharing.{pool.partition.mode}",
             f"no team has a quota of {pool.name}: {why}",
             fix,
+        )
+
+
+def _uncounted_needs(pool: Pool, made: DraCut) -> Iterator[Finding]:
+    """Claims that no quota counts: Kueue admits a class only under the one name it is mapped to
+    (kubernetes-sigs/kueue `pkg/dra/claims.go`, 05a9e7e)."""
+    for index, need in enumerate(made.needs):
+        if need.shared_claims:
+            why = "its pods share it, and Kueue reads claim templates only"
+            fix = "write `sharing: exclusive`, or keep such jobs out of the queues"
+        elif need.device_class == MIG_CLASS and not made.on_demand:
+            kinds = ", ".join(offer.profile or "" for offer in need.offers)
+            why = f"devices of {kinds} meet it, and each of these counts under a name of its own"
+            fix = "write the `profile` of the claim, or `devices: mig` without `layouts`"
+        else:
+            continue
+        yield warning(
+            "kueue-claims-without-quota",
+            f"{pool.path}.sharing.dra.claims[{index}]",
+            f"no team has a quota of the claim {need.name}: {why}",
+            fix,
+            value=need.name,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
-from gpufleet.partition.dra import DraOffer
+from gpufleet.partition.dra import DraOffer, NeededDevices
 from gpufleet.partition.partition import PartitionShare
 from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.dra import pod_claim
@@ -51,13 +51,13 @@ def pod_spec(
 
 
 def claiming_pod_spec(
-    pool: Pool, offer: DraOffer, network_resources: Sequence[str] = ()
+    pool: Pool, claimed: DraOffer | NeededDevices, network_resources: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The same for a pool whose devices are claimed: the claim in place of the resource.
 
     The pod must be in one of the namespaces the claims are made in.
     """
-    claim = pod_claim(pool, offer)
+    claim = pod_claim(pool, claimed)
     container: dict[str, Any] = {"name": "main", "resources": claim["resources"]}
     _add_network(container, pool, network_resources)
     spec: dict[str, Any] = {

@@ -1,24 +1,14 @@
 """How the GPUs of a pool are shared: one tagged union, declared once, on the pool."""
 
+from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import DnsLabel, SecretName, SpecModel
-
-ProfileName = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^([1-9][0-9]*c\.)?[1-9][0-9]*g\.[1-9][0-9]*gb([+-][a-z][a-z0-9.]*(,[a-z][a-z0-9.]*)*)?$",
-        max_length=40,
-    ),
-]
-"""A MIG profile as NVIDIA writes it: `1g.10gb`, `1g.10gb+me`, `1c.3g.40gb` (lower case)."""
-
-
-MigPreset = Annotated[str, StringConstraints(pattern=r"^all-[a-z0-9][a-z0-9.-]*$", max_length=40)]
-"""A configuration by its name in NVIDIA's default mig-parted file: `all-1g.10gb`."""
+from gpufleet.spec.device_needs import ClaimTerms, DeviceNeed
+from gpufleet.spec.mig_names import MigPreset, ProfileName
 
 
 class MigStrategy(StrEnum):
@@ -117,27 +107,7 @@ class Vgpu(SpecModel):
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
 
 
-class DraSharing(StrEnum):
-    """How the DRA driver shares what a claim was given."""
-
-    EXCLUSIVE = "exclusive"
-    """Each claim is for one pod."""
-    TIME_SLICING = "timeSlicing"
-    """The pods of one claim take turns."""
-    MPS = "mps"
-    """The pods of one claim run at once, within limits of memory and threads."""
-
-
-class TimeSlice(StrEnum):
-    """How long a turn lasts, in the driver's words."""
-
-    DEFAULT = "Default"
-    SHORT = "Short"
-    MEDIUM = "Medium"
-    LONG = "Long"
-
-
-class Dra(SpecModel):
+class Dra(ClaimTerms):
     """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is off."""
 
     devices: Literal["gpu", "mig"] = "gpu"
@@ -148,16 +118,12 @@ class Dra(SpecModel):
     layouts: Annotated[tuple[MigLayout, ...], Field(max_length=16)] = ()
     """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG manager.
     Default: nothing, the driver cuts on demand (Hopper and later, driver gate DynamicMIG)."""
-    sharing: DraSharing = DraSharing.EXCLUSIVE
-    """How pods share one claim. Default exclusive."""
-    clients: int | None = Field(default=None, ge=2, le=256)
-    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the number
-    of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
-    interval: TimeSlice | None = None
-    """With `devices: gpu` and `timeSlicing`: length of a turn. Default: the driver's default."""
     extended_resource: bool = False
     """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
+    claims: Annotated[tuple[DeviceNeed, ...], Field(max_length=64)] = ()
+    """Claims by what they need, next to those of the kinds of device that the pool has. Default:
+    none."""
     namespaces: Annotated[tuple[DnsLabel, ...], Field(max_length=64)] = ()
     """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
     compute_domain: bool = False
@@ -169,6 +135,13 @@ class Dra(SpecModel):
     def _one_layout(self) -> Self:
         if self.layout is not None and self.layouts:
             raise ValueError("only one of layout and layouts can be given")
+        return self
+
+    @model_validator(mode="after")
+    def _names_of_their_own(self) -> Self:
+        for name, number in Counter(need.name for need in self.claims).items():
+            if number > 1:
+                raise ValueError(f"{number} claims are called {name}: give each its own name")
         return self
 
 

@@ -1,0 +1,286 @@
+"""Claims by what they need: which devices of a pool meet each, and the needs that none meets.
+
+Attributes and capacities are those that the driver publishes: kubernetes-sigs/dra-driver-nvidia-gpu
+`cmd/gpu-kubelet-plugin/deviceinfo.go` and `mig.go` (0545e9e; the same names in v0.4.1). Multi-
+processors are published of MIG devices only, and no attribute of a GPU names its NVLink.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.catalogue.lookup import UnknownKeyError
+from gpufleet.findings import Finding, error, has_errors, warning
+from gpufleet.partition.dra_offers import (
+    GPU_CLASS,
+    MIG_CLASS,
+    ClaimSharing,
+    DraOffer,
+    claim_sharing,
+    mig_class,
+    validate_shares,
+    validate_terms,
+)
+from gpufleet.partition.profile_name import similar
+from gpufleet.partition.shares import MIB
+from gpufleet.spec.device_needs import DeviceNeed, DraSharing, NvlinkReach
+from gpufleet.spec.sharing import Dra
+
+TAKEN_NAMES = frozenset({"gpu", "channel", "domain"})
+"""`<pool>-gpu`, `<pool>-channel` and `<pool>-domain` are called something else already."""
+
+FindGpu = Callable[[str], Gpu]
+"""The GPU of a name; raises UnknownKeyError."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeededDevices:
+    """One claim by what it needs."""
+
+    name: str
+    mig: bool
+    """MIG devices; False: whole GPUs."""
+    device_class: str
+    product_names: tuple[str, ...]
+    """Boards that will do, as the driver calls them."""
+    count: int
+    memory_mib: int | None
+    multiprocessors: int | None
+    profile: str | None
+    same_pcie_root: bool
+    nvlink: NvlinkReach | None
+    sharing: ClaimSharing
+    shared_claims: int
+    """ResourceClaims that pods share; 0: a template."""
+    offers: tuple[DraOffer, ...]
+    """Kinds of device of the pool that meet the need."""
+
+
+def find_needs(
+    gpu: Gpu,
+    declared: Dra,
+    offers: Sequence[DraOffer],
+    place: str,
+    fraction: Fraction,
+    *,
+    on_demand: bool,
+    find_gpu: FindGpu | None,
+) -> tuple[tuple[NeededDevices, ...], list[Finding]]:
+    """Each claim of the declaration with the devices that meet it, and what is wrong with it."""
+    needs: list[NeededDevices] = []
+    findings: list[Finding] = []
+    if declared.claims and not declared.namespaces:
+        findings.append(
+            error(
+                "dra-claims-nowhere",
+                f"{place}.claims",
+                "claims are made in `namespaces`, and none is written",
+                "write `namespaces`, or remove `claims`",
+            )
+        )
+    for index, need in enumerate(declared.claims):
+        path = f"{place}.claims[{index}]"
+        mig = (need.devices or declared.devices) == "mig"
+        boards, found = _boards(gpu, need, path, find_gpu)
+        found = [*found, *_fields(need, path, mig=mig)]
+        met: tuple[DraOffer, ...] = ()
+        if not has_errors(found):
+            met, unmet = _meeting(gpu, need, offers, path, mig=mig, on_demand=on_demand)
+            found += unmet
+        sharing = claim_sharing(need)
+        found += validate_shares(gpu, sharing, met, path, fraction)
+        findings += found
+        if not has_errors(found):
+            shared = need.sharing is not DraSharing.EXCLUSIVE
+            needs.append(
+                NeededDevices(
+                    name=need.name,
+                    mig=mig,
+                    device_class=_device_class(met, mig=mig),
+                    product_names=boards,
+                    count=need.count,
+                    memory_mib=need.memory_mib,
+                    multiprocessors=need.multiprocessors,
+                    profile=need.profile,
+                    same_pcie_root=need.same_pcie_root,
+                    nvlink=need.nvlink,
+                    sharing=sharing,
+                    shared_claims=(need.shared_claims or 1) if shared else 0,
+                    offers=met,
+                )
+            )
+    return tuple(needs), findings
+
+
+def _device_class(met: Sequence[DraOffer], *, mig: bool) -> str:
+    """The class of the one profile, which quota can count, or that of all MIG devices."""
+    if not mig:
+        return GPU_CLASS
+    profiles = [offer.profile for offer in met if offer.profile is not None]
+    return mig_class(profiles[0]) if len(profiles) == 1 else MIG_CLASS
+
+
+def _fields(need: DeviceNeed, path: str, *, mig: bool) -> Iterator[Finding]:
+    yield from validate_terms(need, path, mig=mig)
+    if need.name in TAKEN_NAMES or need.name.startswith("mig-"):
+        yield error(
+            "dra-claim-name-taken",
+            f"{path}.name",
+            f"the pool's own claims are called `<pool>-{need.name}`",
+            "choose a name that is not gpu, channel or domain, and does not begin with mig-",
+            value=need.name,
+            limit=("gpu", "channel", "domain", "mig-*"),
+        )
+    if need.shared_claims is not None and need.sharing is DraSharing.EXCLUSIVE:
+        yield error(
+            "dra-clients-without-sharing",
+            f"{path}.sharedClaims",
+            f"{need.shared_claims} claims that pods share, and `sharing` is exclusive",
+            "write `sharing: timeSlicing` or mps, or remove `sharedClaims`",
+            value=need.shared_claims,
+        )
+    alone = {"samePcieRoot": need.same_pcie_root, "nvlink": need.nvlink is NvlinkReach.MACHINE}
+    for field, asked in alone.items():
+        if asked and need.count == 1:
+            yield error(
+                "dra-claim-alone",
+                f"{path}.{field}",
+                "the claim has one device, which is next to no other",
+                f"write `count: 2` or more, or remove `{field}`",
+                value=need.count,
+                limit=2,
+            )
+    wrong = {
+        "profile": not mig and need.profile,
+        "multiprocessors": not mig and need.multiprocessors,
+        "nvlink": mig and need.nvlink and need.nvlink.value,
+    }
+    reasons = {
+        "profile": "a whole GPU has no MIG profile",
+        "multiprocessors": "the driver publishes multiprocessors of MIG devices only",
+        "nvlink": "MIG devices reach no other GPU by NVLink",
+    }
+    for field, value in wrong.items():
+        if value:
+            other = "gpu" if mig else "mig"
+            yield error(
+                "dra-claim-unmet",
+                f"{path}.{field}",
+                f"{reasons[field]}, and `devices` is {'mig' if mig else 'gpu'}",
+                f"write `devices: {other}`, or remove `{field}`",
+                value=value,
+                limit=other,
+            )
+
+
+def _boards(
+    gpu: Gpu, need: DeviceNeed, path: str, find_gpu: FindGpu | None
+) -> tuple[tuple[str, ...], list[Finding]]:
+    """Product names of the GPUs that will do."""
+    if not need.products:
+        return gpu.product_names, []
+    findings: list[Finding] = []
+    named: dict[str, Gpu] = {}
+    for index, text in enumerate(need.products):
+        try:
+            found = gpu if find_gpu is None else find_gpu(text)
+        except UnknownKeyError as problem:
+            findings.append(
+                error(
+                    "dra-claim-product-unknown",
+                    f"{path}.products[{index}]",
+                    str(problem),
+                    f"write `{problem.nearest[0]}`"
+                    if problem.nearest
+                    else "`gpufleet catalogue gpus` lists the names",
+                    value=text,
+                    limit=problem.nearest,
+                )
+            )
+            continue
+        named[found.key] = found
+    if not findings and gpu.key not in named:
+        findings.append(
+            error(
+                "dra-claim-unmet",
+                f"{path}.products",
+                f"the pool has {gpu.key}, which is not among {', '.join(named)}",
+                f"add `{gpu.key}`, or move the claim to a pool with one of them",
+                value=tuple(named),
+                limit=gpu.key,
+            )
+        )
+    return tuple(name for one in named.values() for name in one.product_names), findings
+
+
+def _meeting(
+    gpu: Gpu,
+    need: DeviceNeed,
+    offers: Sequence[DraOffer],
+    path: str,
+    *,
+    mig: bool,
+    on_demand: bool,
+) -> tuple[tuple[DraOffer, ...], list[Finding]]:
+    """Kinds of device that meet the need; with none, the first field that leaves none."""
+    left = [offer for offer in offers if (offer.profile is not None) is mig]
+    if not left:
+        kind, has = ("MIG devices", "gpu") if mig else ("whole GPUs", "mig")
+        found = f"the nodes of the pool offer no {kind}"
+        fix = f"write `devices: {has}`"
+        return (), [_unmet(path, "devices", found, fix, "mig" if mig else "gpu", has)]
+    if need.profile is not None:
+        known = [offer.profile for offer in left if offer.profile is not None]
+        left = [offer for offer in left if offer.profile == need.profile]
+        if not left:
+            near = similar(need.profile, known, 1)
+            found = f"the pool offers {', '.join(known)}"
+            fix = f"write `{near[0]}`" if near else "write one of them"
+            return (), [_unmet(path, "profile", found, fix, need.profile, tuple(known))]
+    amounts = (
+        ("memoryMib", "MiB of memory", need.memory_mib, _memory_mib),
+        ("multiprocessors", "multiprocessors", need.multiprocessors, _multiprocessors),
+    )
+    findings: list[Finding] = []
+    for field, unit, least, amount in amounts:
+        if least is None:
+            continue
+        unknown = [offer for offer in left if amount(offer) is None]
+        if unknown:
+            findings.append(
+                warning(
+                    "dra-claim-not-known",
+                    f"{path}.{field}",
+                    f"the {unit} of {_kinds(gpu, unknown)} were not sourced: whether they meet "
+                    "the claim shows when a pod is scheduled",
+                    value=least,
+                )
+            )
+        most, kinds = max(amount(offer) or 0 for offer in left), _kinds(gpu, left)
+        left = [offer for offer in left if amount(offer) is None or (amount(offer) or 0) >= least]
+        if not left:
+            found = f"the claim needs {least} {unit}, and {kinds} of the pool have at most {most}"
+            return (), [_unmet(path, field, found, f"write {most} or less", least, most)]
+    per_node = [offer.per_node for offer in left]
+    most = max(per_node) if on_demand else sum(per_node)
+    if need.count > most:
+        found = f"a node has {most} such devices, and a claim has all of its devices on one node"
+        return (), [*findings, _unmet(path, "count", found, f"write {most}", need.count, most)]
+    return tuple(left), findings
+
+
+def _memory_mib(offer: DraOffer) -> int | None:
+    return None if offer.memory_bytes is None else offer.memory_bytes // MIB
+
+
+def _multiprocessors(offer: DraOffer) -> int | None:
+    return offer.multiprocessors
+
+
+def _kinds(gpu: Gpu, offers: Sequence[DraOffer]) -> str:
+    return ", ".join(offer.profile or gpu.key for offer in offers)
+
+
+def _unmet(path: str, field: str, found: str, fix: str, value: object, limit: object) -> Finding:
+    return error("dra-claim-unmet", f"{path}.{field}", found, fix, value=value, limit=limit)

@@ -1,0 +1,201 @@
+"""Kinds of device that the DRA driver publishes, and the ways in which pods share one claim.
+
+Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 `cmd/gpu-kubelet-plugin`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.findings import Finding, error
+from gpufleet.partition import rules
+from gpufleet.partition.shares import MIB, mps_memory, mps_threads_percent
+from gpufleet.spec.device_needs import ClaimTerms, DraSharing
+
+DRIVER = "gpu.nvidia.com"
+"""Name of the driver in ResourceSlices, in claims' configurations and in front of attributes."""
+GPU_CLASS = "gpu.nvidia.com"
+"""DeviceClass of whole GPUs, made by the driver's chart."""
+MIG_CLASS = "mig.nvidia.com"
+"""DeviceClass of all MIG devices, made by the driver's chart."""
+DEFAULT_CLIENTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSharing:
+    """How the pods of one claim share its devices."""
+
+    mode: DraSharing
+    clients: int
+    """Pods that one claim is meant for; 1 when claims are exclusive."""
+    interval: str | None
+    """Length of a turn in the driver's words; None: the driver's default."""
+    declared_threads: int | None = None
+    declared_memory: int | None = None
+    """MPS limits of one client that the declaration names: percent, bytes."""
+
+    @property
+    def threads_percent(self) -> int:
+        """MPS: most active threads of one client in percent; 100 otherwise."""
+        if self.mode is not DraSharing.MPS:
+            return 100
+        return self.declared_threads or mps_threads_percent(self.clients)
+
+    def client_memory(self, memory: int | None) -> int | None:
+        """Memory of one pod in bytes: a limit under MPS, else an even part of the device."""
+        if memory is None:
+            return self.declared_memory
+        if self.mode is DraSharing.MPS:
+            return self.declared_memory or mps_memory(memory, self.clients)
+        return memory // self.clients
+
+
+@dataclass(frozen=True, slots=True)
+class DraOffer:
+    """One kind of device that a claim can ask for."""
+
+    profile: str | None
+    """MIG profile; None: a whole GPU."""
+    device_class: str
+    extended_resource: str | None
+    """Classic resource name that the DeviceClass answers; None without `extendedResource`."""
+    per_node: int
+    """Devices of this kind per node; of kinds that are cut on demand, as many as fit alone."""
+    memory_bytes: int | None
+    multiprocessors: int | None = None
+    """Published of MIG devices only; None: a whole GPU, or not sourced."""
+
+
+def mig_class(profile: str) -> str:
+    """DeviceClass of a MIG profile: `mig-1g.10gb.gpufleet.dev`. The driver's chart has one class
+    for all profiles, which no extended resource can be tied to."""
+    return f"mig-{profile.replace('+', '.').replace(',', '.')}.gpufleet.dev"
+
+
+def claim_sharing(declared: ClaimTerms) -> ClaimSharing:
+    """What the terms mean, defaults filled in."""
+    shared = declared.sharing is not DraSharing.EXCLUSIVE
+    memory = declared.pinned_memory_mib
+    return ClaimSharing(
+        mode=declared.sharing,
+        clients=(declared.clients or DEFAULT_CLIENTS) if shared else 1,
+        interval=declared.interval.value if declared.interval is not None else None,
+        declared_threads=declared.active_thread_percentage,
+        declared_memory=None if memory is None else memory * MIB,
+    )
+
+
+def validate_terms(declared: ClaimTerms, place: str, *, mig: bool) -> Iterator[Finding]:
+    """Fields that mean nothing next to each other: the driver would drop or refuse them."""
+    if declared.clients is not None and declared.sharing is DraSharing.EXCLUSIVE:
+        yield error(
+            "dra-clients-without-sharing",
+            f"{place}.clients",
+            f"{declared.clients} clients share a claim, and `sharing` is exclusive",
+            "write `sharing: timeSlicing` or mps, or remove `clients`",
+            value=declared.clients,
+        )
+    if declared.interval is not None and (declared.sharing is not DraSharing.TIME_SLICING or mig):
+        reason = (
+            "MIG devices take turns without one, and the driver refuses the field"
+            if mig
+            else f"`sharing` is {declared.sharing.value}"
+        )
+        yield error(
+            "dra-interval-without-turns",
+            f"{place}.interval",
+            f"the length of a turn is for time-sliced whole GPUs; {reason}",
+            "remove `interval`",
+            value=declared.interval.value,
+            rule="DRA-7" if mig else "DRA-6",
+        )
+    limits = {
+        "activeThreadPercentage": declared.active_thread_percentage,
+        "pinnedMemoryMib": declared.pinned_memory_mib,
+    }
+    for field, value in limits.items():
+        if value is not None and declared.sharing is not DraSharing.MPS:
+            yield error(
+                "dra-limit-without-mps",
+                f"{place}.{field}",
+                f"{value} limits one client of MPS, and `sharing` is {declared.sharing.value}",
+                f"write `sharing: mps`, or remove `{field}`",
+                value=value,
+                limit="mps",
+                rule="DRA-5",
+            )
+
+
+def validate_shares(
+    gpu: Gpu, sharing: ClaimSharing, offers: Sequence[DraOffer], place: str, fraction: Fraction
+) -> list[Finding]:
+    """Whether each of these devices can be shared by so many clients, within their limits."""
+    if sharing.clients == 1:
+        return []
+    findings: list[Finding] = []
+    if sharing.mode is DraSharing.MPS:
+        found = rules.check_mps(gpu, sharing.clients, place, fraction, None, "clients")
+        findings += found or _slice_clients(gpu, sharing, offers, place)
+        findings += _memory_limit(gpu, sharing, offers, place)
+    for offer in offers:
+        what = gpu.key if offer.profile is None else f"a {offer.profile} slice"
+        findings += rules.small_shares(what, sharing.clients, offer.memory_bytes, place, "clients")
+    return findings
+
+
+def _memory_limit(
+    gpu: Gpu, sharing: ClaimSharing, offers: Sequence[DraOffer], place: str
+) -> Iterator[Finding]:
+    """Limits that the clients together cannot reach: the last of them would run out of memory."""
+    known = [offer for offer in offers if offer.memory_bytes is not None]
+    if sharing.declared_memory is None or not known:
+        return
+    smallest = min(known, key=lambda offer: offer.memory_bytes or 0)
+    asked = sharing.declared_memory // MIB
+    most = mps_memory(smallest.memory_bytes or 0, sharing.clients) // MIB
+    if asked > most:
+        what = gpu.key if smallest.profile is None else f"a {smallest.profile} slice of {gpu.key}"
+        yield error(
+            "mps-client-limit-too-high",
+            f"{place}.pinnedMemoryMib",
+            f"a client may allocate {asked} MiB, and {what} has {most} MiB for each of "
+            f"{sharing.clients}",
+            f"write {most} or less, or fewer clients",
+            value=asked,
+            limit=most,
+        )
+
+
+def _slice_clients(
+    gpu: Gpu, sharing: ClaimSharing, offers: Sequence[DraOffer], place: str
+) -> list[Finding]:
+    """Of the clients MPS takes on a GPU, a MIG device takes its part of the compute slices (NVIDIA
+    MIG user guide, CUDA MPS on MIG; read 2026-11-21)."""
+    if gpu.mig is None:
+        return []
+    offered = {offer.profile for offer in offers}
+    slices = {
+        name: profile.compute_slices
+        for name, profile in gpu.mig.profiles.items()
+        if name in offered
+    }
+    most = {
+        profile: gpu.mps_max_clients * own // gpu.mig.compute_slices
+        for profile, own in slices.items()
+    }
+    return [
+        error(
+            "mps-too-many-clients",
+            f"{place}.clients",
+            f"{sharing.clients} MPS clients on a {profile} slice of {gpu.key}, which takes "
+            f"{slices[profile]} of {gpu.mig.compute_slices} of the {gpu.mps_max_clients} that a "
+            f"whole GPU takes: {limit}",
+            f"write `clients: {limit}`",
+            value=sharing.clients,
+            limit=limit,
+            profile=profile,
+        )
+        for profile, limit in most.items()
+        if sharing.clients > limit
+    ]
