@@ -24,6 +24,7 @@ KEYS = {
     "prices-gcp": ("instance", "buy", "region"),
     "spot-advisor-aws": ("instance",),
     "models": ("name",),
+    "engines": ("key",),
     "charts": ("name",),
     "images": ("key",),
     "packages": ("name",),
@@ -95,6 +96,7 @@ def test_no_field_of_a_file_is_ignored(
     assert fresh.images
     assert fresh.packages
     assert fresh.transitions
+    assert fresh.engines
     assert fresh.offers
     assert fresh.attached
     assert {table for table, _ in rows} == set(KEYS)
@@ -127,7 +129,13 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
     for rows in catalogue.transitions.values():
         yield from ((f"{row.subject} {row.at}", row.source) for row in rows)
-    for table in (catalogue.models, catalogue.charts, catalogue.images, catalogue.packages):
+    for table in (
+        catalogue.models,
+        catalogue.engines,
+        catalogue.charts,
+        catalogue.images,
+        catalogue.packages,
+    ):
         yield from ((key, row.source) for key, row in table.items())
 
 

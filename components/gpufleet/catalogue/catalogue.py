@@ -43,6 +43,7 @@ from gpufleet.catalogue.model import (
 )
 from gpufleet.catalogue.overlay import Overlay
 from gpufleet.catalogue.price_rows import PriceTable
+from gpufleet.catalogue.serving_engine import ServingEngine, engine_table
 from gpufleet.catalogue.transitions import Transition, transition_table
 
 
@@ -175,6 +176,11 @@ class Catalogue:
     def models(self) -> Mapping[str, Model]:
         """Language models by name."""
         return software_rows.model_table(self.rows("models"), self.sources)
+
+    @cached_property
+    def engines(self) -> Mapping[str, ServingEngine]:
+        """Inference engines by name."""
+        return engine_table(read_rows(self.folder, "engines"), self.sources)
 
     @cached_property
     def charts(self) -> Mapping[str, Chart]:

@@ -206,6 +206,11 @@ TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
         ("name", "layers", "hidden", "query_heads", "kv_heads", "head_dim", "parameters",
          "active_parameters", "kv_bytes_per_token", "source", "date"),
     ),
+    "engines": (
+        _table("engines"),
+        ("key", "releases", "cache_rule", "fraction", "alone_bytes", "large_bytes",
+         "parallel_bytes", "sampler_bytes", "source", "date"),
+    ),
     "charts": (
         _table("charts"),
         ("name", "version", "app_version", "repository", "namespace", "min_kubernetes", "source",

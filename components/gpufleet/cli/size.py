@@ -30,8 +30,8 @@ from gpufleet.planner.pictures.ledger_chart import ledger_chart
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.as_dict import sizing_as_dict
+from gpufleet.sizing.engine_profile import InferenceEngine
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.sizing.inference import InferenceEngine
 from gpufleet.sizing.not_modelled import NOT_MODELLED, not_modelled
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.request import SizedWorkload, SizeRequest, parse_request
@@ -58,7 +58,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], Any, str], ...] = (
     (("--engine",), click.Choice([e.value for e in InferenceEngine]), "What serves the model."),
     (("--weights", "--quantization"), str, f"Weights: {', '.join(WEIGHT_FORMATS)}."),
     (("--kv-cache",), str, f"KV cache: {', '.join(KV_FORMATS)}."),
-    (("--utilisation",), float, "Share of the GPU an engine reserves; 0.92."),
+    (("--utilisation",), float, "Memory fraction of the engine; default: its own."),
     (("--batched-tokens",), _COUNT, "Tokens an engine prefills in one step; 8192."),
     (("--max-sequences",), _COUNT, "Sequences an engine runs at most; 256."),
     (("--gpu",), str, "GPU to validate fit and speed on."),

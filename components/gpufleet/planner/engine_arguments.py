@@ -13,7 +13,8 @@ from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
 from gpufleet.planner.workloads import ModelWorkload
 from gpufleet.sizing.catalogue_models import named_format
 from gpufleet.sizing.device import DeviceShare
-from gpufleet.sizing.inference import InferenceEngine, Serving
+from gpufleet.sizing.engine_profile import InferenceEngine, memory_fraction
+from gpufleet.sizing.inference import Serving
 
 _IMAGE = "vllm"
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -117,7 +118,10 @@ def engine_probes(work: PlacedWorkload) -> dict[str, Any]:
 def _utilisation(serving: Serving, option: Option) -> str:
     """Part of the GPU the engine sees: a slice is all it sees, a share is not."""
     shared = option.share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE)
-    part = serving.utilisation / (option.share.replicas if shared else 1)
+    part = memory_fraction(
+        serving.engine, serving.utilisation, option.reached.usable_bytes, option.reached.parallel
+    )
+    part /= option.share.replicas if shared else 1
     return f"{floor(part * 100) / 100:.2f}"
 
 

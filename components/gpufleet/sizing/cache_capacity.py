@@ -5,8 +5,8 @@ from functools import lru_cache
 from math import floor
 
 from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.engine_profile import InferenceEngine, cache_room, memory_fraction
 from gpufleet.sizing.inference import (
-    InferenceEngine,
     Serving,
     replica_sequence_bytes,
     serving_ledger,
@@ -35,15 +35,16 @@ def capacity(
     usable_bytes: int,
     parallel: Parallelism | None = None,
 ) -> CacheCapacity:
-    """What is left of `usable_bytes` per GPU: usable * u - (W + A + X) for an engine, and usable
-    less weights and workspace for Transformers."""
+    """What is left of `usable_bytes` per GPU: by the engine's rule, and usable less weights and
+    workspace for Transformers."""
     parallel = parallel or Parallelism()
     need = serving_ledger(model, serving, parallel)
     fixed = need.total_bytes - sum(i.bytes for i in need.items if i.key == "kv_cache")
-    share = usable_bytes
+    left = max(usable_bytes - fixed, 0)
     if serving.engine is not InferenceEngine.TRANSFORMERS:
-        share = floor(usable_bytes * serving.utilisation)
-    left = max(share - fixed, 0)
+        part = memory_fraction(serving.engine, serving.utilisation, usable_bytes, parallel)
+        weights = sum(i.bytes for i in need.items if i.key in ("weights", "dequantised_matrix"))
+        left = cache_room(serving.engine, part, usable_bytes, weights, fixed)
     per_token = token_bytes(model, serving.kv_cache, parallel.tensor)
     stage = stage_layers(model.layers, parallel.pipeline)[0]
     per_token = per_token * stage / model.layers / parallel.context

@@ -13,7 +13,8 @@ from gpufleet.sizing.architecture import (
     LatentAttention,
 )
 from gpufleet.sizing.communication import Link, forward_cost
-from gpufleet.sizing.inference import InferenceEngine, Serving
+from gpufleet.sizing.engine_profile import InferenceEngine
+from gpufleet.sizing.inference import Serving
 from gpufleet.sizing.kv_cache import sequence_bytes
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.parameters import count_parameters

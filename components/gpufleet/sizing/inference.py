@@ -1,12 +1,12 @@
 """Memory of serving a model: plain Transformers, or an engine that assigns cache blocks."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
 from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention, LinearMixer
+from gpufleet.sizing.engine_profile import InferenceEngine, profile_of
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS, KvFormat, WeightFormat
 from gpufleet.sizing.kv_cache import round_to_blocks, sequence_bytes
 from gpufleet.sizing.ledger import GIB, INFERENCE_MARGIN, Basis, Item, Ledger, ledger, modelled
@@ -14,37 +14,10 @@ from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.weights import weight_bytes, weights_per_gpu
 
-
-class InferenceEngine(StrEnum):
-    """What runs the model."""
-
-    TRANSFORMERS = "transformers"
-    """Hugging Face Transformers `generate`: the cache grows with the batch, nothing is reserved."""
-    VLLM = "vllm"
-    """Reserves a share of the GPU and assigns blocks of what the weights leave."""
-    TENSORRT_LLM = "tensorrt-llm"
-    """The same idea; counted like vLLM."""
-
-
 TRANSFORMERS_WORKSPACE = GIB * 4 // 100
 """0.04 GiB, fitted to published Transformers measurements (0.3 % on BF16)."""
 CUDA_CONTEXT = GIB // 2
 """Context and libraries of one process, outside the framework's counter: 0.3 to 0.6 GiB."""
-_ENGINE_ALONE = GIB * 3 // 10
-_ENGINE_PARALLEL = GIB * 3 // 2
-"""1 to 2 GiB with NCCL and CUDA graphs: TensorRT-LLM."""
-_VLLM_ALONE = GIB * 6 // 10
-_VLLM_ALONE_LARGE = GIB * 12 // 10
-_VLLM_PARALLEL = GIB * 16 // 10
-_VLLM_LARGE = 21 * 10**9
-"""vLLM V1, the upper ends of eight starts on H100 (llm-d/llm-d-benchmark @ 2593348,
-config_explorer/empirical-vllm-memory-results.md): 0.13 to 0.14 GiB outside of PyTorch on one GPU,
-0.55 on two; CUDA graphs -0.45 to 0.39 up to 21 B parameters, -0.88 to 1.03 beyond. vLLM keeps room
-for graphs since 0.21."""
-_SAMPLER_BYTES = 38
-"""vLLM V1 warms its sampler up with `max_num_seqs` rows of the whole vocabulary in FP32 on each
-GPU: bytes of each logit at that peak. Same table, which states no number of rows: 1,024 is vLLM's
-default on H100. From Llama-3.1-8B and gpt-oss-20b; the other models there are within 2 %."""
 _MIXTURE_FLOOR = 5 * GIB
 _LARGE_MIXTURE = 50 * 10**9
 """Routed parameters from which an engine needs 5 GiB of activations; below in proportion."""
@@ -69,8 +42,9 @@ class Serving:
     """Whether the checkpoint stores a tied head; None: the habit of the format."""
     stored_bytes: int | None = None
     """Bytes of the checkpoint in exactly this format, where it is at hand; None: computed."""
-    utilisation: Fraction = Fraction(92, 100)
-    """`gpu_memory_utilization`: 0.92 in current vLLM, 0.90 before; pass it explicitly."""
+    utilisation: Fraction | None = None
+    """The engine's memory fraction: `gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction` of
+    TensorRT-LLM, `mem_fraction_static` of SGLang. None: its default (`memory_fraction`)."""
     batched_tokens: int = 8192
     """`max_num_batched_tokens`: what one step may prefill. `max_model_len` without chunking."""
     max_sequences: int = 256
@@ -195,18 +169,20 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     experts = count_parameters(model).experts
     if experts:
         floor = ceil(min(Fraction(experts, _LARGE_MIXTURE), Fraction(1)) * _MIXTURE_FLOOR)
-    alone = parallel.serving_gpus == 1
-    if serving.engine is InferenceEngine.VLLM:
-        logits, warmed = _sampler(model, serving, part, max(forward, floor))
-        small = count_parameters(model).total <= _VLLM_LARGE
-        engine = _VLLM_PARALLEL
-        if alone:
-            engine = _VLLM_ALONE if small else _VLLM_ALONE_LARGE
+    profile = profile_of(serving.engine)
+    rows = serving.max_sequences if model.has_head else 0
+    if profile.sampler_divided:
+        logits = ceil(Fraction(rows * model.vocabulary * profile.sampler_bytes, tensor))
+        warmed = f"{rows} rows x {model.vocabulary} x {profile.sampler_bytes} B / {tensor}"
     else:
-        rows = serving.max_sequences * model.vocabulary * 8 if model.has_head else 0
-        logits = ceil(Fraction(rows, tensor))
-        warmed = f"{serving.max_sequences} rows x {model.vocabulary} x 8 B / {tensor}"
-        engine = _ENGINE_ALONE if alone else _ENGINE_PARALLEL
+        logits, warmed = _sampler(model, serving, part, max(forward, floor))
+    alone = parallel.serving_gpus == 1
+    engine = profile.parallel_bytes
+    if alone:
+        large = count_parameters(model).total > profile.large_parameters
+        engine = profile.large_bytes if large else profile.alone_bytes
+    kind = "CUDA context" if alone else "NCCL"
+    measured = f"; measured: {profile.spread}" if profile.spread else ""
     return [
         Item(
             "activations",
@@ -225,7 +201,7 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
             "engine",
             engine,
             Basis.ASSUMED,
-            f"{'CUDA context' if alone else 'NCCL'} and CUDA graphs, {engine / GIB:.1f} GiB",
+            f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB{measured}",
         ),
     ]
 
@@ -235,10 +211,11 @@ def _sampler(model: Architecture, serving: Serving, tokens: int, before: int) ->
     the hidden states are left then."""
     rows = serving.max_sequences if model.has_head else 0
     width = 4 if serving.computes_in_fp32 else 2
-    sampler = rows * model.vocabulary * _SAMPLER_BYTES
+    each = profile_of(serving.engine).sampler_bytes
+    sampler = rows * model.vocabulary * each
     kept = tokens * model.hidden * width
     text = (
-        f"{rows} rows x {model.vocabulary} x {_SAMPLER_BYTES} B + hidden states of {tokens} "
+        f"{rows} rows x {model.vocabulary} x {each} B + hidden states of {tokens} "
         "tokens, above the activations"
     )
     return (max(sampler + kept - before, 0) if sampler else 0), text

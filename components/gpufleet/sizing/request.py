@@ -17,7 +17,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.communication import LinkKind
-from gpufleet.sizing.inference import InferenceEngine
+from gpufleet.sizing.engine_profile import InferenceEngine
 from gpufleet.sizing.not_modelled import not_modelled
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.training_efficiency import Arithmetic, TrainingFramework
@@ -130,8 +130,9 @@ class SizeRequest(RequestModel):
     """Format of the KV cache."""
     head_apart: bool | None = None
     """Whether the checkpoint stores a head the model ties; default: the habit of the format."""
-    utilisation: Annotated[Decimal, Field(gt=0, le=1)] = Decimal("0.92")
-    """`gpu_memory_utilization` of the engine."""
+    utilisation: Annotated[Decimal, Field(gt=0, le=1)] | None = None
+    """Memory fraction of the engine (`gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction`
+    of TensorRT-LLM, `mem_fraction_static` of SGLang). Default: the engine's own."""
     batched_tokens: Tokens = 8192
     """`max_num_batched_tokens`."""
     max_sequences: Count = 256

@@ -14,6 +14,7 @@ from gpufleet.sizing.device import Device, DeviceShare
 from gpufleet.sizing.device_choice import check_group, choose_device
 from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.embedding_rates import EmbeddingSpeed, embedding_speed
+from gpufleet.sizing.engine_profile import InferenceEngine, memory_fraction
 from gpufleet.sizing.formats import (
     WEIGHT_FORMATS,
     KvFormat,
@@ -112,7 +113,7 @@ def serving_of(
         kv_cache=cache,
         head_apart=request.head_apart if request.head_apart is not None else chosen.head_apart,
         stored_bytes=_stored_bytes(chosen, weights),
-        utilisation=Fraction(request.utilisation),
+        utilisation=None if request.utilisation is None else Fraction(request.utilisation),
         batched_tokens=request.batched_tokens,
         max_sequences=max(request.max_sequences, request.batch),
         chunked_prefill=request.chunked_prefill,
@@ -269,14 +270,14 @@ def _serving_answer(
         room = capacity(model, serving, device.usable_bytes, parallel)
         speed = serving_speed(model, serving, device, parallel)
     fits = _fits(model, serving, parallel, need, device, findings)
-    if fits and room is not None and room.sequences < serving.batch:
+    if fits and device is not None and room is not None and room.sequences < serving.batch:
         fits = False
         findings.append(
             warning(
                 "cache-too-small",
                 "batch",
-                f"{device.label if device else ''} leaves room for {room.sequences} sequences of "
-                f"{serving.mean_tokens} tokens at utilisation {float(serving.utilisation):.2f}; "
+                f"{device.label} leaves room for {room.sequences} sequences of "
+                f"{serving.mean_tokens} tokens{_part(serving, device, parallel)}; "
                 f"{serving.batch} are asked",
                 "lower batch or context, quantise weights or cache, or take a larger GPU",
                 value=serving.batch,
@@ -286,6 +287,15 @@ def _serving_answer(
     gpus = parallel.serving_gpus
     told = ordered(findings)
     return Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
+
+
+def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:
+    """Which part of the device the engine takes; empty for Transformers, which takes no part."""
+    if serving.engine is InferenceEngine.TRANSFORMERS:
+        return ""
+    usable = device.usable_bytes
+    part = memory_fraction(serving.engine, serving.utilisation, usable, parallel)
+    return f" at utilisation {float(part):.2f}"
 
 
 _SMALLER = {

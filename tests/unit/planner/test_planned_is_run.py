@@ -8,6 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from gpufleet.catalogue import load
 from gpufleet.cli.audit import command as audit
 from gpufleet.cli.plan import command as plan_command
 from gpufleet.cli.size import command
@@ -204,8 +205,9 @@ def test_every_setting_that_serving_was_sized_with_is_an_argument() -> None:
     serving = next(s for s in work.need.serving if s.weights.name == work.option.reached.precision)
     container = pod(answer)["containers"][0]
     given = dict(argument.split("=", 1) for argument in container["args"] if "=" in argument)
+    vllm = load().engines["vllm"]
     assert given["--max-model-len"] == str(serving.context)
-    assert given["--gpu-memory-utilization"] == f"{float(serving.utilisation):.2f}"
+    assert given["--gpu-memory-utilization"] == f"{float(vllm.fraction or 0):.2f}"
     assert given["--max-num-batched-tokens"] == str(serving.batched_tokens)
     assert given["--max-num-seqs"] == str(serving.max_sequences)
     form = given.get("--dtype") or given["--quantization"]

@@ -102,7 +102,7 @@ def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
     yield from explain_ledger(serving_ledger(model, work, parallel), training=False)
     if device is not None:
         room = capacity(model, work, device.usable_bytes, parallel)
-        yield from explain_capacity(room, work, device)
+        yield from explain_capacity(room, work, device, parallel)
         yield from explain_device(device)
         speed = serving_speed(model, work, device, parallel)
         if speed is not None:

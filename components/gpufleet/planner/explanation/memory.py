@@ -7,7 +7,12 @@ from gpufleet.planner.explanation.line import ExplanationLine
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import CacheCapacity
 from gpufleet.sizing.device import Device, DeviceShare
-from gpufleet.sizing.inference import InferenceEngine, Serving
+from gpufleet.sizing.engine_profile import (
+    InferenceEngine,
+    cache_rule_text,
+    memory_fraction,
+)
+from gpufleet.sizing.inference import Serving
 from gpufleet.sizing.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.sizing.ledger import Basis, Ledger, modelled
 from gpufleet.sizing.parallel import Parallelism
@@ -116,16 +121,14 @@ def explain_device(device: Device) -> Iterator[ExplanationLine]:
 
 
 def explain_capacity(
-    room: CacheCapacity, serving: Serving, device: Device
+    room: CacheCapacity, serving: Serving, device: Device, parallel: Parallelism
 ) -> Iterator[ExplanationLine]:
     """What is left for the cache, and for how many sequences."""
     if serving.engine is InferenceEngine.TRANSFORMERS:
         taken = "usable memory less everything but the cache"
     else:
-        taken = (
-            f"{device.usable_bytes / _GIB:.2f} x {float(serving.utilisation):g} (memory "
-            "utilisation of the engine) less weights, activations, logits and engine"
-        )
+        part = memory_fraction(serving.engine, serving.utilisation, device.usable_bytes, parallel)
+        taken = cache_rule_text(serving.engine, part, device.usable_bytes)
     source = sources.ITEMS["kv_cache"]
     yield ExplanationLine(
         "memory", "left for the cache", _gib(room.cache_bytes), taken, Basis.MODELLED, source

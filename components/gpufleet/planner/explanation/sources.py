@@ -15,7 +15,7 @@ ITEMS = {
     "kv_cache": "vllm-project/vllm vllm/v1/kv_cache_interface.py",
     "workspace": "fitted to QwenLM/Qwen3 @ 7a2f61f speed_benchmark.md",
     "cuda_context": "planning constant: 0.3 to 0.6 GiB a process",
-    "engine": "planning constant: 0.3 GiB alone, 1 to 2 GiB with NCCL and CUDA graphs",
+    "engine": "engines.jsonl of the catalogue, the upper end of what was measured",
     "activations": _PROFILED,
     "logits": _PROFILED,
     "gradients": _STATE,

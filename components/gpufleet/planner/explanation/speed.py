@@ -7,7 +7,8 @@ from gpufleet.planner.explanation.line import ExplanationLine
 from gpufleet.sizing.decode_step import EAGER_DECODE
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.embedding_rates import EmbeddingSpeed
-from gpufleet.sizing.inference import InferenceEngine, Serving
+from gpufleet.sizing.engine_profile import InferenceEngine
+from gpufleet.sizing.inference import Serving
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.serving_rates import DECODE_HEAVY, ServingSpeed, mean_prompt

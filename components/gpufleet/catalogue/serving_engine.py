@@ -1,0 +1,114 @@
+"""Type and lines of the engine table: what an inference engine keeps of a GPU besides its cache."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from gpufleet.catalogue.edition import RawRow
+from gpufleet.catalogue.frozen import FrozenDict, frozen
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, source_of
+
+_GIB = 1 << 30
+
+
+class CacheRule(StrEnum):
+    """Of what the engine's memory fraction is a part."""
+
+    GPU = "gpu"
+    """Of the GPU: weights, activations and the rest come out of the part too."""
+    FREE_BEFORE_WEIGHTS = "free-before-weights"
+    """Of what is free before the weights are loaded: only they come out of the part."""
+    LEFT = "left"
+    """Of what weights, activations and the rest leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDefault:
+    """Defaults of an engine on GPUs of some memory."""
+
+    below_bytes: int | None
+    """GPUs with less memory than this; None: all larger ones."""
+    step_tokens: int
+    """Prompt tokens of one step."""
+    graph_sequences: int
+    """Largest batch with a CUDA graph."""
+    wide_graph_sequences: int
+    """The same in tensor groups of four and more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingEngine:
+    """One generation of an engine."""
+
+    key: str
+    releases: str
+    """Which releases these figures are of."""
+    cache_rule: CacheRule
+    fraction: Fraction | None
+    """Default of its memory fraction; None: by the memory of the GPU, see `defaults`."""
+    sampler_bytes: int
+    """Of each logit, while the most sequences are sampled."""
+    sampler_divided: bool
+    """Whether tensor ranks divide these logits."""
+    alone_bytes: int
+    """Context, libraries and CUDA graphs on one GPU: the upper end of what was measured."""
+    large_bytes: int
+    """The same of models of more than `large_parameters`."""
+    large_parameters: int
+    parallel_bytes: int
+    """The same with several GPUs, NCCL too."""
+    before_bytes: int
+    """Context and libraries before the weights are loaded."""
+    spread: str
+    """What was measured, lowest to highest; empty: not known."""
+    defaults: tuple[EngineDefault, ...]
+    source: Source
+    notes: str = ""
+
+    def default_of(self, gpu_bytes: int) -> EngineDefault | None:
+        """Its defaults on a GPU with so much memory; None where they do not depend on it."""
+        for row in self.defaults:
+            if row.below_bytes is None or gpu_bytes < row.below_bytes:
+                return row
+        return None
+
+
+def engine_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, ServingEngine]:
+    """All engines by key."""
+    return frozen({raw["key"]: _engine(raw, sources) for raw in rows})
+
+
+def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
+    alone = _bytes(raw["alone_gib"])
+    return ServingEngine(
+        key=raw["key"],
+        releases=raw["releases"],
+        cache_rule=CacheRule(raw["cache_rule"]),
+        fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
+        sampler_bytes=raw["sampler_bytes"],
+        sampler_divided=raw["sampler_divided"],
+        alone_bytes=alone,
+        large_bytes=_bytes(raw["large_gib"]) if "large_gib" in raw else alone,
+        large_parameters=raw.get("large_parameters", 0),
+        parallel_bytes=_bytes(raw["parallel_gib"]),
+        before_bytes=_bytes(raw.get("before_gib", "0")),
+        spread=raw.get("spread", ""),
+        defaults=tuple(
+            EngineDefault(
+                _bytes(row["below_gib"]) if "below_gib" in row else None,
+                row["step_tokens"],
+                row["graph_sequences"],
+                row["wide_graph_sequences"],
+            )
+            for row in raw.get("defaults", ())
+        ),
+        source=source_of(raw, sources),
+        notes=raw.get("notes", ""),
+    )
+
+
+def _bytes(gib: str) -> int:
+    return int(Decimal(gib) * _GIB)
