@@ -150,7 +150,9 @@ class KarpenterOptionsArgs(TypedDict):
     access_entry: NotRequired[bool]
     """EKS: whether an access entry lets its machines, which have the connection's node role, join
     the cluster. Default: where Karpenter makes the nodes of all pools; with a managed node group
-    of the same role EKS makes the entry itself. Write false where the role has one."""
+    of the same role EKS makes the entry itself. Write false where the role has one. With
+    `autoMode` pools true makes the entry that their nodes need, and the default is false: EKS
+    made one for the node role of the cluster's own node pools."""
 
 
 class ClusterAutoscalerOptionsArgs(TypedDict):

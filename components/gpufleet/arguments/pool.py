@@ -82,7 +82,7 @@ class GpuPoolArgs(TypedDict):
     intent: NotRequired[str]
     """One of `training`, `batch`, `inference`, `interactive`. Default inference."""
     provisioner: NotRequired[str]
-    """One of `managed`, `karpenter`, `clusterAutoscaler`. Default: the fleet's."""
+    """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`. Default: the fleet's."""
     capacity: NotRequired[list[CapacityArgs]]
     """Ways of buying, in order of preference. Default: onDemand in a cloud, onPrem on own
     hardware."""
@@ -125,7 +125,7 @@ class GpuPoolArgs(TypedDict):
     eks: NotRequired[EksOptionsArgs]
     """Only on EKS. Default: none."""
     karpenter: NotRequired[KarpenterPoolOptionsArgs]
-    """Only with `provisioner: karpenter`. Default: by intent."""
+    """Only with `provisioner: karpenter` and `autoMode`. Default: by intent."""
     gke: NotRequired[GkeOptionsArgs]
     """Only on GKE. Default: none."""
     vsphere: NotRequired[VsphereOptionsArgs]

@@ -4,7 +4,8 @@ Each platform folder has one `PlatformFacts`; `gpufleet.platforms.registry` find
 computed from a pool or a fleet is a method of `PlatformRules` (`gpufleet.fleet.platform_rules`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from gpufleet.catalogue.model import Cloud
 from gpufleet.spec.base import Platform
@@ -65,6 +66,8 @@ class PlatformFacts:
     """Node image of a pool that names none (`catalogue/data/<edition>/images`)."""
     default_neuron_image: str | None = None
     """The same for Trainium and Inferentia. Default: `default_image`."""
+    provisioner_images: Mapping[Provisioner, str] = field(default_factory=dict[Provisioner, str])
+    """The same of provisioners that choose the image themselves."""
     clouds: tuple[Cloud, ...] = ()
     """Clouds whose instance types it runs on; none on own hardware."""
     example_region: str | None = None

@@ -68,7 +68,7 @@ def plan_addons(
 def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> NeuronPlan:
     declared = spec.addons.neuron_device_plugin
     chart = catalogue.chart("neuron-helm-chart")
-    served = [pool for pool in pools if is_neuron(pool.gpu)]
+    served = [pool for pool in pools if is_neuron(pool.gpu) and not pool.served_by_platform]
     return NeuronPlan(
         enabled=bool(served) if declared.enabled is None else declared.enabled,
         ownership=declared.ownership,

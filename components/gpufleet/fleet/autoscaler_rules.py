@@ -28,7 +28,7 @@ def validate_autoscalers(spec: FleetSpec, pools: Iterable[Pool]) -> list[Finding
 
 def _validate(spec: FleetSpec, pools: Iterable[Pool]) -> Iterable[Finding]:
     for pool in pools:
-        if pool.spec.karpenter is not None and pool.provisioner is not Provisioner.KARPENTER:
+        if pool.spec.karpenter is not None and not pool.provisioner.by_node_pool:
             yield error(
                 "options-of-other-provisioner",
                 f"{pool.path}.karpenter",

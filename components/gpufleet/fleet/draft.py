@@ -67,6 +67,7 @@ def draft_pool(
     findings = list(found)
     capacity = pool.capacity or capacity_rules.default(facts)
     findings += pool_rules.validate(pool, path, spec.platform, provisioner, chosen)
+    pool = pool.model_copy(update={"provisioner": provisioner})
     validated = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
     findings += capacity_rules.validate(validated, path, spec.platform, provisioner, chosen)
     if gpu is None or not chosen:
@@ -197,7 +198,7 @@ def compiled_pool(
         partition=draft.partition,
         image=draft.image,
         owners=contract_owners.NEURON_OWNERS
-        if is_neuron(draft.gpu)
+        if is_neuron(draft.gpu) and not draft.served_by_platform
         else contract_owners.owners(draft.image, parts),
         labels=_labels(draft, draft.partition, spec),
         taints=rules.node_taints(taints, pool, draft.machines[0], draft.capacity),

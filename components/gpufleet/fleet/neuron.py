@@ -86,7 +86,8 @@ def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Findin
     findings: list[Finding] = []
     if addon.node_recovery and not addon.node_problem_detector:
         findings.append(recovery_without_detector("addons.neuronDevicePlugin.nodeRecovery"))
-    served = [pool.name for pool in pools if is_neuron(pool.gpu)]
+    ours = [pool for pool in pools if is_neuron(pool.gpu) and not pool.served_by_platform]
+    served = [pool.name for pool in ours]
     if served and addon.enabled is False and addon.ownership is Ownership.MANAGED:
         findings.append(
             warning(

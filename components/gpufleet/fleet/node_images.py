@@ -40,7 +40,8 @@ def choose_image(
     """The image a pool names, or its platform's own; None exactly when a finding is an error."""
     platform = facts.platform.value
     neuron = facts.default_neuron_image if is_neuron(gpu) else None
-    key = pool.image or neuron or facts.default_image
+    chosen = None if pool.provisioner is None else facts.provisioner_images.get(pool.provisioner)
+    key = pool.image or chosen or neuron or facts.default_image
     on_platform = [i.key for i in catalogue.images.values() if i.platform == platform]
     try:
         image = catalogue.image(key)

@@ -63,7 +63,7 @@ def neuron_values(
 def neuron_arguments(fleet: Fleet) -> dict[str, Any]:
     """What a fleet's declaration and its pools decide about the chart."""
     plan = fleet.addons.neuron
-    pools = [pool for pool in fleet.pools if is_neuron(pool.gpu)]
+    pools = [one for one in fleet.pools if is_neuron(one.gpu) and not one.served_by_platform]
     return {
         "scheduler": plan.scheduler,
         "node_problem_detector": plan.node_problem_detector,

@@ -68,7 +68,9 @@ class Karpenter(Addon):
     access_entry: bool | None = None
     """EKS: whether an access entry lets its machines, which have the connection's node role, join
     the cluster. Default: where Karpenter makes the nodes of all pools; with a managed node group of
-    the same role EKS makes the entry itself. Write false where the role has one."""
+    the same role EKS makes the entry itself. Write false where the role has one. With `autoMode`
+    pools true makes the entry that their nodes need, and the default is false: EKS made one for the
+    node role of the cluster's own node pools."""
 
 
 class Expander(StrEnum):

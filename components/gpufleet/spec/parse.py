@@ -18,18 +18,6 @@ from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
 _SHOWN = 60
-_AUTO_MODE = re.compile(r"(eks[ -]?)?auto[ -]?mode", re.IGNORECASE)
-_WHY_NOT_AUTO_MODE = (
-    ": EKS Auto Mode has a Karpenter of its own, whose NodePools name a NodeClass of "
-    "eks.amazonaws.com, with image, driver and device plugin of AWS, and gpufleet makes none of "
-    "these"
-)
-_BESIDE_AUTO_MODE = (
-    "write `provisioner: managed`, as node groups run beside Auto Mode; not karpenter, which would "
-    "be a second one"
-)
-"""Amazon EKS user guide, auto-migrate-karpenter and auto-accelerated; EKS best practices, automode;
-read 2026-11-23."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +147,11 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
         # Platforms have names of one form, `aks` and `eks`: only a slip of the pen is near.
         likeness = 0.8 if path == "platform" else 0.4
         near = difflib.get_close_matches(str(value), names, 1, likeness)
-        why, fix = "", f"nearest: {near[0]}" if near else None
-        if path.endswith("provisioner") and _AUTO_MODE.fullmatch(str(value)):
-            why, fix = _WHY_NOT_AUTO_MODE, _BESIDE_AUTO_MODE
+        fix = f"nearest: {near[0]}" if near else None
         return error(
             "spec-value-unknown",
             path,
-            f"{found} is none of {', '.join(names)}{why}",
+            f"{found} is none of {', '.join(names)}",
             fix,
             found=found,
             allowed=names,

@@ -49,7 +49,15 @@ class Provisioner(StrEnum):
     MANAGED = "managed"
     """The cloud's own node group or node pool, with its own scaling limits."""
     KARPENTER = "karpenter"
+    AUTO_MODE = "autoMode"
+    """EKS Auto Mode: the Karpenter that AWS runs in the control plane, with its images and
+    plugins."""
     CLUSTER_AUTOSCALER = "clusterAutoscaler"
+
+    @property
+    def by_node_pool(self) -> bool:
+        """Whether a Karpenter, the fleet's or that of AWS, makes nodes by a NodePool."""
+        return self in {Provisioner.KARPENTER, Provisioner.AUTO_MODE}
 
 
 class Fabric(StrEnum):
@@ -184,7 +192,7 @@ class GpuPool(SpecModel):
     eks: EksOptions | None = None
     """Only on EKS. Default: none."""
     karpenter: KarpenterPoolOptions | None = None
-    """Only with `provisioner: karpenter`. Default: by intent."""
+    """Only with `provisioner: karpenter` and `autoMode`. Default: by intent."""
     gke: GkeOptions | None = None
     """Only on GKE. Default: none."""
     vsphere: VsphereOptions | None = None

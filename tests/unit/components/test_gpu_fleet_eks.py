@@ -196,3 +196,34 @@ def test_what_stands_in_the_way_is_said_before_anything_is_made(
         assert said in str(caught.value)
 
     assert run(program).resources == []
+
+
+def test_a_fleet_of_auto_mode_makes_its_two_objects_and_no_controller(run: Any) -> None:
+    """Amazon EKS user guide, create-node-class: the access entry is of type EC2, with the policy
+    AmazonEKSAutoNodePolicy."""
+    auto = [{**POOLS[0], "provisioner": "autoMode"}]
+    role = "arn:aws-us-gov:iam::123456789012:role/path/nodes"
+    connection = {**CONNECTION, "node_role_arn": role}
+
+    def made(**karpenter: Any) -> Any:
+        document = spec(pools=auto, addons={"karpenter": karpenter})
+        return run(lambda: GpuFleet("fleet", {"spec": document, "connection": connection}))
+
+    quiet = made()
+    types = {one.type for one in quiet.resources}
+    assert not [one for one in types if "helm" in one or one.startswith("aws:")]
+    (cls,) = quiet.all("kubernetes:eks.amazonaws.com/v1:NodeClass")
+    assert cls.inputs["spec"] == {
+        "ephemeralStorage": {"size": "200Gi"},
+        "role": "nodes",
+        "subnetSelectorTerms": [{"id": "subnet-0a"}],
+        "securityGroupSelectorTerms": [{"id": "sg-0c"}],
+    }
+    joined = made(accessEntry=True)
+    (entry,) = joined.all(ENTRY)
+    assert (entry.inputs["principalArn"], entry.inputs["type"]) == (role, "EC2")
+    (policy,) = joined.all("aws:eks/accessPolicyAssociation:AccessPolicyAssociation")
+    assert policy.inputs["policyArn"] == (
+        "arn:aws-us-gov:eks::aws:cluster-access-policy/AmazonEKSAutoNodePolicy"
+    )
+    assert policy.inputs["accessScope"] == {"type": "cluster"}

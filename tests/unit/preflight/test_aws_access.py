@@ -83,6 +83,24 @@ def test_a_second_karpenter_beside_auto_mode(account: Account) -> None:
     assert found(account, {"instanceTypes": ["g6.xlarge"]}) == []
 
 
+AUTO = {"instanceTypes": ["g6.xlarge"], "provisioner": "autoMode"}
+
+
+def test_pools_of_auto_mode(account: Account) -> None:
+    account.missing.add("DescribeAddon")
+    account.answers["ListAccessEntries"] = {"accessEntries": [ROLE]}
+    assert found(account, AUTO) == ["auto-mode-off"]
+    account.answers["DescribeCluster"] = {
+        "cluster": {"version": "1.36", "computeConfig": {"enabled": True}}
+    }
+    assert found(account, AUTO) == []
+    entry = {"addons": {"karpenter": {"accessEntry": True}}}
+    assert found(account, AUTO, **entry) == ["access-entry-exists"]
+    account.answers["ListAccessEntries"] = {"accessEntries": []}
+    assert found(account, AUTO) == ["access-entry-missing"]
+    assert found(account, AUTO, **entry) == []
+
+
 def test_spot_needs_its_role(account: Account) -> None:
     assert found(account, {**POOL, "capacity": [{"spot": {}}, {"onDemand": {}}]}) == [
         "spot-role-missing"

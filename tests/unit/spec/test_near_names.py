@@ -40,19 +40,10 @@ def test_a_word_of_a_key_is_near_to_it(key: str, near: str) -> None:
     assert one(compile_data(data), "spec-key-unknown").fix == f"nearest: {near}"
 
 
-@pytest.mark.parametrize("written", ["autoMode", "auto-mode", "EKS Auto Mode"])
-def test_auto_mode_is_refused_with_the_reason(written: str) -> None:
-    """Amazon EKS user guide: NodePools of Auto Mode name a NodeClass of eks.amazonaws.com
-    (auto-migrate-karpenter), and it brings driver and device plugin (auto-accelerated). EKS best
-    practices, automode: managed node groups run beside it, Karpenter is to be uninstalled."""
-    pool = {"name": "chat", "gpu": "L4", "provisioner": written}
-    whole = {**declaration("eks", {"name": "chat", "gpu": "L4"}), "provisioner": written}
-    for data, path in ((declaration("eks", pool), "pools[0].provisioner"), (whole, "provisioner")):
-        found = one(compile_data(data), "spec-value-unknown")
-        assert found.path == path
-        assert "eks.amazonaws.com" in found.message
-        assert "`provisioner: managed`" in (found.fix or "")
-        assert "not karpenter" in (found.fix or "")
+@pytest.mark.parametrize("written", ["auto-mode", "automode", "EKS Auto Mode"])
+def test_auto_mode_is_near_to_its_name(written: str) -> None:
+    data = declaration("eks", {"name": "chat", "gpu": "L4", "provisioner": written})
+    assert one(compile_data(data), "spec-value-unknown").fix == "nearest: autoMode"
 
 
 def test_a_slip_of_the_pen_is_not_taken_for_auto_mode() -> None:

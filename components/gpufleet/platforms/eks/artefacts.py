@@ -42,7 +42,7 @@ class EksFiles(PlatformFiles):
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-        karpenter = pool.provisioner is Provisioner.KARPENTER
+        karpenter = pool.provisioner.by_node_pool
         return (_karpenter if karpenter else _node_group)(fleet, pool, prefix)
 
     def releases(self, fleet: Fleet) -> Iterator[FleetRelease]:
@@ -141,17 +141,21 @@ def _karpenter(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
         ArtefactKind.MANIFEST,
         f"image, disks and interfaces of {pool.name}'s machines",
         yaml_text(
-            {**made, "spec": {**made["spec"], **_found_by_tag(fleet.spec.cluster.name)}},
+            {
+                **made,
+                "spec": {**made["spec"], **_found_by_tag(fleet.spec.cluster.name, pool)},
+            },
             "Role, subnets and security groups as Karpenter's installation guide names them:\n"
             f"correct them, or tag yours with {DISCOVERY}={fleet.spec.cluster.name}.",
         ),
     )
 
 
-def _found_by_tag(cluster: str) -> dict[str, Any]:
+def _found_by_tag(cluster: str, pool: Pool) -> dict[str, Any]:
     terms = [{"tags": {DISCOVERY: cluster}}]
+    auto = pool.provisioner is Provisioner.AUTO_MODE
     return {
-        "role": f"KarpenterNodeRole-{cluster}",
+        "role": "AmazonEKSAutoNodeRole" if auto else f"KarpenterNodeRole-{cluster}",
         "subnetSelectorTerms": terms,
         "securityGroupSelectorTerms": [dict(term) for term in terms],
     }

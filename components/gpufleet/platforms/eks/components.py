@@ -19,6 +19,8 @@ from gpufleet.components_base.release import ReleasePlan
 from gpufleet.findings import Severity
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.chart_values import merged
+from gpufleet.platforms.eks.auto_mode_access import auto_mode_access
+from gpufleet.platforms.eks.auto_mode_rules import makes_auto_entry
 from gpufleet.platforms.eks.cluster_autoscaler import CHART as AUTOSCALER_CHART
 from gpufleet.platforms.eks.cluster_autoscaler import (
     ClusterAutoscaler,
@@ -48,6 +50,7 @@ from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, 
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.eks import EksOptions
+from gpufleet.spec.pool import Provisioner
 
 platform_operators = no_operators
 platform_charts = no_charts
@@ -63,12 +66,16 @@ class EksFleet(PlatformFleet):
     cluster_autoscaler: ClusterAutoscalerPlan | None
     efa: ReleasePlan | None
     monitoring_agent: MonitoringAgentPlan | None
+    auto_access: EksConnection | None
+    """Connection of a fleet whose nodes of EKS Auto Mode join by an access entry of its own."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
         """Karpenter, Cluster Autoscaler, the plugin of EFA, the agent of node repair: Karpenter's
         pools and the groups of Cluster Autoscaler must depend on them."""
         opts = pulumi.ResourceOptions(parent=parent)
         made: list[pulumi.Resource] = []
+        if self.auto_access is not None:
+            made += auto_mode_access(f"{name}-auto", self.auto_access, opts)
         if self.karpenter is not None:
             made.append(Karpenter.from_plan(f"{name}-karpenter", self.karpenter, opts))
         if self.cluster_autoscaler is not None:
@@ -129,6 +136,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
         cluster_autoscaler=autoscaler,
         efa=_efa(fleet),
         monitoring_agent=_monitoring_agent(fleet, wired),
+        auto_access=wired if makes_auto_entry(fleet) else None,
     )
 
 
@@ -176,7 +184,11 @@ def _efa(fleet: Fleet) -> ReleasePlan | None:
 
 def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgentPlan | None:
     addon = fleet.spec.addons.node_monitoring_agent
-    repaired = any((pool.spec.eks or EksOptions()).node_repair for pool in fleet.pools)
+    repaired = any(
+        (pool.spec.eks or EksOptions()).node_repair
+        for pool in fleet.pools
+        if pool.provisioner is not Provisioner.AUTO_MODE  # which has the agent built in
+    )
     if not repaired or not _ours(addon):
         return None
     return MonitoringAgentPlan(

@@ -11,7 +11,12 @@ FACTS = PlatformFacts(
     clouds=(Cloud.AWS,),
     example_region="us-east-1",
     vendors=("nvidia", "aws"),
-    provisioners=(Provisioner.MANAGED, Provisioner.KARPENTER, Provisioner.CLUSTER_AUTOSCALER),
+    provisioners=(
+        Provisioner.MANAGED,
+        Provisioner.KARPENTER,
+        Provisioner.AUTO_MODE,
+        Provisioner.CLUSTER_AUTOSCALER,
+    ),
     fabrics=(Fabric.NONE, Fabric.EFA),
     # CreateNodegroup capacityType.
     capacity=("onDemand", "spot", "reserved", "capacityBlock"),
@@ -19,6 +24,7 @@ FACTS = PlatformFacts(
     spot_takes_a_price=False,
     default_image="al2023-nvidia",
     default_neuron_image="al2023-neuron",
+    provisioner_images={Provisioner.AUTO_MODE: "eks-auto"},
     planned_provisioner=Provisioner.KARPENTER,
     mixes_machine_types=True,
     # Amazon EKS user guide, `ml-workload-topology` (read 2026-11-21): layer 1 is the widest, layer

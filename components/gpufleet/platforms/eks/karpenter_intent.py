@@ -40,11 +40,17 @@ BY_INTENT = {
 }
 
 
+OF_AUTO_MODE = {"Balanced": "WhenEmptyOrUnderutilized", "Never": "480h", "720h": "336h"}
+"""Default -> what EKS Auto Mode has instead: it documents no Balanced, its nodes go after 21 days,
+and after 336 hours by default (Amazon EKS user guide, automode and create-node-pool)."""
+
+
 def disruption(
-    intent: Intent, options: KarpenterPoolOptions
+    intent: Intent, options: KarpenterPoolOptions, *, auto_mode: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """`spec.disruption` of a NodePool, and the related fields of `spec.template.spec`."""
     default, written = BY_INTENT[intent], options.disruption
+    nearest = OF_AUTO_MODE if auto_mode else {}
     budgets = (
         [
             one.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
@@ -55,12 +61,13 @@ def disruption(
     )
     return (
         {
-            "consolidationPolicy": written.consolidation_policy or default.policy,
+            "consolidationPolicy": written.consolidation_policy
+            or nearest.get(default.policy, default.policy),
             "consolidateAfter": written.consolidate_after or default.after,
             "budgets": budgets,
         },
         {
-            "expireAfter": options.expire_after or default.expire,
+            "expireAfter": options.expire_after or nearest.get(default.expire, default.expire),
             "terminationGracePeriod": options.termination_grace_period or default.grace,
         },
     )

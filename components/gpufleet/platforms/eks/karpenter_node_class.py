@@ -8,13 +8,15 @@ from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.auto_mode import auto_node_class
 from gpufleet.platforms.eks.bottlerocket import bottlerocket_settings
 from gpufleet.platforms.eks.launch_template import disks
 from gpufleet.platforms.eks.names import pool_tags
 from gpufleet.platforms.eks.rules import LATEST, release_of
-from gpufleet.platforms.eks.shape import EksShape
+from gpufleet.platforms.eks.shape import EksShape, reservation_terms
 from gpufleet.platforms.eks.user_data import image_family
 from gpufleet.spec.platforms.eks import LocalStorage
+from gpufleet.spec.pool import Provisioner
 
 API_VERSION = "karpenter.k8s.aws/v1"
 FAMILIES = {"al2023": "AL2023", "al2": "AL2", "bottlerocket": "Bottlerocket", "ubuntu": "Custom"}
@@ -24,7 +26,9 @@ FAMILIES = {"al2023": "AL2023", "al2": "AL2", "bottlerocket": "Bottlerocket", "u
 def node_class(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str], name: str
 ) -> dict[str, Any]:
-    """The object, without what is wired."""
+    """The object, without what is wired: an EC2NodeClass, or the NodeClass of EKS Auto Mode."""
+    if pool.provisioner is Provisioner.AUTO_MODE:
+        return auto_node_class(pool, shape, tags, name)
     family = image_family(pool)
     spec: dict[str, Any] = {
         "amiSelectorTerms": _images(shape, family),
@@ -55,10 +59,7 @@ def node_class(
             }
             for one in shape.interfaces
         ]
-    reservations: list[dict[str, Any]] = [{"id": one} for one in shape.reservations]
-    by_tag = {} if pool.spec.karpenter is None else pool.spec.karpenter.reservation_tags
-    if by_tag:
-        reservations.append({"tags": dict(by_tag)})
+    reservations = reservation_terms(pool, shape)
     if reservations:
         spec["capacityReservationSelectorTerms"] = reservations
     return {

@@ -36,11 +36,12 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
     NodeOverlay where nodes advertise something else than the GPUs EC2 counts.
 
     Always limited to the pool's largest size. Karpenter must be in the cluster, with its feature
-    gate NodeOverlay for pools that share, cut or have parts of GPUs.
+    gate NodeOverlay for pools that share, cut or have parts of GPUs. With `provisioner: autoMode`
+    the cluster must be in EKS Auto Mode, and its NodeClass takes the EC2NodeClass's place.
     """
 
     node_pool_name: pulumi.Output[str]
-    """Name of the NodePool, of the EC2NodeClass and of the NodeOverlay."""
+    """Name of the NodePool, of its node class and of the NodeOverlay."""
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its operands have run."""
 
@@ -83,7 +84,7 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
             pool, shape, connection.name_prefix, connection.tags, karpenter_name(pool)
         )
         groups = machine_security_groups(self, name, plan)
-        wired = {
+        wired: dict[str, Any] = {
             **document["spec"],
             "role": pulumi.Output.from_input(connection.node_role_arn).apply(_role_name),
             "subnetSelectorTerms": [{"id": subnet} for subnet in plan.subnet_ids],
@@ -105,7 +106,7 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
 
 def _planned(component: str, args: EksPoolArgs) -> KarpenterPoolPlan:
     pool, connection = declared_eks_pool(component, args, provisioner="karpenter")
-    validate_provisioner(component, pool, (Provisioner.KARPENTER,))
+    validate_provisioner(component, pool, (Provisioner.KARPENTER, Provisioner.AUTO_MODE))
     plan, findings = karpenter_pool_plan(pool, connection)
     if has_errors(findings):
         refuse(component, findings)

@@ -9,10 +9,12 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import NodeTaint, Pool
 from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.karpenter_intent import disruption
 from gpufleet.platforms.eks.node_template import modelled_gpus, template_resources
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.pool import Provisioner
 
 API_VERSION = "karpenter.sh/v1"
 GROUP = "karpenter.k8s.aws"
@@ -35,13 +37,18 @@ def karpenter_name(pool: Pool) -> str:
 def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
     """The object."""
     options = pool.spec.karpenter or KarpenterPoolOptions()
-    rules, lifetime = disruption(pool.intent, options)
+    auto = pool.provisioner is Provisioner.AUTO_MODE
+    rules, lifetime = disruption(pool.intent, options, auto_mode=auto)
     name = karpenter_name(pool)
     spec: dict[str, Any] = {
         "template": {
             "metadata": {"labels": dict(pool.labels)},
             "spec": {
-                "nodeClassRef": {"group": GROUP, "kind": "EC2NodeClass", "name": name},
+                "nodeClassRef": {
+                    "group": auto_mode.GROUP if auto else GROUP,
+                    "kind": auto_mode.KIND if auto else "EC2NodeClass",
+                    "name": name,
+                },
                 "requirements": _requirements(pool, shape, options),
                 "taints": [_taint(taint) for taint in pool.taints],
                 **lifetime,
@@ -86,11 +93,12 @@ def _requirements(
     pool: Pool, shape: EksShape, options: KarpenterPoolOptions
 ) -> list[dict[str, Any]]:
     reserved = {"reserved"} if options.reservation_tags else set[str]()
+    auto = pool.provisioner is Provisioner.AUTO_MODE  # selects by no operating system
     bought = sorted({CAPACITY_TYPES[entry.mode] for entry in pool.capacity} | reserved)
     found = [
         _in("node.kubernetes.io/instance-type", sorted(machine.name for machine in pool.machines)),
         _in("kubernetes.io/arch", [pool.machines[0].architecture]),
-        _in("kubernetes.io/os", ["linux"]),
+        *([] if auto else [_in("kubernetes.io/os", ["linux"])]),
         _in("karpenter.sh/capacity-type", bought),
     ]
     if shape.zones:

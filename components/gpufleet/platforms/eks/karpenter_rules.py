@@ -8,6 +8,7 @@ from gpufleet.contract.foreign.karpenter_keys import WELL_KNOWN
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement, admits
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.auto_mode import LABELS, SUPPORTED_LABELS
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -79,7 +80,7 @@ def _fips_image(pool: Pool) -> Iterable[Finding]:
 
 def _validate(pool: Pool) -> Iterable[Finding]:
     options = pool.spec.karpenter
-    if pool.provisioner is not Provisioner.KARPENTER or pool.ownership is Ownership.EXISTING:
+    if not pool.provisioner.by_node_pool or pool.ownership is Ownership.EXISTING:
         return
     if pool.spec.import_id is not None:
         yield error(
@@ -118,7 +119,9 @@ def _validate(pool: Pool) -> Iterable[Finding]:
 
 
 def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:
-    short = one.key.removeprefix(PREFIX)
+    auto = pool.provisioner is Provisioner.AUTO_MODE
+    prefix, known = (LABELS, SUPPORTED_LABELS) if auto else (PREFIX, WELL_KNOWN)
+    short = one.key.removeprefix(prefix)
     if one.key in OWN:
         yield error(
             "karpenter-requirement-own",
@@ -135,12 +138,20 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
             "remove it",
             found=one.key,
         )
-    elif one.key.startswith(PREFIX) and short not in WELL_KNOWN:
+    elif auto and one.key.startswith(PREFIX):
+        yield error(
+            "auto-mode-label",
+            f"{path}.key",
+            f"{one.key} is a label of a Karpenter of one's own, which no node of EKS Auto Mode has",
+            f"write {LABELS}{one.key.removeprefix(PREFIX)}, where Auto Mode has it",
+            found=one.key,
+        )
+    elif one.key.startswith(prefix) and short not in known:
         yield error(
             "karpenter-label-reserved",
             f"{path}.key",
             f"{one.key} is none of the labels Karpenter lets a pool select by",
-            f"one of {', '.join(WELL_KNOWN)}, under {PREFIX}",
+            f"one of {', '.join(known)}, under {prefix}",
             found=one.key,
         )
     elif short == "instance-gpu-count" and _drops_parts(pool, one):

@@ -11,6 +11,8 @@ from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
+from gpufleet.platforms.eks.auto_mode import OPERANDS
+from gpufleet.platforms.eks.auto_mode_rules import validate_auto_mode, validate_auto_sharing
 from gpufleet.platforms.eks.autoscaler_tags import EFA
 from gpufleet.platforms.eks.bottlerocket import (
     as_published,
@@ -24,6 +26,7 @@ from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registe
 from gpufleet.platforms.eks.rollout import rollout
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
+from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
@@ -72,8 +75,8 @@ class EksRules(PlatformRules):
                 )
 
     def serves_devices(self, pool: GpuPool) -> bool:
-        """Bottlerocket's own plugin shares by settings of the image."""
-        return shares_by_settings(pool)
+        """Bottlerocket's own plugin shares by settings of the image; Auto Mode has its own."""
+        return pool.provisioner is Provisioner.AUTO_MODE or shares_by_settings(pool)
 
     def published_sharing(self, sharing: Sharing) -> Sharing:
         return as_published(sharing)
@@ -81,7 +84,14 @@ class EksRules(PlatformRules):
     def validate_sharing(
         self, pool: GpuPool, path: str, machine: InstanceType | None
     ) -> list[Finding]:
-        return validate_bottlerocket_sharing(pool, path, machine)
+        return [
+            *validate_auto_sharing(pool, path),
+            *validate_bottlerocket_sharing(pool, path, machine),
+        ]
+
+    def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
+        """Auto Mode's nodes have driver and plugin of AWS."""
+        return OPERANDS if pool.provisioner is Provisioner.AUTO_MODE else {}
 
     def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
         """An AMI of one's own may have any driver."""
@@ -96,7 +106,7 @@ class EksRules(PlatformRules):
     ) -> Iterable[Finding]:
         """A node group has one capacity type; Karpenter climbs down a list."""
         modes = [entry.mode for entry in pool.capacity]
-        if len(modes) > 1 and provisioner is not Provisioner.KARPENTER:
+        if len(modes) > 1 and not provisioner.by_node_pool:
             yield error(
                 "capacity-list-on-managed-group",
                 f"{path}.capacity",
@@ -106,7 +116,11 @@ class EksRules(PlatformRules):
             )
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        return [*validate_eks(spec, pools), *validate_karpenter(spec, pools)]
+        return [
+            *validate_eks(spec, pools),
+            *validate_karpenter(spec, pools),
+            *validate_auto_mode(spec, pools),
+        ]
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """Interfaces that every machine of the pool has, and the huge pages of their driver."""

@@ -20,7 +20,6 @@ from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.rules import pinning_missing
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.platforms.eks.tags import validate_karpenter_tags, validate_tags
-from gpufleet.spec.pool import Provisioner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ def eks_pool_plan(
     pool: Pool, connection: EksConnection, groups: ClusterGroups
 ) -> tuple[NodeGroupPlan | KarpenterPoolPlan, list[Finding]]:
     """The plan of a pool, by its provisioner, and everything that prevents making it."""
-    if pool.provisioner is Provisioner.KARPENTER:
+    if pool.provisioner.by_node_pool:
         return karpenter_pool_plan(pool, connection)
     return node_group_plan(pool, connection, groups)
 

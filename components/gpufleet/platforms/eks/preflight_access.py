@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
-from gpufleet.findings import error, warning
+from gpufleet.findings import error
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.auto_mode_rules import auto_pools, makes_auto_entry
 from gpufleet.platforms.eks.cluster_autoscaler_values import scaled_pools
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools, makes_access_entry
 from gpufleet.platforms.eks.preflight_client import AwsClient
@@ -37,7 +38,8 @@ def ask_access(
     """
     pools = karpenter_pools(fleet.pools)
     if pools:
-        _entry(aws, fleet, cluster, wiring, answers)
+        made = makes_access_entry(fleet)
+        _entry(aws, fleet, cluster, wiring, answers, made=made)
         _spot(aws, pools, answers)
     addons = fleet.spec.addons
     bound = [
@@ -49,14 +51,30 @@ def ask_access(
         if used and _ours(addon)
     ]
     automatic = (cluster.get("computeConfig") or {}).get("enabled") is True
+    auto = auto_pools(fleet.pools)
+    if auto and not automatic:
+        answers.findings.append(
+            error(
+                "auto-mode-off",
+                f"{auto[0].path}.provisioner",
+                f"{fleet.spec.cluster.name} is not in EKS Auto Mode: nothing would make the nodes "
+                f"of {', '.join(pool.name for pool in auto)}",
+                "aws eks update-cluster-config with computeConfig, storageConfig and "
+                "kubernetesNetworkConfig enabled, or write `provisioner: karpenter`",
+                found=False,
+            )
+        )
+    if auto:
+        _entry(aws, fleet, cluster, wiring, answers, made=makes_auto_entry(fleet))
+        _spot(aws, auto, answers)
     if automatic and pools and _ours(addons.karpenter):
         answers.findings.append(
-            warning(
+            error(
                 "karpenter-beside-auto-mode",
                 "addons.karpenter",
                 f"{fleet.spec.cluster.name} is in EKS Auto Mode, which has Karpenter built in, and "
                 "a second one would be installed: Amazon describes that for a migration only",
-                "write `provisioner: managed` on the pools, or switch Auto Mode off",
+                "write `provisioner: autoMode` or `managed` on the pools, or switch Auto Mode off",
             )
         )
     if bound and not automatic:  # Auto Mode has the agent built in
@@ -68,9 +86,15 @@ def _ours(addon: Addon) -> bool:
 
 
 def _entry(
-    aws: AwsClient, fleet: Fleet, cluster: Mapping[str, Any], wiring: Wiring, answers: Answers
+    aws: AwsClient,
+    fleet: Fleet,
+    cluster: Mapping[str, Any],
+    wiring: Wiring,
+    answers: Answers,
+    *,
+    made: bool,
 ) -> None:
-    made, name = makes_access_entry(fleet), fleet.spec.cluster.name
+    name = fleet.spec.cluster.name
     mode = (cluster.get("accessConfig") or {}).get("authenticationMode")
     if mode == _MAP_ONLY and made:
         answers.findings.append(
@@ -116,9 +140,10 @@ def _entry(
             error(
                 "access-entry-missing",
                 path,
-                f"{wiring.node_role} has no access entry: Karpenter's machines would start, bill "
-                "and never join",
-                "write `accessEntry: true`, or make one of type EC2_LINUX",
+                f"{wiring.node_role} has no access entry: machines would start, bill and never "
+                "join",
+                "write `accessEntry: true`, or make one of type "
+                + ("EC2 with AmazonEKSAutoNodePolicy" if auto_pools(fleet.pools) else "EC2_LINUX"),
                 found=wiring.node_role,
             )
         )

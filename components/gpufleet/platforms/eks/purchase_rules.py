@@ -7,7 +7,6 @@ from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.shape import EksShape, reservation_group_region
 from gpufleet.spec.capacity import Capacity
-from gpufleet.spec.pool import Provisioner
 
 MOST_INSTANCES = 64
 """Most instances of one Capacity Block (EC2 service model, DescribeCapacityBlockOfferings)."""
@@ -26,7 +25,7 @@ def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
 
 def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     modes = [entry.mode for entry in pool.capacity if not _of_group(entry)]
-    group = pool.provisioner is not Provisioner.KARPENTER
+    group = not pool.provisioner.by_node_pool
     if "reserved" in modes and group and len(pool.machines) > 1:
         yield error(
             "reservation-one-type",
@@ -73,7 +72,7 @@ def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding
                 found=identifier,
             )
         return
-    if pool.provisioner is Provisioner.KARPENTER:
+    if pool.provisioner.by_node_pool:
         yield error(
             "reservation-group-with-karpenter",
             place,
@@ -106,7 +105,7 @@ def _block(pool: Pool, shape: EksShape) -> Iterable[Finding]:
                 found=days,
                 limit=MOST_DAYS,
             )
-    group = pool.provisioner is not Provisioner.KARPENTER
+    group = not pool.provisioner.by_node_pool
     if shape.capacity_type == "CAPACITY_BLOCK" and pool.nodes.minimum > 0 and group:
         yield warning(
             "capacity-block-min-nodes",

@@ -30,7 +30,6 @@ from gpufleet.platforms.eks.node_group_arguments import (
 )
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data
-from gpufleet.spec.pool import Provisioner
 
 _SOMEWHERE = ClusterEndpoint("cluster", "https://cluster", "Y2E=", "172.20.0.0/16")
 """Stands for the cluster in user data: no declaration changes it."""
@@ -75,7 +74,7 @@ _REQUIREMENT = "requirements."
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each resource -> its inputs. Zones stand for the subnets in them."""
     prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    karpenter = pool.provisioner is Provisioner.KARPENTER
+    karpenter = pool.provisioner.by_node_pool
     found = (_karpenter if karpenter else _managed)(fleet, pool, prefix)
     return {name: {**inputs, "region": fleet.spec.cluster.region} for name, inputs in found.items()}
 
@@ -98,7 +97,7 @@ def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
 
 
 def _of_karpenter(kind: str, path: str, old: object, new: object) -> LeafClass:
-    if path in {"", "metadata.name", "clusterName"}:
+    if path in {"", "metadata.name", "clusterName", "apiVersion", "kind"}:
         return LeafClass.NEW_NODES if kind == "nodeOverlay" else LeafClass.REPLACEMENT
     if kind == "nodeOverlay":
         return LeafClass.NEW_NODES  # what Karpenter expects of nodes that it is yet to make

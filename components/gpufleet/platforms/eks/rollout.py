@@ -20,7 +20,7 @@ from gpufleet.spec.pool import Provisioner
 
 def rollout(pool: Pool, *, replaced: bool) -> Rollout:
     """The order of a pool."""
-    if pool.provisioner is Provisioner.KARPENTER:
+    if pool.provisioner.by_node_pool:
         return _karpenter(pool)
     if replaced:
         note = "the new group starts with nodes.min nodes, and its autoscaler adds the others"
@@ -31,7 +31,10 @@ def rollout(pool: Pool, *, replaced: bool) -> Rollout:
 
 
 def _karpenter(pool: Pool) -> Rollout:
-    rules, _ = disruption(pool.intent, pool.spec.karpenter or KarpenterPoolOptions())
+    auto = pool.provisioner is Provisioner.AUTO_MODE
+    options = pool.spec.karpenter or KarpenterPoolOptions()
+    rules, _ = disruption(pool.intent, options, auto_mode=auto)
+    who = "EKS Auto Mode" if auto else "Karpenter"
     limits = [
         str(one.get("nodes", "10%"))
         for one in cast("list[dict[str, Any]]", rules["budgets"])
@@ -39,9 +42,9 @@ def _karpenter(pool: Pool) -> Rollout:
     ]
     if "0" in limits or "0%" in limits:
         note = "a budget of 0 for drifted nodes: none goes until it is empty or the budget changes"
-        return Rollout("Karpenter", 1, None, note)
+        return Rollout(who, 1, None, note)
     shown = f"budget {', '.join(limits)}" if limits else "no budget"
-    return Rollout("Karpenter", _fewest(limits, pool.nodes.expected), None, shown)
+    return Rollout(who, _fewest(limits, pool.nodes.expected), None, shown)
 
 
 def _fewest(limits: list[str], nodes: int) -> int | None:

@@ -40,15 +40,15 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     for pool in pools:
         if pool.ownership is Ownership.EXISTING:
             continue
-        shape = eks_shape(pool)
+        shape, auto = eks_shape(pool), pool.provisioner is Provisioner.AUTO_MODE
         findings += [
             *_import(pool),
-            *_image(pool, shape, spec),
+            *([] if auto else _image(pool, shape, spec)),
             *_zones(pool, shape, spec),
             *validate_purchase(pool, shape),
             *validate_bottlerocket(pool),
             *validate_scaled_group(pool),
-            *validate_raw(pool, shape, spec.cluster.kubernetes_version),
+            *([] if auto else validate_raw(pool, shape, spec.cluster.kubernetes_version)),
         ]
     return findings
 

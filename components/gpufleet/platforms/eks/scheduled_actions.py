@@ -24,7 +24,7 @@ def scheduled_actions(pool: Pool) -> dict[str, dict[str, Any]]:
     left out: EC2 Auto Scaling takes none."""
     entry = pool.capacity[0]
     ours = pool.ownership is not Ownership.EXISTING and pool.spec.import_id is None
-    if entry.capacity_block is None or pool.provisioner is Provisioner.KARPENTER or not ours:
+    if entry.capacity_block is None or pool.provisioner.by_node_pool or not ours:
         return {}
     window = bought_window(entry, pool.machines[0].name)
     assert window is not None

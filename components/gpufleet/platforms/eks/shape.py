@@ -2,14 +2,17 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.spec.base import Platform
 from gpufleet.spec.platforms.eks import EksOptions
-from gpufleet.spec.pool import Fabric
+from gpufleet.spec.pool import Fabric, Provisioner
 
 CUSTOM = "CUSTOM"
 """`amiType` of an image that EKS does not publish."""
+CHOSEN_BY_AWS = ""
+"""In place of an `amiType` with EKS Auto Mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,13 @@ def eks_shape(pool: Pool) -> EksShape:
     )
 
 
+def reservation_terms(pool: Pool, shape: EksShape) -> list[dict[str, Any]]:
+    """`capacityReservationSelectorTerms` of a node class."""
+    by_tag = {} if pool.spec.karpenter is None else pool.spec.karpenter.reservation_tags
+    tagged: list[dict[str, Any]] = [{"tags": dict(by_tag)}] if by_tag else []
+    return [*({"id": one} for one in shape.reservations), *tagged]
+
+
 def _capacity_type(pool: Pool) -> str:
     names = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
     return names.get(pool.capacity[0].mode, "ON_DEMAND")
@@ -129,6 +139,8 @@ def _one_zone(*, efa: bool, block: bool, placement: bool) -> str | None:
 
 
 def _ami_type(pool: Pool, options: EksOptions) -> str:
+    if pool.provisioner is Provisioner.AUTO_MODE:
+        return CHOSEN_BY_AWS
     if options.ami_id is not None or pool.image is None:
         return CUSTOM
     return pool.image.ami_types.get(pool.machines[0].architecture, CUSTOM)

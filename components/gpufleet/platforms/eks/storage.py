@@ -75,9 +75,12 @@ def _scratch_bytes(pool: Pool) -> int:
     """Disks on which nodes keep the kubelet's folder. Images other than AL2023 are set up so by
     Karpenter alone."""
     shape, family = eks_shape(pool), image_family(pool)
+    local = min(machine.local_nvme_bytes or 0 for machine in pool.machines)
+    if pool.provisioner is Provisioner.AUTO_MODE:
+        return local if pool.spec.disk.size_gib * 1024**3 < local else 0
     by_image = family == "al2023" or (
         family in {"al2", "bottlerocket"} and pool.provisioner is Provisioner.KARPENTER
     )
     if not (shape.nvme and by_image and shape.options.local_storage is LocalStorage.RAID0):
         return 0
-    return min(machine.local_nvme_bytes or 0 for machine in pool.machines)
+    return local

@@ -1,0 +1,95 @@
+"""EKS Auto Mode: the Karpenter that AWS runs in the control plane, and the NodeClass of a pool.
+
+Image, driver, device plugins, node repair and the agent of EKS Pod Identity are AWS's.
+
+Sources: Amazon EKS user guide (awsdocs/amazon-eks-user-guide): `automode/create-node-class` 6121ad5
+and `automode/create-node-pool` 0138560 (fields, labels, access entry), `automode/auto-odcr`
+041ffa8 (reservations and Capacity Blocks), `automode/automode-learn-instances` 06faff1 (instance
+families, hop limit, local disks), `automode/automode` 03bdcd1 (21 days), `automode/auto-learn-iam`
+1fe584b (tags); awslabs/cdk-eks-blueprints, AutoModeNodeClassSpec (every field of the NodeClass).
+Read 2026-11-23.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.shape import EksShape, reservation_terms
+
+API_VERSION = "eks.amazonaws.com/v1"
+GROUP = "eks.amazonaws.com"
+KIND = "NodeClass"
+LABELS = "eks.amazonaws.com/"
+"""Prefix of the labels of machines."""
+IMAGE = "eks-auto"
+"""Image of the catalogue: the one that AWS chooses."""
+
+SUPPORTED_LABELS = (
+    "compute-type",
+    "instance-category",
+    "instance-cpu",
+    "instance-cpu-manufacturer",
+    "instance-ebs-bandwidth",
+    "instance-encryption-in-transit-supported",
+    "instance-family",
+    "instance-generation",
+    "instance-gpu-count",
+    "instance-gpu-manufacturer",
+    "instance-gpu-memory",
+    "instance-gpu-name",
+    "instance-hypervisor",
+    "instance-local-nvme",
+    "instance-memory",
+    "instance-network-bandwidth",
+    "instance-size",
+)
+"""Labels under `LABELS` that a requirement may name."""
+
+FAMILIES = frozenset(
+    (
+        *("g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g7e", "gr6", "inf1", "inf2", "p3dn", "p4d"),
+        *("p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "trn1", "trn1n", "trn2"),
+    )
+)
+"""Families with accelerators that it starts."""
+
+LIFETIME_HOURS = 21 * 24
+"""Longest life of a node. AWS enforces it, with expiry and grace period together."""
+
+OPERANDS = {"nvidia.com/gpu.deploy.operands": "false"}
+"""Label that keeps a GPU Operator of other pools off these nodes (NVIDIA GPU Operator
+documentation, preventing installation of operands on some nodes)."""
+
+ACCESS_POLICY = "AmazonEKSAutoNodePolicy"
+"""Access policy by which its nodes join; the access entry has the type EC2."""
+
+
+def auto_node_class(
+    pool: Pool, shape: EksShape, tags: Mapping[str, str], name: str
+) -> dict[str, Any]:
+    """The NodeClass, without role, subnets and security groups.
+
+    Tags are the fleet's own alone: AWS refuses to launch machines with any tag that the cluster's
+    role has no extra permission for.
+    """
+    spec: dict[str, Any] = {"ephemeralStorage": {"size": f"{pool.spec.disk.size_gib}Gi"}}
+    reservations = reservation_terms(pool, shape)
+    if reservations:
+        spec["capacityReservationSelectorTerms"] = reservations
+    if tags:
+        spec["tags"] = dict(sorted(tags.items()))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {
+            "name": name,
+            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
+        },
+        "spec": spec,
+    }
+
+
+def access_policy_arn(node_role_arn: str) -> str:
+    """ARN of the access policy, in the partition of the role."""
+    return f"arn:{node_role_arn.split(':')[1]}:eks::aws:cluster-access-policy/{ACCESS_POLICY}"

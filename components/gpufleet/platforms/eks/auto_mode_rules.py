@@ -1,0 +1,236 @@
+"""Findings about pools of EKS Auto Mode: what AWS decides, what it cannot do, what it costs.
+
+Sources next to those of `auto_mode`: Amazon EKS user guide `ml/device-management-nvidia-mig`
+80436be and `ml/device-management-nvidia-time-slicing` 4aea692 (neither works on Auto Mode, whose
+device plugin has no configuration), `ml/device-management-efa` 43d79bd and `ml/node-efa`
+(interfaces, huge pages), `automode/auto-migrate-karpenter` (one Karpenter). Read 2026-11-23.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.auto_mode import FAMILIES, IMAGE, LIFETIME_HOURS
+from gpufleet.platforms.eks.karpenter_intent import disruption
+from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
+from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
+
+_OTHER = "write `provisioner: karpenter` or `managed`"
+_DECIDED = {
+    "release_version": "AWS chooses the release of the image",
+    "ami_id": "AWS chooses the image",
+    "placement_group": "gpufleet makes none for Auto Mode",
+    "update": "there is no node group",
+    "metadata_hop_limit": "the hop limit is always 1",
+    "imported": "there is no node group",
+    "node_group": "there is no node group",
+    "launch_template": "AWS keeps the launch templates",
+}
+"""Option of EKS -> why it has no meaning."""
+_HOUR = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
+
+
+def auto_pools(pools: Sequence[Pool]) -> list[Pool]:
+    """Pools whose nodes Auto Mode makes, for us or in a GitOps tool's name."""
+    return [
+        pool
+        for pool in pools
+        if pool.provisioner is Provisioner.AUTO_MODE and pool.ownership is not Ownership.EXISTING
+    ]
+
+
+def makes_auto_entry(fleet: Fleet) -> bool:
+    """Whether the fleet makes it. EKS has made one for the node role of the cluster's own pools,
+    and refuses a second one."""
+    return bool(auto_pools(fleet.pools)) and fleet.spec.addons.karpenter.access_entry is True
+
+
+def validate_auto_sharing(pool: GpuPool, path: str) -> list[Finding]:
+    """Auto Mode's device plugin gives whole GPUs."""
+    mode = pool.sharing.mode
+    if pool.provisioner is not Provisioner.AUTO_MODE or mode == "exclusive":
+        return []
+    what = (
+        "Dynamic Resource Allocation is not supported on EKS Auto Mode"
+        if pool.sharing.dra is not None
+        else "AWS runs the device plugin of EKS Auto Mode and exposes no configuration of it"
+    )
+    return [
+        error(
+            "auto-mode-sharing",
+            f"{path}.sharing.{mode}",
+            f"{what}: nodes advertise whole GPUs",
+            f"remove `sharing`, or {_OTHER}",
+            found=mode,
+        )
+    ]
+
+
+def validate_auto_mode(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+    """Everything about these pools but their sharing."""
+    return [
+        *_foreign_image(pools),
+        *_second_karpenter(spec, pools),
+        *_fleet(spec, auto_pools(pools)),
+        *(finding for pool in auto_pools(pools) for finding in _validate(pool)),
+    ]
+
+
+def _foreign_image(pools: Sequence[Pool]) -> Iterable[Finding]:
+    for pool in pools:
+        key, auto = None if pool.image is None else pool.image.key, pool.provisioner
+        if (key == IMAGE) is not (auto is Provisioner.AUTO_MODE) and key is not None:
+            yield error(
+                "auto-mode-image",
+                f"{pool.path}.image",
+                f"AWS chooses the image of EKS Auto Mode, and of it alone: {key} cannot be the "
+                f"image of nodes by {auto.value}",
+                "remove `image`",
+                found=key,
+            )
+
+
+def _second_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    addon = spec.addons.karpenter
+    ours = [one for one in pools if one.provisioner is Provisioner.KARPENTER]
+    installed = addon.enabled is not False and addon.ownership is not Ownership.EXISTING
+    if not auto_pools(pools) or not ours or not installed:
+        return
+    yield error(
+        "karpenter-beside-auto-mode",
+        f"{ours[0].path}.provisioner",
+        f"the fleet would install Karpenter for {', '.join(one.name for one in ours)} next to EKS "
+        "Auto Mode, which has Karpenter built in and owns its definitions",
+        "write `provisioner: autoMode`, or `managed`; for a migration from a Karpenter that is "
+        "there already: `addons: {karpenter: {ownership: existing}}`",
+        found=Provisioner.KARPENTER.value,
+    )
+
+
+def _fleet(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    if not pools:
+        return
+    names = ", ".join(pool.name for pool in pools)
+    yield info(
+        "auto-mode-fee",
+        "pools",
+        f"AWS charges a fee for each instance of EKS Auto Mode, whatever way it is bought: the "
+        f"spend of {names} does not contain it, because no public source gives it by type",
+        "add the fee of your price list",
+    )
+    if spec.tags:
+        yield info(
+            "auto-mode-tags-need-permission",
+            "tags",
+            f"the machines of {names} carry the fleet's tags, and the managed policies of the "
+            "cluster's role allow none: without a further policy no machine starts",
+            "attach the tag policy of the Amazon EKS user guide (auto-learn-iam) to the cluster's "
+            "role, or remove `tags`",
+        )
+
+
+def _validate(pool: Pool) -> Iterable[Finding]:
+    options = pool.spec.eks or EksOptions()
+    wrong = [
+        machine.name for machine in pool.machines if machine.name.split(".")[0] not in FAMILIES
+    ]
+    if wrong:
+        yield error(
+            "auto-mode-instance-type",
+            f"{pool.path}.instanceTypes",
+            f"EKS Auto Mode does not start {', '.join(wrong)}",
+            f"choose one of the families {', '.join(sorted(FAMILIES))}, or {_OTHER}",
+            found=wrong,
+        )
+    if pool.fabric is Fabric.EFA:
+        yield error(
+            "auto-mode-efa",
+            f"{pool.path}.fabric",
+            "pods with EFA ask for hugepages-2Mi, and it is not known that EKS Auto Mode counts "
+            "them on a node that it has not started: the pods may never get one",
+            f"write `fabric: none`, or {_OTHER}",
+            found=pool.fabric.value,
+        )
+    for key in sorted(options.model_fields_set & set(_DECIDED)):
+        name = EksOptions.model_fields[key].alias or key
+        yield error(
+            "auto-mode-decides",
+            f"{pool.path}.eks.{name}",
+            f"`{name}` has no meaning with EKS Auto Mode: {_DECIDED[key]}",
+            "remove it",
+            found=name,
+        )
+    if not options.node_repair:
+        yield error(
+            "auto-mode-decides",
+            f"{pool.path}.eks.nodeRepair",
+            "EKS Auto Mode always repairs its nodes",
+            "remove it",
+            found=False,
+        )
+    yield from _disks(pool, options)
+    yield from _lifetime(pool)
+    if any(one.reserved or one.capacity_block for one in pool.capacity):
+        yield info(
+            "auto-mode-open-reservations",
+            f"{pool.path}.capacity",
+            f"the NodeClass of {pool.name} names reservations: from then on EKS Auto Mode uses no "
+            "open reservation by itself, in the whole cluster",
+            "name every reservation that pools are to use",
+        )
+
+
+def _disks(pool: Pool, options: EksOptions) -> Iterable[Finding]:
+    """AWS joins the local disks where the declared size is below theirs, and else leaves them."""
+    if not eks_shape(pool).nvme or "local_storage" not in options.model_fields_set:
+        return
+    local = min(machine.local_nvme_bytes or 0 for machine in pool.machines) // 1024**3
+    joined = pool.spec.disk.size_gib < local
+    if joined is (options.local_storage is LocalStorage.RAID0):
+        return
+    yield warning(
+        "auto-mode-local-disks",
+        f"{pool.path}.disk.sizeGib",
+        f"EKS Auto Mode {'joins' if joined else 'leaves'} the NVMe disks ({local} GiB) of machines "
+        f"whose disk is {'smaller' if joined else 'at least as large'}, and the pool asks for "
+        f"localStorage {options.local_storage.value}",
+        f"write `disk: {{sizeGib: {local - 1}}}` or less"
+        if not joined
+        else "write `localStorage: raid0`, or a disk of their size",
+        found=pool.spec.disk.size_gib,
+        limit=local,
+    )
+
+
+def _lifetime(pool: Pool) -> Iterable[Finding]:
+    options = pool.spec.karpenter or KarpenterPoolOptions()
+    rules, life = disruption(pool.intent, options, auto_mode=True)
+    expiry = life["expireAfter"]
+    hours = None if expiry == "Never" else _hours(expiry) + _hours(life["terminationGracePeriod"])
+    if hours is None or hours > LIFETIME_HOURS:
+        yield warning(
+            "auto-mode-lifetime",
+            f"{pool.path}.karpenter.expireAfter",
+            f"EKS Auto Mode ends every node after 21 days, and {expiry} with a grace period of "
+            f"{life['terminationGracePeriod']} is more",
+            "write at most 480h, and a grace period of at most 24h",
+            found=expiry,
+            limit=f"{LIFETIME_HOURS}h",
+        )
+    if rules["consolidationPolicy"] == "Balanced":
+        yield warning(
+            "auto-mode-policy-not-known",
+            f"{pool.path}.karpenter.disruption.consolidationPolicy",
+            "that EKS Auto Mode takes Balanced is not documented",
+            "write WhenEmpty or WhenEmptyOrUnderutilized",
+            found="Balanced",
+        )
+
+
+def _hours(text: str) -> float:
+    return sum(int(n) * _HOUR[unit] for n, unit in re.findall(r"([0-9]+)([smh])", text))
