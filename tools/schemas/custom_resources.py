@@ -5,6 +5,7 @@ from typing import Any
 
 import machines
 import yaml
+from embedded import embedded
 from pruning import OPEN, Schema, pruned
 from sharing import shared
 from sources import Source
@@ -13,14 +14,20 @@ from sources import Source
 OWN = Path(__file__).parent / "definitions"
 
 
-def definitions(source: Source, crds: Path, modules: Path) -> list[Schema]:
-    """The definitions of a source, by name of file."""
+def definitions(source: Source, crds: Path, modules: Path, core: Schema) -> list[Schema]:
+    """The definitions of a source, by name of file. `core`: Kubernetes' own kinds."""
     folder = modules / source.module if source.module else OWN if source.own else crds
     files = sorted({file for pattern in source.files for file in folder.glob(pattern)})
     if not files:
         raise SystemExit(f"{folder}: no file {', '.join(source.files)} of {source.repository}")
     documents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
     found = [one for one in documents if one and one["kind"] == "CustomResourceDefinition"]
+    for one in found if source.own else ():
+        for version in one["spec"]["versions"]:
+            body = version["schema"]
+            body["openAPIV3Schema"] = embedded(
+                body["openAPIV3Schema"], one.get("parts", {}), core["$defs"]
+            )
     return [*found, *(machines.definitions(folder) if source.machines else ())]
 
 

@@ -61,12 +61,12 @@ def main() -> None:
         core = kubernetes_file(options.openapi)
         write("kubernetes", core)
         write("metadata", metadata_file(core))
+    core = json.loads((OUT / "kubernetes.json").read_text(encoding="utf-8"))
     for name, source in SOURCES.items():
-        write(name, group_file(source, definitions(source, options.crds, modules)))
+        write(name, group_file(source, definitions(source, options.crds, modules, core)))
     for name, chart in CHARTS.items():
         content = compact(chart_file(chart, options.charts))
         (OUT / f"chart-{name}.json").write_text(content + "\n", encoding="utf-8")
-    core = json.loads((OUT / "kubernetes.json").read_text(encoding="utf-8"))
     content = compact(fields_file(modules, core))
     (OUT / "kubernetes-fields.json").write_text(content + "\n", encoding="utf-8")
     content = compact(selectors_file(options.charts))
