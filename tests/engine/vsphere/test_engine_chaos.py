@@ -1,17 +1,20 @@
 """A group under the real engine while something fails at any call: seeded, and always the declared
 machines.
 
-In each of making, growing with a change, replacing, shrinking and destroying, the seed chooses one
-call to vCenter and who fails there: the machine that runs Pulumi (engine and providers at once),
-the provider's process alone, the connection, or vCenter. Then the same command is run again, with a
-renewed join token; at times it is a destroy instead.
+A run makes the group, does operations in any order (grow, shrink, change, replace, nothing, destroy
+and make again), and destroys it. In each command the seed chooses one call to vCenter and who fails
+there: the machine that runs Pulumi (engine and providers at once), the provider's process alone,
+the connection, or vCenter. Then the same command is run again, with a renewed join token. In some
+runs another backend has a stack of the same name.
 """
 
 import functools
 import json
+import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -27,12 +30,16 @@ from tests.vcenter.fault_proxy import Action, Rule
 pytestmark = [pytest.mark.killed_engines]
 
 SEEDS = 1
-CAMPAIGN = 12
-CALLS = 120
-"""Calls of the longest command: a later one than there are is no failure at all, and fine."""
+CAMPAIGN = 80
+CALLS = 60
+"""Calls of a command: a later one than there are is no failure at all, and fine."""
 REPEATS = 4
-DESTROYS = 0.15
-"""How often a life ends after a step."""
+OPERATIONS = 4
+"""Of each run, after the group is made."""
+RIVALS = 0.3
+"""How many runs have another backend with a stack of the same name."""
+LOG = "GPUFLEET_CHAOS_LOG"
+"""Names a file that gets a line for each failure that took place."""
 NODE = ":Machine"
 FAILURES = (
     *(("engine", Action.BEFORE), ("engine", Action.AFTER)),
@@ -50,20 +57,33 @@ def shared() -> Iterator[Vcenter]:
         yield found
 
 
-STEPS = (
-    (2, 8, "gpu-template"),
-    (3, 16, "gpu-template"),
-    (3, 16, "/DC0/vm/gpu-template"),
-    (1, 16, "/DC0/vm/gpu-template"),
-)
-"""Machines, processors, and template: another name of one is another machine."""
+TEMPLATES = ("gpu-template", "/DC0/vm/gpu-template")
+"""Another name of a template makes another machine."""
+Group = tuple[int, int, str]
+"""Machines, processors, and template."""
 
 
-def declare(
-    made: Project, cloud: Vcenter, nodes: int, cpus: int, template: str, renewed: int
-) -> None:
+def operation(chance: random.Random, now: Group) -> Group | None:
+    """What is declared next; None: the group is destroyed, and made again as it was."""
+    nodes, cpus, template = now
+    kind = chance.choice(("grow", "shrink", "change", "replace", "grow and change", "same", "make"))
+    if kind == "make":
+        return None
+    if "grow" in kind:
+        nodes = min(nodes + 1, 3)
+    if kind == "shrink":
+        nodes = max(nodes - 1, 1)
+    if "change" in kind:
+        cpus = 24 - cpus
+    if kind == "replace":
+        template = TEMPLATES[1 - TEMPLATES.index(template)]
+    return nodes, cpus, template
+
+
+def declare(made: Project, cloud: Vcenter, group: Group, renewed: int, name: str = "train") -> None:
+    nodes, cpus, template = group
     pool = {
-        "name": "train",
+        "name": name,
         "gpu": "A100-80GB",
         "nodes": {"min": nodes, "max": nodes},
         "vsphere": {
@@ -123,6 +143,8 @@ def _until_done(
         renew(attempt)
         result = made.run(command, check=False)
         said.append(result.output)
+        if not attempt and cloud.proxy.total >= rule.nth:
+            _note(command, rule)
         cloud.proxy.reset()
         assert cloud.mortal.failure is None, f"{command} with {rule}: {cloud.mortal.failure}"
         if result.status == 0:
@@ -132,27 +154,106 @@ def _until_done(
     raise AssertionError(f"{command} with {rule} never succeeded: {said}")
 
 
-def _one_life(made: Project, cloud: Vcenter, seed: int) -> None:
+def _note(command: str, rule: Rule) -> None:
+    if LOG in os.environ:
+        who = getattr(rule.do, "__name__", "connection").strip("<>")
+        with Path(os.environ[LOG]).open("a") as file:
+            file.write(json.dumps([command, rule.action.value, who, rule.nth]) + "\n")
+
+
+def _nodes(made: Project) -> dict[str, Any]:
+    """Outputs of each machine that the state has, by name."""
+    state: dict[str, Any] = made.engine.state(made.stack)
+    found = [one["outputs"] for one in state["resources"] if one["type"].endswith(NODE)]
+    return {one["name"]: one for one in found}
+
+
+def _validate(made: Project, cloud: Vcenter, group: Group, where: str) -> dict[str, str]:
+    """The machines are those that are declared, each once. Returns their uuids by name."""
+    nodes, cpus, _ = group
+    names = [f"gpu-train-{number}" for number in range(nodes)]
+    there = sorted(name.split()[0] for name, owner in cloud.machines().items() if owner)
+    assert [name for name in there if not name.startswith("gpu-other")] == names, where
+    for name in names:
+        with cloud.machine(name) as machine:
+            assert machine.config.hardware.numCPU == cpus, where
+    known = _nodes(made)
+    assert sorted(known) == names, where
+    assert {told["powerState"] for told in known.values()} == {"poweredOn"}, where
+    assert all(told["drifted"] == {} for told in known.values()), where
+    return {name: told["instanceUuid"] for name, told in known.items()}
+
+
+class Rival:
+    """Another backend with a stack of the same project and name: it has a machine of its own under
+    the same owner, and tries to have ours."""
+
+    def __init__(self, project: Callable[..., Project], cloud: Vcenter, like: Project) -> None:
+        self._cloud = cloud
+        self._made = project({"__main__.py": PROGRAM, "Pulumi.yaml": NAMED}, name="rival")
+        backend = self._made.folder / "backend"
+        backend.mkdir()
+        self._made.engine.env["PULUMI_BACKEND_URL"] = backend.as_uri()
+        self._made.stack = like.stack
+        self._made.engine.stack_init(like.stack)
+        self._made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
+        declare(self._made, cloud, (1, 8, TEMPLATES[0]), 0, "other")
+        assert self._made.run("up").status == 0
+        self._uuid = self._seen()
+
+    def _seen(self) -> str:
+        with self._cloud.machine("gpu-other-0") as machine:
+            assert machine.config.hardware.numCPU == 8
+            return str(machine.config.instanceUuid)
+
+    def attack(self, where: str) -> None:
+        """Declare the names of the other stack: nothing is touched."""
+        declare(self._made, self._cloud, (2, 16, TEMPLATES[0]), 0)
+        result = self._made.run("up", check=False)
+        assert result.status != 0, where
+        assert "vsphere-name-taken" in result.output, (where, result.output)
+
+    def leave(self, where: str) -> None:
+        """Its machine is as it was, and goes with its stack."""
+        assert self._seen() == self._uuid, where
+        assert self._made.run("destroy").status == 0, where
+
+
+NAMED = "name: demo\nruntime: python\n"
+
+
+def _one_life(made: Project, cloud: Vcenter, seed: int, rival: Callable[[], Rival]) -> None:
     chance = random.Random(seed)
     cloud.mortal.forget_changes()
     before = cloud.machines()
+    other = rival() if chance.random() < RIVALS else None
     said: list[str] = []
-    for nodes, cpus, template in STEPS:
-        renew = functools.partial(declare, made, cloud, nodes, cpus, template)
+    now: Group = (2, 8, TEMPLATES[0])
+    uuids: dict[str, str] = {}
+    for step in range(OPERATIONS + 1):
+        where = f"seed {seed}, step {step}"
+        wanted = operation(chance, now) if step else now
+        if wanted is None:
+            said += _until_done(made, cloud, chance, "destroy")
+            left = [name for name, owner in cloud.machines().items() if owner]
+            assert len(left) == (other is not None), f"{where}: {left}"
+            uuids = {}
+        elif wanted[2] != now[2]:
+            uuids = {}
+        now = wanted or now
+        renew = functools.partial(declare, made, cloud, now)
         said += _until_done(made, cloud, chance, "up", renew)
-        ordinals = [owner.rsplit("/", 1)[1] for owner in cloud.owned()]
-        assert ordinals == [str(number) for number in range(nodes)], f"seed {seed}: {nodes} nodes"
-        for number in range(nodes):
-            with cloud.machine(f"gpu-train-{number}") as machine:
-                assert machine.config.hardware.numCPU == cpus, f"seed {seed}"
-        state: dict[str, Any] = made.engine.state(made.stack)
-        said.append(json.dumps(state))
-        nodes_told = [one["outputs"] for one in state["resources"] if one["type"].endswith(NODE)]
-        assert {told["powerState"] for told in nodes_told} == {"poweredOn"}, f"seed {seed}"
-        assert [told["drifted"] for told in nodes_told] == [{}] * nodes, f"seed {seed}"
-        if chance.random() < DESTROYS:
-            break
+        after = _validate(made, cloud, now, where)
+        kept = {name: uuids[name] for name in uuids.keys() & after.keys()}
+        assert kept == {name: after[name] for name in kept}, f"{where}: a machine was made anew"
+        uuids = after
+        if other is not None and step == 1:
+            other.attack(where)
+            assert _validate(made, cloud, now, where) == uuids, "the rival touched nothing"
+    said.append(json.dumps(made.engine.state(made.stack)))
     said += _until_done(made, cloud, chance, "destroy")
+    if other is not None:
+        other.leave(f"seed {seed}")
     assert cloud.machines() == before, f"seed {seed}: after destroy"
     for secret in (PASSWORD, SECRET):
         assert not any(secret in text for text in said), f"seed {seed}: a secret was said"
@@ -161,7 +262,7 @@ def _one_life(made: Project, cloud: Vcenter, seed: int) -> None:
 def life(project: Callable[..., Project], cloud: Vcenter, seed: int) -> None:
     made = project({"__main__.py": PROGRAM})
     made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
-    _one_life(made, cloud, seed)
+    _one_life(made, cloud, seed, lambda: Rival(project, cloud, made))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
