@@ -28,6 +28,8 @@ class VsphereMachineArgs(TypedDict):
     """Hosts that may be used. Default: the pool's."""
     pci_addresses: NotRequired[list[str]]
     """With `attachment: passthrough`, its devices, where they differ from the pool's."""
+    addresses: NotRequired[list[str]]
+    """Its addresses: one for each of `networks` that has `addresses`, in their order."""
 
 
 class VsphereOptionsArgs(TypedDict):

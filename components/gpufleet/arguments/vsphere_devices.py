@@ -25,8 +25,24 @@ class VsphereDiskArgs(TypedDict):
     not attached to another by gpufleet. Default false: it is deleted."""
 
 
+class VsphereAddressesArgs(TypedDict):
+    """Static addresses of one adapter of a pool's machines."""
+
+    ranges: list[str]
+    """Addresses, and ranges of them, in order: machine 0 has the first one, machine 7 the eighth.
+    Named machines have theirs in `machines`."""
+    prefix: int
+    """Length of the network's prefix: 24 of `10.0.0.0/24`."""
+    gateway: NotRequired[str]
+    """Default route. Default: none by this adapter."""
+    nameservers: NotRequired[list[str]]
+    """DNS servers, at most 8. Default: none."""
+    search_domains: NotRequired[list[str]]
+    """Domains in which short names are looked up, at most 16. Default: none."""
+
+
 class VsphereNetworkArgs(TypedDict):
-    """A network adapter of each machine."""
+    """A network adapter of each machine, and the addresses that it has."""
 
     network: str
     """Port group or distributed port group, by name or inventory path. It may change while the
@@ -34,3 +50,5 @@ class VsphereNetworkArgs(TypedDict):
     adapter: NotRequired[str]
     """One of `vmxnet3`, `e1000e`. Type of the adapter; another type is another adapter, with
     another MAC address. Default: vmxnet3, or what the template has at its place."""
+    addresses: NotRequired[VsphereAddressesArgs]
+    """Static addresses, written into the first-boot data. Default: DHCP."""

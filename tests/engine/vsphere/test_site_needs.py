@@ -1,6 +1,9 @@
 """What sites need of their machines: processors, storage policy, addresses, rules of DRS."""
 
+import base64
 import contextlib
+import gzip
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,3 +111,29 @@ def test_a_template_with_a_virtual_tpm_is_refused(cloud: Vcenter) -> None:
         text = refused(Code.TEMPLATE, lambda: created(cloud.node(1, place=place)))
     assert "it is encrypted, or has a virtual TPM" in text
     assert cloud.owned() == []
+
+
+def test_static_addresses_are_bound_to_the_adapters_that_the_machine_has(cloud: Vcenter) -> None:
+    """The second adapter is made with the machine: its MAC address is known only afterwards."""
+    adapters = [{"network": "DC0_DVPG0"}, {"network": "VM Network", "adapter": "vmxnet3"}]
+    place = {**cloud.node(1)["place"], "networks": adapters}
+    static = {"adapter": 1.0, "address": "10.0.0.10/24", "gateway": "10.0.0.1"}
+    outs = created(cloud.node(1, place=place, addresses=[static]))
+    assert outs["drifted"] == {}
+    with cloud.machine("gpu-1") as machine:
+        keys = {entry.key: entry.value for entry in machine.config.extraConfig}
+    data = json.loads(gzip.decompress(base64.b64decode(keys["guestinfo.metadata"])))
+    first, second = (mac.lower() for mac in outs["macAddresses"])
+    assert data["network"]["ethernets"] == {
+        "adapter0": {"match": {"macaddress": first}, "dhcp4": True},
+        "adapter1": {
+            "match": {"macaddress": second},
+            "dhcp4": False,
+            "dhcp6": False,
+            "addresses": ["10.0.0.10/24"],
+            "routes": [{"to": "0.0.0.0/0", "via": "10.0.0.1"}],
+        },
+    }
+    other = {**static, "address": "10.0.0.11/24"}
+    found = PROVIDER.diff("", outs, cloud.node(1, place=place, addresses=[other]))
+    assert found.replaces == ["addresses"]

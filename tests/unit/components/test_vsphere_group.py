@@ -234,6 +234,23 @@ def test_the_first_boot_data_is_a_secret(run: Any) -> None:
     assert TOKEN not in str({key: value for key, value in made.items() if key != "userData"})
 
 
+def test_each_number_has_its_address(run: Any) -> None:
+    addresses = {"ranges": ["10.0.0.10-10.0.0.20"], "prefix": 24, "gateway": "10.0.0.1"}
+    networks = [{"network": "a"}, {"network": "b", "addresses": addresses}]
+    shape = {"cpus": 8, "memory_gib": 64, "template": "t", "networks": networks, "exclude": [1]}
+    made = nodes(run, arguments({"vsphere": shape}))
+    assert [item.inputs["addresses"] for item in made] == [
+        [{"adapter": 1, "address": f"10.0.0.{10 + number}/24", "gateway": "10.0.0.1"}]
+        for number in (0, 2, 3)
+    ]
+    assert made[0].inputs["place"]["networks"] == [{"network": "a"}, {"network": "b"}]
+    without = {**shape, "networks": [{"network": "a"}, {"network": "b"}]}
+    plain = nodes(run, arguments({"vsphere": without}))[0].inputs
+    assert made[0].inputs["generation"] != plain["generation"]
+    text = refused(run, arguments({"vsphere": shape}, meta_data={"network": {}}))
+    assert "network follows from the machine" in text
+
+
 def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any) -> None:
     """Formats: kubeadm v1beta4 `kubeletExtraArgs`, RKE2 and k3s `kubelet-arg` (their agents'
     configuration files, read 2026-11-23)."""

@@ -107,6 +107,8 @@ def _pool(
     key = _gpu_key(gpu, inputs.get("gpuMemoryGib"))
     if key is None:
         notes.append("the devices do not name one GPU of the catalogue: `gpu` is a guess")
+    if inputs.get("addresses"):
+        notes.append("its machines have static addresses: write them into networks or machines")
     options: Declaration = {
         "cpus": inputs.get("cpus"),
         "memoryGib": (inputs.get("memoryMib") or 0) // 1024,

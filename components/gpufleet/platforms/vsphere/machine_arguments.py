@@ -13,6 +13,7 @@ from gpufleet.fleet.layout_waves import labels_of
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import Attachment, VsphereOptions, VsphereWaitFor
+from gpufleet.spec.platforms.vsphere_devices import VsphereAdapter
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure, DeletePolicy, LatencySensitivity
 
 MODE_LABEL = "gpufleet.dev/gpu-attachment"
@@ -37,6 +38,8 @@ class PoolMachine:
     """Hosts that may be used, where the pool's do not hold."""
     pci_addresses: tuple[str, ...] = ()
     """Its devices, where the pool's do not hold."""
+    addresses: tuple[str, ...] = ()
+    """Its addresses, where the machine is named: one for each network that has some."""
 
 
 def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
@@ -46,26 +49,7 @@ def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
     Raises:
         ValueError: the longest name is too long; the text says by how much.
     """
-    options = pool.spec.vsphere
-    stem = f"{prefix}-{pool.name}"
-    if options is not None and options.machines:
-        found = tuple(
-            PoolMachine(
-                item.name,
-                f"{stem}-{item.name}",
-                position,
-                item.hosts,
-                tuple(address.lower() for address in item.pci_addresses),
-            )
-            for position, item in enumerate(options.machines)
-        )
-    else:
-        without = frozenset(() if options is None else options.exclude)
-        numbers = (number for number in itertools.count() if number not in without)
-        found = tuple(
-            PoolMachine(str(number), f"{stem}-{number}", position)
-            for position, number in enumerate(itertools.islice(numbers, pool.nodes.minimum))
-        )
+    found = machines_of(f"{prefix}-{pool.name}", pool)
     longest = max((machine.name for machine in found), key=len, default="")
     if len(longest) > MAX_NAME:
         raise ValueError(
@@ -73,6 +57,29 @@ def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
             f"shorten namePrefix or the pool's name by {len(longest) - MAX_NAME}"
         )
     return found
+
+
+def machines_of(stem: str, pool: Pool) -> tuple[PoolMachine, ...]:
+    """The machines of `pool_machines`, whose names begin with a stem, however long they are."""
+    options = pool.spec.vsphere
+    if options is not None and options.machines:
+        return tuple(
+            PoolMachine(
+                item.name,
+                f"{stem}-{item.name}",
+                position,
+                item.hosts,
+                tuple(address.lower() for address in item.pci_addresses),
+                item.addresses,
+            )
+            for position, item in enumerate(options.machines)
+        )
+    without = frozenset(() if options is None else options.exclude)
+    numbers = (number for number in itertools.count() if number not in without)
+    return tuple(
+        PoolMachine(str(number), f"{stem}-{number}", position)
+        for position, number in enumerate(itertools.islice(numbers, pool.nodes.minimum))
+    )
 
 
 def machine_inputs(pool: Pool) -> dict[str, Any]:
@@ -140,7 +147,10 @@ def place_inputs(options: VsphereOptions) -> dict[str, Any]:
         "datastore": options.datastore,
         "datastoreCluster": options.datastore_cluster,
         "folder": options.folder,
-        "networks": [_written(network) for network in options.networks],
+        "networks": [
+            _written(VsphereAdapter(network=network.network, adapter=network.adapter))
+            for network in options.networks
+        ],
         "hosts": list(options.hosts),
         "denyHosts": list(options.deny_hosts),
     }
@@ -159,7 +169,30 @@ def own_inputs(machine: PoolMachine, pool: Pool) -> dict[str, Any]:
     if options is not None and options.attachment is Attachment.PASSTHROUGH:
         addresses = machine.pci_addresses or tuple(a.lower() for a in options.pci_addresses)
         inputs["gpu"] = {"mode": "fixed", "pciAddresses": list(addresses)}
-    return inputs
+    found = [] if options is None else static_addresses(machine, options)
+    return {**inputs, **({"addresses": found} if found else {})}
+
+
+def static_addresses(machine: PoolMachine, options: VsphereOptions) -> list[dict[str, Any]]:
+    """Static addresses of a machine: its own where it is named, else those of its number. Addresses
+    that are lacking are left out; `validate_vsphere` reports them."""
+    found: list[dict[str, Any]] = []
+    own = list(machine.addresses)
+    for adapter, network in enumerate(options.networks):
+        given = network.addresses
+        if given is None:
+            continue
+        if options.machines:
+            address = f"{own.pop(0)}/{given.prefix}" if own else None
+        else:
+            address = dict(enumerate(given.listed)).get(int(machine.key))
+        if address is not None:
+            more = _written(given)
+            kept = {
+                key: more[key] for key in ("gateway", "nameservers", "searchDomains") if key in more
+            }
+            found.append({"adapter": adapter, "address": address, **kept})
+    return found
 
 
 def gpu_attachment(pool: Pool, options: VsphereOptions) -> dict[str, Any]:

@@ -230,7 +230,7 @@ def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> list[Fi
             )
         )
     found += _validate_password(connection)
-    found += _validate_meta_data(connection)
+    found += _validate_meta_data(connection, options)
     if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
         found.append(
             error(
@@ -271,10 +271,12 @@ def _validate_password(connection: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
-def _validate_meta_data(connection: Mapping[str, Any]) -> list[Finding]:
+def _validate_meta_data(connection: Mapping[str, Any], options: VsphereOptions) -> list[Finding]:
     meta_data: Mapping[str, Any] = connection.get("metaData") or {}
     wrong: list[Finding] = []
-    if taken := sorted(META_DATA_KEYS & meta_data.keys()):
+    addressed = any(network.addresses for network in options.networks)
+    ours = META_DATA_KEYS | {"network"} if addressed else META_DATA_KEYS
+    if taken := sorted(ours & meta_data.keys()):
         wrong.append(
             error(
                 "vsphere-meta-data-taken",

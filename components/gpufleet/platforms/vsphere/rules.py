@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.vsphere.address_rules import validate_addresses
 from gpufleet.platforms.vsphere.device_rules import validate_devices
 from gpufleet.platforms.vsphere.machine_arguments import board_ids
 from gpufleet.spec.platforms.vsphere import (
@@ -21,12 +22,14 @@ NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
 
 def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
     """Findings on the `vsphere` section of every pool."""
-    return [
+    listed = list(pools)
+    found = [
         finding
-        for pool in pools
+        for pool in listed
         if pool.spec.vsphere is not None
         for finding in _validate(pool, pool.spec.vsphere)
     ]
+    return [*found, *validate_addresses(listed)]
 
 
 def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:

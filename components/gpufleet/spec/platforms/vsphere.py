@@ -11,6 +11,7 @@ from gpufleet.spec.platforms.vsphere_devices import (
     MOST_DISKS,
     MOST_NETWORKS,
     DrsBehavior,
+    IpAddress,
     VsphereDisk,
     VsphereNetwork,
 )
@@ -119,6 +120,8 @@ class VsphereMachine(SpecModel):
     """Hosts that may be used. Default: the pool's."""
     pci_addresses: Annotated[tuple[PciAddress, ...], Field(max_length=16)] = ()
     """With `attachment: passthrough`, its devices, where they differ from the pool's."""
+    addresses: Annotated[tuple[IpAddress, ...], Field(max_length=MOST_NETWORKS)] = ()
+    """Its addresses: one for each of `networks` that has `addresses`, in their order."""
 
 
 MachineUuid = Annotated[

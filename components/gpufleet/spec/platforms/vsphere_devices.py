@@ -1,11 +1,12 @@
 """Disks and network adapters of a machine on vSphere."""
 
+import ipaddress
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import SpecModel
 
@@ -57,7 +58,72 @@ def named_twice(disks: Sequence[VsphereDisk]) -> list[str]:
     return sorted(name for name, count in Counter(disk.name for disk in disks).items() if count > 1)
 
 
-class VsphereNetwork(SpecModel):
+IpAddress = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F.:]{2,39}$")]
+"""IPv4 or IPv6 address."""
+AddressRange = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-fA-F.:]{2,39}(-[0-9a-fA-F.:]{2,39})?$")
+]
+"""An address, or the first and the last of several: `10.0.0.10-10.0.0.40`."""
+MOST_ADDRESSES = 65_536
+
+
+class VsphereAddresses(SpecModel):
+    """Static addresses of one adapter of a pool's machines."""
+
+    ranges: Annotated[tuple[AddressRange, ...], Field(min_length=1, max_length=1000)]
+    """Addresses, and ranges of them, in order: machine 0 has the first one, machine 7 the eighth.
+    Named machines have theirs in `machines`."""
+    prefix: int = Field(ge=1, le=128)
+    """Length of the network's prefix: 24 of `10.0.0.0/24`."""
+    gateway: IpAddress | None = None
+    """Default route. Default: none by this adapter."""
+    nameservers: Annotated[tuple[IpAddress, ...], Field(max_length=8)] = ()
+    """DNS servers, at most 8. Default: none."""
+    search_domains: Annotated[tuple[str, ...], Field(max_length=16)] = ()
+    """Domains in which short names are looked up, at most 16. Default: none."""
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Every address, in order, with the prefix: `10.0.0.10/24`."""
+        found: list[str] = []
+        for text in self.ranges:
+            first, _, last = text.partition("-")
+            begin = ipaddress.ip_address(first)
+            for number in range(int(begin), int(ipaddress.ip_address(last or first)) + 1):
+                found.append(f"{type(begin)(number)}/{self.prefix}")
+        return tuple(found)
+
+    @model_validator(mode="after")
+    def _is_one_network(self) -> Self:
+        count = 0
+        network: ipaddress.IPv4Network | ipaddress.IPv6Network | None = None
+        for text in self.ranges:
+            first, _, last = text.partition("-")
+            begin, end = ipaddress.ip_address(first), ipaddress.ip_address(last or first)
+            network = network or ipaddress.ip_network((first, self.prefix), strict=False)
+            for address in (begin, end):
+                if address not in network:
+                    raise ValueError(f"{address} is not in {network}, the network of {first}")
+            count += int(end) - int(begin) + 1
+            if int(end) < int(begin):
+                raise ValueError(f"{text} ends before it begins: write {last}-{first}")
+        if count > MOST_ADDRESSES:
+            raise ValueError(
+                f"{count} addresses are more than {MOST_ADDRESSES}: shorten the ranges"
+            )
+        if self.gateway is not None and ipaddress.ip_address(self.gateway) not in (network or ()):
+            raise ValueError(
+                f"gateway {self.gateway} is not in {network}: its machines cannot reach it"
+            )
+        for server in self.nameservers:
+            ipaddress.ip_address(server)
+        twice = sorted(one for one, times in Counter(self.listed).items() if times > 1)
+        if twice:
+            raise ValueError(f"{', '.join(twice[:4])} is listed more than once")
+        return self
+
+
+class VsphereAdapter(SpecModel):
     """A network adapter of each machine."""
 
     network: str = Field(min_length=1, max_length=200)
@@ -66,6 +132,13 @@ class VsphereNetwork(SpecModel):
     adapter: Literal["vmxnet3", "e1000e"] | None = None
     """Type of the adapter; another type is another adapter, with another MAC address. Default:
     vmxnet3, or what the template has at its place."""
+
+
+class VsphereNetwork(VsphereAdapter):
+    """A network adapter of each machine, and the addresses that it has."""
+
+    addresses: VsphereAddresses | None = None
+    """Static addresses, written into the first-boot data. Default: DHCP."""
 
 
 class DrsBehavior(StrEnum):

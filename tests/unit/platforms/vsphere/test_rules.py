@@ -18,6 +18,15 @@ ADDRESSED = {
 }
 OWN = {**ADDRESSED, "attachment": "passthrough"}
 DISK = {"name": "scratch", "sizeGib": 10}
+ADDRESSES = {"ranges": ["10.0.0.10-10.0.0.11"], "prefix": 24}
+
+
+def _on(*networks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A machine with these adapters."""
+    named = [{"network": f"n{number}", **one} for number, one in enumerate(networks)]
+    return {**MACHINE, "networks": named, **more}
+
+
 TAG = {"category": "environment", "name": "production"}
 PROFILE = {"vgpu": {"profile": "grid_a100d-10c", "licenseSecret": "licence"}}
 
@@ -101,6 +110,42 @@ def findings(**pool: Any) -> dict[str, Finding]:
             "vsphere-hardware-version-too-low",
             {"vsphere": {**MACHINE, "coresPerNumaNode": 8, "hardwareVersion": 19}},
             {"vsphere": {**MACHINE, "coresPerNumaNode": 8, "hardwareVersion": 20}},
+        ),
+        (
+            "vsphere-addresses-count",
+            {"vsphere": _on({"addresses": {**ADDRESSES, "ranges": ["10.0.0.10"]}})},
+            {"vsphere": _on({"addresses": ADDRESSES})},
+        ),
+        (
+            "vsphere-addresses-count",
+            {"vsphere": _on({"addresses": ADDRESSES}, exclude=[0])},
+            {"vsphere": _on({}, {"addresses": ADDRESSES})},
+        ),
+        (
+            "vsphere-machine-addresses-count",
+            {"vsphere": {**NAMED, "networks": _on({"addresses": ADDRESSES})["networks"]}},
+            {
+                "vsphere": _on(
+                    {"addresses": ADDRESSES},
+                    machines=[
+                        {"name": "a", "addresses": ["10.0.0.20"]},
+                        {"name": "b", "addresses": ["10.0.0.21"]},
+                    ],
+                )
+            },
+        ),
+        (
+            "vsphere-address-twice",
+            {
+                "vsphere": _on(
+                    {"addresses": ADDRESSES},
+                    machines=[
+                        {"name": "a", "addresses": ["10.0.0.20"]},
+                        {"name": "b", "addresses": ["10.0.0.20"]},
+                    ],
+                )
+            },
+            {"vsphere": _on({"addresses": ADDRESSES}, {"addresses": ADDRESSES})},
         ),
         (
             "vsphere-cpu-reservation-unused",
@@ -187,3 +232,20 @@ def test_texts() -> None:
     assert found.path == "pools[0].vsphere.pciAddresses"
     assert found.message == "1 addresses, and each machine has 4 GPUs"
     assert found.fix == "write 4 addresses, or `attachment: dynamicDirectPath`"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"ranges": ["10.0.0.10-10.0.1.10"]}, "10.0.1.10 is not in 10.0.0.0/24"),
+        ({"ranges": ["10.0.0.20-10.0.0.10"]}, "write 10.0.0.10-10.0.0.20"),
+        ({"ranges": ["10.0.0.10", "10.0.0.9-10.0.0.11"]}, "10.0.0.10/24 is listed more than once"),
+        ({"gateway": "10.0.1.1"}, "gateway 10.0.1.1 is not in 10.0.0.0/24"),
+        ({"prefix": 33}, "33"),
+        ({"nameservers": ["10.0.0"]}, "'10.0.0' does not appear to be an IPv4 or IPv6 address"),
+        ({"ranges": ["fd00::1-fd00::ffff:ffff"], "prefix": 64}, "more than 65536"),
+    ],
+)
+def test_addresses_that_cannot_work(wrong: dict[str, Any], expected: str) -> None:
+    found = findings(vsphere=_on({"addresses": {**ADDRESSES, **wrong}}))
+    assert any(expected in one.message for one in found.values()), found

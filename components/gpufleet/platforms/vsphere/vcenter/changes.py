@@ -141,6 +141,7 @@ TABLE: Mapping[str, MachineChangeKind] = {
     "userDataFormat": MachineChangeKind.REPLACE,
     "vendorDataSha256": MachineChangeKind.REPLACE,
     "metaData": MachineChangeKind.REPLACE,
+    "addresses": MachineChangeKind.REPLACE,
     "annotation": MachineChangeKind.IN_PLACE,
     "customAttributes": MachineChangeKind.IN_PLACE,
     "tags": MachineChangeKind.IN_PLACE,
@@ -181,7 +182,9 @@ AS_IN_TEMPLATE = frozenset(
 ACTUAL = {"guestId": "guestIdActual", "hardwareVersion": "hardwareVersionActual"}
 """Property -> output with what the machine has of it, declared or not."""
 
-FIRST_BOOT = frozenset(("bootSha256", "userDataSha256", "vendorDataSha256", "metaData"))
+FIRST_BOOT = frozenset(
+    ("bootSha256", "userDataSha256", "vendorDataSha256", "metaData", "addresses")
+)
 """What a guest reads once: `ignoreUserDataChanges` leaves its changes alone."""
 
 REFUSED_BECAUSE = {

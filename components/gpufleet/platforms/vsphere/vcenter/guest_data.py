@@ -3,8 +3,15 @@
 import base64
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from gpufleet.platforms.vsphere.vcenter.addresses import (
+    KARGS_KEY,
+    StaticAddress,
+    network_config,
+    network_kargs,
+)
 
 GUEST_DATA_LIMIT = 65_536
 """Bytes one guestinfo value may have, packed (open-vm-tools' limit as named in vm-operator issue
@@ -66,15 +73,23 @@ def guest_keys(
     user_data_format: str,
     more: Mapping[str, Any],
     vendor_data: str | None = None,
+    addresses: Sequence[StaticAddress] = (),
+    macs: Sequence[str] = (),
 ) -> Mapping[str, str]:
     """Keys of the extra configuration that the guest's first boot reads."""
     if user_data_format == "ignition":
+        kargs = {KARGS_KEY: network_kargs(addresses)} if addresses else {}
         if user_data is None:
-            return {}
+            return kargs
         return {
+            **kargs,
             "guestinfo.ignition.config.data": packed(user_data),
             "guestinfo.ignition.config.data.encoding": ENCODING,
         }
+    if addresses:
+        family = "ipv6" if all(":" in item.address for item in addresses) else "ipv4"
+        waits = {"wait-on-network": {family: True}}
+        more = {**waits, **more, "network": network_config(addresses, macs)}
     keys = {
         "guestinfo.metadata": packed(meta_data(instance_id, host_name, more)),
         "guestinfo.metadata.encoding": ENCODING,

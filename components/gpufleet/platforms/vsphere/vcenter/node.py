@@ -121,6 +121,7 @@ def generation(given: Mapping[str, Any]) -> Any:
     user_data = "" if ignored or boot else given.get("userData") or ""
     vendor_data = "" if ignored else given.get("vendorData") or ""
     meta_data = None if ignored else given.get("metaData") or None
+    addresses = None if ignored else given.get("addresses") or None
 
     def text(parts: dict[str, Any]) -> str:
         place, endpoint = parts["place"] or {}, parts["endpoint"] or {}
@@ -132,7 +133,7 @@ def generation(given: Mapping[str, Any]) -> Any:
                 "template": place.get("template"),
                 "userData": boot or digest(str(parts["userData"])),
                 # Absent, they leave the digest as it was before there were any.
-                **({"metaData": parts["metaData"]} if parts["metaData"] else {}),
+                **{key: parts[key] for key in ("metaData", "addresses") if parts[key]},
                 **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),
             }
         )
@@ -145,5 +146,6 @@ def generation(given: Mapping[str, Any]) -> Any:
             userData=user_data,
             vendorData=vendor_data,
             metaData=meta_data,
+            addresses=addresses,
         ).apply(text)
     )

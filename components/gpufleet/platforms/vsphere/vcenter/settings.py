@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pulumi.output import Unknown
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
+from gpufleet.platforms.vsphere.vcenter.addresses import StaticAddress
 from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN
 from gpufleet.platforms.vsphere.vcenter.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, packed
 from gpufleet.spec.base import SpecModel
@@ -26,8 +27,8 @@ from gpufleet.spec.platforms.vsphere_devices import (
     MOST_DISKS,
     MOST_NETWORKS,
     DrsBehavior,
+    VsphereAdapter,
     VsphereDisk,
-    VsphereNetwork,
     named_twice,
 )
 from gpufleet.spec.platforms.vsphere_policy import (
@@ -165,7 +166,7 @@ class Place(SpecModel):
     adapter: Literal["vmxnet3", "e1000e"] | None = None
     """Type of the first adapter; another type is another adapter, with another MAC address.
     Default: the template's."""
-    networks: Annotated[tuple[VsphereNetwork, ...], Field(max_length=MOST_NETWORKS)] = ()
+    networks: Annotated[tuple[VsphereAdapter, ...], Field(max_length=MOST_NETWORKS)] = ()
     """All adapters, 1 to 10, in place of `network` and `adapter`. Default: as these say."""
     hosts: tuple[str, ...] = ()
     """Hosts that may be used. Default: all of the cluster."""
@@ -254,6 +255,8 @@ class NodeSettings(SpecModel):
     meta_data: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Further meta data of cloud-init, such as `network` for static addresses; not secret. Default:
     none."""
+    addresses: tuple[StaticAddress, ...] = ()
+    """Static addresses of its adapters. Default: DHCP."""
     extra_config: dict[str, str] = Field(default_factory=dict[str, str])
     """Further keys of the machine's configuration. Default: none."""
     wait_for: VsphereWaitFor = VsphereWaitFor.POWER_ON
@@ -310,7 +313,8 @@ class NodeSettings(SpecModel):
 
     @model_validator(mode="after")
     def _meta_data_is_read(self) -> Self:
-        taken = sorted(META_DATA_KEYS & self.meta_data.keys())
+        network = {"network"} if self.addresses else set[str]()
+        taken = sorted((META_DATA_KEYS | network) & self.meta_data.keys())
         if taken:
             raise ValueError(
                 f"metaData holds {', '.join(taken)}, which the provider writes itself; leave them "

@@ -237,6 +237,8 @@ def difference(
                 settings.user_data_format,
                 settings.meta_data,
                 settings.vendor_data,
+                settings.addresses,
+                live.mac_addresses,
             )
         )
     if live.extra_config.get(PENDING) and not identity.pending:

@@ -73,6 +73,7 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
     ),
     ("first boot", MachineChangeKind.REPLACE, ["userDataSha256", "userDataFormat", "metaData"]),
     ("first boot", MachineChangeKind.REPLACE, ["vendorDataSha256", "bootSha256"]),
+    ("first boot", MachineChangeKind.REPLACE, ["addresses"]),
     ("what DRS may do", MachineChangeKind.IN_PLACE, ["drsBehavior"]),
     ("description", MachineChangeKind.IN_PLACE, ["tags", "customAttributes", "annotation"]),
     (
