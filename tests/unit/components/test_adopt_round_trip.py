@@ -84,6 +84,22 @@ def fleet_of(document: dict[str, Any]) -> Fleet:
     return result.fleet
 
 
+def adopted_equals(run: Any, document: dict[str, Any]) -> None:
+    made = registered(run, document)
+    state = pulumi_state(made, document["cluster"])
+    fleet = fleet_of(document)
+    own_nodes = document["platform"] == "vsphere"
+    nodes = joined_nodes(fleet) if own_nodes else some_nodes(fleet)
+    exported = [*resources_of(state, "state.json"), *resources_of(nodes, "nodes.json")]
+    found = adopt(Observations(tuple(exported)))
+    assert found.spec is not None, (document, found.notes)
+    assert found.not_expressed == (), (document, found.not_expressed)
+    assert inputs(registered(run, found.spec)) == inputs(made), (document, found.spec)
+    plan = change_plan(fleet_of(with_zones(document)), fleet_of(found.spec), {})
+    assert plan.findings == (), (document, found.spec)
+    assert [one.name for one in plan.pools if one.waves] == [], (document, found.spec)
+
+
 @pytest.fixture
 def check(run: Any) -> Check:
     def adopted_is_equal(platform: str, examples: int) -> None:
@@ -99,24 +115,31 @@ def check(run: Any) -> Check:
         @given(fleets(platform) if platform in REGIONS else own_fleets(platform))
         def body(document: dict[str, Any]) -> None:
             assume(says_when_it_ends(document) and compile_data(document).deployable)
-            made = registered(run, document)
-            state = pulumi_state(made, document["cluster"])
-            fleet = fleet_of(document)
-            nodes = joined_nodes(fleet) if platform == "vsphere" else some_nodes(fleet)
-            exported = [*resources_of(state, "state.json"), *resources_of(nodes, "nodes.json")]
-            found = adopt(Observations(tuple(exported)))
-            assert found.spec is not None, (document, found.notes)
-            assert found.not_expressed == (), (document, found.not_expressed)
-            assert inputs(registered(run, found.spec)) == inputs(made), (document, found.spec)
-            plan = change_plan(fleet_of(with_zones(document)), fleet_of(found.spec), {})
-            assert plan.findings == (), (document, found.spec)
-            assert [one.name for one in plan.pools if one.waves] == [], (document, found.spec)
+            adopted_equals(run, document)
             seen.append(platform)
 
         body()
         assert len(seen) > examples // 3
 
     return adopted_is_equal
+
+
+def test_a_step_with_bounds_of_its_own_does_not_decide_for_the_others(run: Any) -> None:
+    """TPUs by flex start have bounds for each zone also where the pool declares a total."""
+    steps: list[dict[str, Any]] = [{"flexStart": {"maxRunDuration": "12h"}}, {"spot": {}}]
+    pool = {
+        "name": "tpu",
+        "instanceTypes": ["ct5p-hightpu-4t"],
+        "nodes": {"min": 0, "max": 4},
+        "zones": ["us-central1-a"],
+        "capacity": steps,
+        "gke": {"limits": "total"},
+    }
+    cluster = {"name": "ml", "region": "us-central1", "project": "stand-in"}
+    cluster["kubernetesVersion"] = "1.35"
+    adopted_equals(
+        run, {"catalogue": "2026.11", "platform": "gke", "cluster": cluster, "pools": [pool]}
+    )
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)

@@ -95,7 +95,9 @@ def _pool(
 ) -> ProposedPool:
     first = members[0]
     inputs, config = first.properties, mapping(first.properties.get("nodeConfig"))
-    scaling = mapping(inputs.get("autoscaling"))
+    scalings = [mapping(one.properties.get("autoscaling")) for one in members]
+    # A step of TPUs by flex start has bounds for each zone whatever is declared: the others decide.
+    scaling = next((one for one in scalings if "maxNodeCount" not in one), scalings[0])
     per_zone = "maxNodeCount" in scaling
     low = scaling.get("minNodeCount" if per_zone else "totalMinNodeCount", 0)
     high = scaling.get("maxNodeCount" if per_zone else "totalMaxNodeCount")
