@@ -65,23 +65,32 @@ def cheapest(problem: PackingProblem) -> int | None:
 
 
 def _placeable(problem: PackingProblem, bought: tuple[str, ...], shares: list[ShareClass]) -> bool:
-    there = [(n.machine, [_loads(g) for g in n.gpus]) for n in problem.existing]
-    new = [(name, [()] * problem.machines[name].gpus) for name in bought]
-    start = tuple((name, tuple(tuple(load) for load in loads)) for name, loads in there + new)
+    hosts = {name: m.host for name, m in problem.machines.items()}
+    there = [
+        (n.machine, [_loads(g) for g in n.gpus], n.host or hosts[n.machine])
+        for n in problem.existing
+    ]
+    new = [(name, [()] * problem.machines[name].gpus, hosts[name]) for name in bought]
+    start = tuple(
+        (name, tuple(tuple(load) for load in loads), host) for name, loads, host in there + new
+    )
 
     @cache
-    def search(position: int, state: tuple[tuple[str, tuple[tuple, ...]], ...]) -> bool:
+    def search(position: int, state: tuple[tuple, ...]) -> bool:
         if position == len(shares):
             return True
         share = shares[position]
         tried = set()
-        for i, (name, loads) in enumerate(state):
+        for i, (name, loads, host) in enumerate(state):
             m = problem.machines[name]
-            if (name, loads) in tried:
+            if (name, loads, host) in tried:
                 continue
-            tried.add((name, loads))
+            tried.add((name, loads, host))
+            left = tuple((r or 0) - n for r, n in zip(host, share.host, strict=True))
+            if any(n and r < 0 for r, n in zip(left, share.host, strict=True)):
+                continue
             for after in _ways(problem, m, loads, share):
-                grown = (*state[:i], (name, after), *state[i + 1 :])
+                grown = (*state[:i], (name, after, left), *state[i + 1 :])
                 if _spread(problem, after) and search(position + 1, grown):
                     return True
         return False

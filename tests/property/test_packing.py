@@ -1,6 +1,7 @@
 """Packing against exhaustive search on small instances, and what every packing must keep."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -105,8 +106,28 @@ def small_problems() -> st.SearchStrategy[PackingProblem]:
     return build()
 
 
+def problems_with_hosts() -> st.SearchStrategy[PackingProblem]:
+    """The same, of shares that take CPUs and memory of their node."""
+
+    @st.composite
+    def build(draw: st.DrawFn) -> PackingProblem:
+        plain = draw(small_problems())
+        room = st.tuples(st.sampled_from((4000, 6000, 9000)), st.sampled_from((8192, 30000)))
+        need = st.tuples(st.sampled_from((0, 1000, 2500, 4000)), st.sampled_from((0, 4096, 9000)))
+        machines = {n: replace(m, host=draw(room)) for n, m in plain.machines.items()}
+        left = st.tuples(st.sampled_from((0, 2500, 6000)), st.sampled_from((0, 9000)))
+        return replace(
+            plain,
+            machines=machines,
+            shares=tuple(replace(s, host=draw(need)) for s in plain.shares),
+            existing=tuple(replace(n, host=draw(left)) for n in plain.existing),
+        )
+
+    return build()
+
+
 @settings(max_examples=60, deadline=None)
-@given(small_problems())
+@given(st.one_of(small_problems(), problems_with_hosts()))
 def test_mixed_problems_are_as_good_as_exhaustive_search(problem: PackingProblem) -> None:
     pytest.importorskip("scipy", reason="the extra `planner` is not installed")
     found = pack(problem)
@@ -120,7 +141,7 @@ def test_mixed_problems_are_as_good_as_exhaustive_search(problem: PackingProblem
 
 
 @settings(max_examples=60, deadline=None)
-@given(small_problems())
+@given(st.one_of(small_problems(), problems_with_hosts()))
 def test_the_heuristic_is_legal_and_never_below_its_bound(problem: PackingProblem) -> None:
     found = pack(problem, solver=False)
     assert verify(problem, found) == ()

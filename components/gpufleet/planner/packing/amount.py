@@ -1,8 +1,10 @@
-"""Amounts as people write them in a packing file: memory with a unit, a part of a GPU."""
+"""Amounts as people write them in a packing file: memory with a unit, CPUs, a part of a GPU."""
 
 import re
 from decimal import Decimal
 from fractions import Fraction
+
+from gpufleet.documents.quantities import quantity
 
 _UNITS = {
     "": 1,
@@ -33,6 +35,14 @@ def read_memory(value: object) -> int:
     if not found[2] and amount < 1 << 20:
         raise ValueError(f"{found[1]} without a unit is {found[1]} bytes: write {found[1]}GiB")
     return int(amount.to_integral_value(rounding="ROUND_CEILING"))
+
+
+def read_cpu(value: object) -> int:
+    """Milli-CPUs of `4`, `0.5` or `500m`. Raises ValueError."""
+    found = None if isinstance(value, bool) else quantity(str(value).strip())
+    if found is None or not 0 < found * 1000 <= 10**8 or (found * 1000).denominator != 1:
+        raise ValueError("write CPUs such as 4, 0.5 or 500m")
+    return int(found * 1000)
 
 
 def read_part(value: object) -> Fraction:

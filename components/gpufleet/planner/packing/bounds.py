@@ -6,7 +6,7 @@ from math import ceil, gcd
 
 from gpufleet.catalogue.gpu import MigGeometry, MigProfile
 from gpufleet.planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
-from gpufleet.planner.packing.slots import Slot, slots_for
+from gpufleet.planner.packing.slots import Slot, host_parts, slots_for
 
 TOLERANCE = 1e-8
 """Relative error allowed to the solver's bound, which is no exact number."""
@@ -21,6 +21,7 @@ def volume_bound(problem: PackingProblem) -> int:
         sum(share.count * _least(problem, share, part) for share in problem.shares)
         for part in _PARTS
     ]
+    totals += [_least_host(problem, part) for part in range(2)]
     return whole_nodes(problem, max(totals))
 
 
@@ -66,6 +67,21 @@ def _least(
                 gpus = _gpus(slot, machine, part)
                 costs.append(problem.cost_of(machine) * gpus / machine.gpus)
     return min(costs, default=Fraction(0))
+
+
+def _least_host(problem: PackingProblem, part: int) -> Fraction:
+    """The same by a node's CPUs or memory."""
+    total = Fraction(0)
+    for share in problem.shares:
+        costs = [
+            Fraction(0)
+            if any(node.machine == machine.name for node in problem.existing)
+            else problem.cost_of(machine) * host_parts(share.host, machine.host)[part]
+            for machine in problem.machines.values()
+            if slots_for(share, machine)
+        ]
+        total += share.count * min(costs, default=Fraction(0))
+    return total
 
 
 def _gpus(

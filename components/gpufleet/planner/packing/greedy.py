@@ -18,7 +18,7 @@ from gpufleet.planner.packing.problem import (
     PackingProblem,
     ShareClass,
 )
-from gpufleet.planner.packing.slots import Slot, slots_for
+from gpufleet.planner.packing.slots import Slot, host_parts, slots_for
 from gpufleet.planner.packing.workspace import OpenGpu, OpenNode, Workspace
 
 _Entry = tuple[tuple[int, ...], int, int, Slot]
@@ -38,10 +38,18 @@ def place_rest(
         share = problem.by_name[name]
         groups = tuple(g.name for g in problem.groups if name in g.members)
         slots = tuple(s for m in problem.machines.values() for s in slots_for(share, m))
-        key = (slots, groups, share.mode)
+        key = (slots, groups, share.mode, share.host)
         alike.setdefault(key, []).extend([name] * count)
         first.setdefault(key, share)
-    order = sorted(first, key=lambda k: (-_size(first[k], problem), not k[1], first[k].name))
+    order = sorted(
+        first,
+        key=lambda k: (
+            -_size(first[k], problem),
+            tuple(-part for part in first[k].host),
+            not k[1],
+            first[k].name,
+        ),
+    )
     unplaced: Counter[str] = Counter()
     for key in order:
         unplaced.update(_place_class(workspace, problem, first[key], alike[key][::-1]))
@@ -111,7 +119,7 @@ def _next_place(
         _, number, index, slot = entry
         node = workspace.nodes[number]
         now = search.entry(slot, number, node.gpus[index])
-        if now is None or not workspace.spread_allows(share.name, node, node.gpus[index]):
+        if now is None or not workspace.allows(share.name, node, node.gpus[index]):
             continue
         if heap and now != entry and now > heap[0]:
             heappush(heap, now)
@@ -195,7 +203,7 @@ def _place_gangs(
             heappush(heap, (machine.gpus, len(workspace.nodes) - 1))
         free, number = heappop(heap)
         node = workspace.nodes[number]
-        if not workspace.spread_allows(share.name, node, None):
+        if not workspace.allows(share.name, node, None):
             continue
         workspace.put_gang(names.pop(), node, share.gpus)
         if free - share.gpus >= share.gpus:
@@ -211,6 +219,7 @@ def _machine_to_buy(
     for machine in problem.machines.values():
         slots = slots_for(share, machine)
         if slots and machine.max_nodes != 0 and workspace.may_buy(machine):
-            size = min(_slot_size(slot, machine) for slot in slots)
-            ranked.append((problem.cost_of(machine) * size / machine.gpus, machine.name))
+            size = min(_slot_size(slot, machine) for slot in slots) / machine.gpus
+            part = max(size, *host_parts(share.host, machine.host))
+            ranked.append((problem.cost_of(machine) * part, machine.name))
     return problem.machines[min(ranked)[1]] if ranked else None

@@ -2,16 +2,18 @@
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
-from gpufleet.partition.shares import gib
+from gpufleet.partition.shares import MIB, gib
 from gpufleet.planner.packing.packing import Packing
 from gpufleet.planner.packing.problem import (
     REPLICATED,
+    Host,
+    HostRoom,
     Mode,
     PackingMachine,
     PackingProblem,
     ShareClass,
 )
-from gpufleet.planner.packing.slots import slots_for
+from gpufleet.planner.packing.slots import host_fits, slots_for
 
 
 def impossible_shares(problem: PackingProblem) -> list[Finding]:
@@ -42,6 +44,8 @@ def impossible_shares(problem: PackingProblem) -> list[Finding]:
 
 def _reason(share: ShareClass, machine: PackingMachine) -> str:
     gpu = machine.gpu
+    if not host_fits(share.host, machine.host):
+        return _short(share.host, machine.host)
     if share.mode is not None and share.mode not in machine.modes:
         return f"its GPUs are not used as {share.mode} (modes: {', '.join(sorted(machine.modes))})"
     if share.mode is Mode.WHOLE and share.gpus > machine.gpus:
@@ -69,6 +73,18 @@ def _reason(share: ShareClass, machine: PackingMachine) -> str:
     if share.memory_bytes and not known:
         return f"the usable memory of the profiles of {gpu.key} was not sourced: name a profile"
     return f"no profile has {' and '.join(asked)}"
+
+
+def _short(need: Host, room: HostRoom) -> str:
+    """What a node lacks: `64 CPUs wanted, 4 there`."""
+    said: list[str] = []
+    if need[0] > (room[0] or 0):
+        there = "not known" if room[0] is None else f"{room[0] / 1000:g} there"
+        said.append(f"{need[0] / 1000:g} CPUs wanted, {there}")
+    if need[1] > (room[1] or 0):
+        there = "not known" if room[1] is None else f"{gib(room[1] * MIB)} there"
+        said.append(f"{gib(need[1] * MIB)} of host memory wanted, {there}")
+    return " and ".join(said)
 
 
 def _nearest(share: ShareClass, machine: PackingMachine) -> str | None:

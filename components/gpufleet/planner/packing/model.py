@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpufleet.planner.packing.highs import INFINITY, Program
 from gpufleet.planner.packing.patterns import Pattern
-from gpufleet.planner.packing.problem import Mode, PackingProblem, SpreadGroup
+from gpufleet.planner.packing.problem import Host, Mode, PackingProblem, SpreadGroup
 from gpufleet.planner.packing.slots import Slot, servable
 from gpufleet.planner.packing.supply import (
     GpuGroup,
@@ -163,6 +163,7 @@ class _Builder:
             if key in taking:
                 self.program.row({**taking[key], **{c: -n for c, n in giving.items()}}, upper=0)
         self._spread(kinds, served)
+        self._host(kinds, served)
         return PackingProgram(
             self.problem,
             self.sources,
@@ -255,17 +256,36 @@ class _Builder:
 
     def _kinds(self) -> tuple[list[ShareGroup], list[frozenset[Slot]]]:
         """Classes by what serves them and by their groups, in the order of the file."""
-        alike: dict[tuple[frozenset[Slot], frozenset[str]], list[str]] = {}
+        alike: dict[tuple[frozenset[Slot], frozenset[str], Host], list[str]] = {}
         offered = list(dict.fromkeys(slot for _, slot in self.supply))
         for share in self.problem.shares:
             if share.count == 0:
                 continue
             slots = servable(share, self.problem.machines, offered)
             groups = frozenset(g.name for g in self.problem.groups if share.name in g.members)
-            alike.setdefault((slots, groups), []).append(share.name)
+            alike.setdefault((slots, groups, share.host), []).append(share.name)
         classes = self.problem.by_name
         kinds = [ShareGroup(tuple(n), sum(classes[m].count for m in n)) for n in alike.values()]
-        return kinds, [slots for slots, _ in alike]
+        return kinds, [slots for slots, _, _ in alike]
+
+    def _host(self, kinds: list[ShareGroup], served: list[tuple[int, int, Place, Slot]]) -> None:
+        """CPUs and memory of nodes: of each where nodes are told apart, else of a machine type."""
+        names = list(self.problem.machines)
+        needs = [self.problem.by_name[kind.names[0]].host for kind in kinds]
+        for part in range(2):
+            if not any(need[part] for need in needs):
+                continue
+            taking: dict[Place, dict[int, int]] = defaultdict(dict)
+            for column, kind, place, slot in served:
+                if needs[kind][part]:
+                    node = place[:1] if self.apart else (-1 - names.index(slot.machine),)
+                    taking[node][column] = needs[kind][part]
+            giving: dict[Place, dict[int, int]] = defaultdict(dict)
+            for column, choice in self.choices:
+                room = self.sources[choice.source].host[part]
+                giving[self._node(choice.source)][column] = room or 0
+            for node, columns in taking.items():
+                self._at_most(columns, giving[node])
 
     def _spread(self, kinds: list[ShareGroup], served: list[tuple[int, int, Place, Slot]]) -> None:
         names = list(self.problem.machines)

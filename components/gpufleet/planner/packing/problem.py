@@ -10,6 +10,11 @@ from functools import cached_property
 
 from gpufleet.catalogue.gpu import Gpu
 
+Host = tuple[int, int]
+"""Milli-CPUs and MiB of memory that a share takes of its node."""
+HostRoom = tuple[int | None, int | None]
+"""The same of a node; None: not known."""
+
 
 class Mode(StrEnum):
     """What a slot on a GPU is."""
@@ -50,6 +55,7 @@ class PackingMachine:
     """Most nodes that may be bought; None: no limit, 0: only what is there."""
     path: str = ""
     """Where it is in the file."""
+    host: HostRoom = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class ShareClass:
     machines: frozenset[str] | None = None
     """Names of the machines it may go to; None: all."""
     path: str = ""
+    host: Host = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,8 @@ class ExistingNode:
     machine: str
     gpus: tuple[ExistingGpu, ...]
     path: str = ""
+    host: HostRoom | None = None
+    """What is left on it; None: all that its machine has."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Reads a packing file into a problem: resolves names, parses units, and reports all errors."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
@@ -9,6 +10,7 @@ from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, has_errors, warning
 from gpufleet.partition.placement import PlacedInstance, Refusal, place
+from gpufleet.partition.shares import MIB
 from gpufleet.planner.packing.problem import (
     ExistingGpu,
     ExistingNode,
@@ -55,7 +57,11 @@ class _Reader:
             if machine.name in self.machines:
                 self._twice(f"{machine.path}.name", machine.name, "machine")
             self.machines[machine.name] = machine
-        shares = [self._share(s, f"shares[{i}]") for i, s in enumerate(self.request.shares)]
+        shares = [
+            replace(self._share(s, f"shares[{i}]"), host=(s.cpu or 0, _mib_up(s.host_memory)))
+            for i, s in enumerate(self.request.shares)
+        ]
+        self._known_hosts(shares)
         self._repeated("shares", [s.name for s in shares], "name")
         existing = [self._node(n, f"existing[{i}]") for i, n in enumerate(self.request.existing)]
         self._repeated("existing", [n.node for n in self.request.existing], "node")
@@ -139,6 +145,7 @@ class _Reader:
                     micro_usd_per_hour=price,
                     max_nodes=entry.max_nodes,
                     path=path,
+                    host=(entry.cpu, _mib(entry.host_memory)),
                 )
             instance = self.catalogue.instance(entry.instance_type)
         except UnknownKeyError as problem:
@@ -168,6 +175,10 @@ class _Reader:
             micro_usd_per_hour=price,
             max_nodes=entry.max_nodes,
             path=path,
+            host=(
+                entry.cpu or (instance.vcpu and instance.vcpu * 1000),
+                _mib(entry.host_memory or instance.memory_bytes),
+            ),
         )
 
     # -- shares ---------------------------------------------------------------------------------
@@ -249,7 +260,35 @@ class _Reader:
         if len(divided) > 1 or (divided and any(g.mig for g in gpus)):
             message = "a node has one sharing configuration: the same replicas for all of its GPUs"
             self.findings.append(error("pack-sharing-mixed", f"{path}.gpus", message))
-        return ExistingNode(entry.node, machine.name, tuple(gpus), path)
+        cpu, memory = machine.host
+        if any(gpu.occupants for gpu in gpus):
+            # What is there takes CPUs and memory too, and only the file knows how much.
+            cpu = memory = None
+        if entry.free_cpu is not None:
+            cpu = entry.free_cpu
+        if entry.free_host_memory is not None:
+            memory = _mib(entry.free_host_memory)
+        host = (cpu, memory)
+        for part, (name, key) in enumerate(_HOST_KEYS):
+            if host[part] is None and machine.host[part] is not None and self._asks(part):
+                text = f"how much {name} is left on {entry.node} is not known"
+                fix = f"write {key}"
+                self.findings.append(error("pack-host-unknown", f"{path}.{key}", text, fix))
+        return ExistingNode(entry.node, machine.name, tuple(gpus), path, host)
+
+    def _asks(self, part: int) -> bool:
+        """Whether a share of the file takes CPUs (0) or host memory (1)."""
+        return any((s.cpu, s.host_memory)[part] is not None for s in self.request.shares)
+
+    def _known_hosts(self, shares: list[ShareClass]) -> None:
+        """Errors for machines whose CPUs or memory shares ask for and no one stated."""
+        for machine in self.machines.values():
+            open_to = [s for s in shares if s.machines is None or machine.name in s.machines]
+            for part, (name, key) in enumerate(_MACHINE_KEYS):
+                if machine.host[part] is None and any(s.host[part] for s in open_to):
+                    text = f"how much {name} {machine.name} has is not known, and shares ask for it"
+                    path = f"{machine.path}.{key}"
+                    self.findings.append(error("pack-host-unknown", path, text, f"write {key}"))
 
     def _gpu(self, machine: PackingMachine, entry: ExistingGpuRequest, path: str) -> ExistingGpu:
         for share in (entry.share, *(i.share for i in entry.mig or ())):
@@ -303,6 +342,18 @@ class _Reader:
         names = [s.name for s in self.request.shares]
         if share is not None and share not in names:
             self._unknown(f"{path}.share", share, names, "share")
+
+
+_MACHINE_KEYS = (("CPU", "cpu"), ("memory", "hostMemory"))
+_HOST_KEYS = (("CPU", "freeCpu"), ("memory", "freeHostMemory"))
+
+
+def _mib(size: int | None) -> int | None:
+    return None if size is None else size // MIB
+
+
+def _mib_up(size: int | None) -> int:
+    return -(-(size or 0) // MIB)
 
 
 def _replicas(part: FractionRequest) -> int | None:

@@ -95,15 +95,21 @@ def _fill(made: _Realisation, place: Place, pattern: Pattern | None, gpu: OpenGp
 
 
 def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> dict[str, int]:
-    """Put the shares into the slots; those of spread groups first, where there is least choice."""
+    """Put the shares into the slots; those of spread groups first, where there is least choice,
+    then those that take most of a node's CPUs and memory."""
     spread = {name for group in problem.groups for name in group.members}
+    host = {share.name: share.host for share in problem.shares}
     left: dict[str, int] = defaultdict(int)
     firsts: dict[tuple[Place, Slot], int] = defaultdict(int)
-    for name, place, slot, count in sorted(plan.served, key=lambda s: s[0] not in spread):
+    for name, place, slot, count in sorted(
+        plan.served, key=lambda s: (s[0] not in spread, [-part for part in host[s[0]]])
+    ):
         key = (place, slot)
         offers = made.offers[key]
         for _ in range(count):
-            if name in spread:
+            if any(host[name]):
+                offer = _fullest(made.workspace, name, offers)
+            elif name in spread:
                 offer = _least_crowded(made.workspace, name, offers)
             else:
                 while firsts[key] < len(offers) and not offers[firsts[key]].left:
@@ -120,11 +126,17 @@ def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> d
     return dict(left)
 
 
+def _allowed(workspace: Workspace, name: str, offers: list[_Offer]) -> list[_Offer]:
+    return [o for o in offers if o.left and workspace.allows(name, o.node, o.gpu)]
+
+
 def _least_crowded(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
     """The slot whose GPU has most of its kind left, among those the spread groups allow."""
-    allowed = [
-        offer
-        for offer in offers
-        if offer.left and workspace.spread_allows(name, offer.node, offer.gpu)
-    ]
+    allowed = _allowed(workspace, name, offers)
     return max(allowed, key=lambda offer: offer.left, default=None)
+
+
+def _fullest(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
+    """The slot on the node with least CPUs and memory left, of those that have enough."""
+    allowed = _allowed(workspace, name, offers)
+    return min(allowed, key=lambda offer: [part or 0 for part in offer.node.host], default=None)

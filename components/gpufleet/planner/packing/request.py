@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
-from gpufleet.planner.packing.amount import read_memory, read_part
+from gpufleet.planner.packing.amount import read_cpu, read_memory, read_part
 from gpufleet.planner.packing.problem import Mode
 from gpufleet.sizing.request import problem_words
 
@@ -29,6 +29,12 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Memory = Annotated[int, BeforeValidator(read_memory)]
 """Bytes, or a text such as `20GiB`."""
+Cpu = Annotated[int, BeforeValidator(read_cpu)]
+"""Milli-CPUs of `4`, `0.5` or `500m`."""
+CpuLeft = Annotated[int, BeforeValidator(lambda value: value if value == 0 else read_cpu(value))]
+MemoryLeft = Annotated[
+    int, BeforeValidator(lambda value: value if value == 0 else read_memory(value))
+]
 MOST_SHARES = 100_000
 """Shares of a file together. Every one is placed, checked and listed on its own, 30 to 40
 microseconds each: the limit is an answer within seconds."""
@@ -57,6 +63,10 @@ class MachineRequest(_Part):
     """`single`: all GPUs of a node are cut into one profile."""
     modes: tuple[Mode, ...] = tuple(Mode)
     """How its GPUs may be used: whole, mig, mps, timeSlicing. Default: all."""
+    cpu: Cpu | None = None
+    """CPUs of a node for shares. Default: the catalogue's, all of them."""
+    host_memory: Memory | None = None
+    """Host memory of a node for shares. Default: the catalogue's, all of it."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -119,6 +129,10 @@ class ShareRequest(_Part):
     """Most shares of this entry on one node."""
     max_per_gpu: Annotated[int, Field(ge=1)] | None = None
     """Most shares of this entry on one GPU."""
+    cpu: Cpu | None = None
+    """CPUs of each share. Default: not counted."""
+    host_memory: Memory | None = None
+    """Host memory of each share. Default: not counted."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -196,6 +210,10 @@ class ExistingRequest(_Part):
     """Name of a machine type of this file."""
     gpus: tuple[ExistingGpuRequest, ...] = ()
     """By index; those left out at the end are free."""
+    free_cpu: CpuLeft | None = None
+    """CPUs that are left on it. Default: all, where nothing is on its GPUs."""
+    free_host_memory: MemoryLeft | None = None
+    """Host memory that is left on it. Default: all, where nothing is on its GPUs."""
 
 
 class QuotaRequest(_Part):

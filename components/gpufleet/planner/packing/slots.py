@@ -2,10 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from gpufleet.catalogue.gpu import MigProfile
 from gpufleet.partition.shares import MIB, mps_memory
-from gpufleet.planner.packing.problem import REPLICATED, Mode, PackingMachine, ShareClass
+from gpufleet.planner.packing.problem import (
+    REPLICATED,
+    Host,
+    HostRoom,
+    Mode,
+    PackingMachine,
+    ShareClass,
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,6 +46,8 @@ def slots_for(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...]:
     """
     if share.machines is not None and machine.name not in share.machines:
         return ()
+    if not host_fits(share.host, machine.host):
+        return ()
     if share.mode is not None and share.mode in REPLICATED:
         replicas = most_replicas(share, machine)
         if replicas < 1:
@@ -53,6 +63,19 @@ def slots_for(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...]:
     if whole and Mode.WHOLE in machine.modes and _whole_fits(share, machine):
         found.append(Slot(machine.name, Mode.WHOLE.value, gpus=share.gpus))
     return tuple(found)
+
+
+def host_fits(need: Host, room: HostRoom) -> bool:
+    """Whether CPUs and memory of a node are enough. What is not known has no room."""
+    return all(not n or (r is not None and n <= r) for n, r in zip(need, room, strict=True))
+
+
+def host_parts(need: Host, room: HostRoom) -> tuple[Fraction, Fraction]:
+    """Which part of a node's CPUs and memory that is."""
+    cpu, memory = (
+        Fraction(n, r) if n and r else Fraction(0) for n, r in zip(need, room, strict=True)
+    )
+    return cpu, memory
 
 
 def servable(

@@ -15,6 +15,7 @@ from gpufleet.planner.packing.problem import (
     REPLICATED,
     ExistingGpu,
     ExistingNode,
+    HostRoom,
     Mode,
     PackingMachine,
     PackingProblem,
@@ -56,6 +57,7 @@ class NodeSource:
     cost: int
     nodes: tuple[str, ...] = ()
     """Names, of existing nodes."""
+    host: HostRoom = (None, None)
 
     @property
     def bought(self) -> bool:
@@ -119,18 +121,20 @@ def wanted_of(problem: PackingProblem) -> dict[str, Wanted]:
 
 def sources_of(problem: PackingProblem) -> list[NodeSource]:
     """Existing nodes, alike ones together, then what may be bought, in the order of the file."""
-    alike: dict[tuple[str, tuple[InitialGpu, ...]], list[str]] = {}
+    alike: dict[tuple[str, tuple[InitialGpu, ...], HostRoom], list[str]] = {}
     for node in problem.existing:
         states = tuple(sorted((_state(problem, node, gpu) for gpu in node.gpus), key=_order))
-        alike.setdefault((node.machine, states), []).append(node.name)
+        host = problem.machines[node.machine].host if node.host is None else node.host
+        alike.setdefault((node.machine, states, host), []).append(node.name)
     found = [
-        NodeSource(problem.machines[machine], states, len(names), 0, tuple(names))
-        for (machine, states), names in alike.items()
+        NodeSource(problem.machines[machine], states, len(names), 0, tuple(names), host)
+        for (machine, states, host), names in alike.items()
     ]
     for machine in problem.machines.values():
         if machine.max_nodes != 0:
             states = (InitialGpu(),) * machine.gpus
-            found.append(NodeSource(machine, states, machine.max_nodes, problem.cost_of(machine)))
+            cost = problem.cost_of(machine)
+            found.append(NodeSource(machine, states, machine.max_nodes, cost, host=machine.host))
     return found
 
 

@@ -182,6 +182,11 @@ class _Checker:
             profiles |= {o.profile for o in occupants if o.mode is Mode.MIG}
             if len(profiles) > 1 or modes != {Mode.MIG}:
                 found.append(f"{node}: strategy single allows one profile")
+        room = machine.host if there is None or there.host is None else there.host
+        for part, what in enumerate(("milli-CPUs", "MiB of memory")):
+            taken = sum(self.problem.by_name[a.share].host[part] for a in assignments)
+            if taken > (room[part] or 0):
+                found.append(f"{node}: {taken} {what} are more than {room[part]}")
         for group in self.problem.groups:
             members = [a for a in assignments if a.share in group.members]
             already = sum(o.share in group.members for o in occupants if o.share)

@@ -8,8 +8,14 @@ from gpufleet.partition.placement import PlacedInstance
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.planner.packing.packing import Assignment, PackedNode
 from gpufleet.planner.packing.patterns import proof, state_of
-from gpufleet.planner.packing.problem import Mode, PackingMachine, PackingProblem, SpreadGroup
-from gpufleet.planner.packing.slots import Slot
+from gpufleet.planner.packing.problem import (
+    HostRoom,
+    Mode,
+    PackingMachine,
+    PackingProblem,
+    SpreadGroup,
+)
+from gpufleet.planner.packing.slots import Slot, host_fits
 from gpufleet.planner.packing.supply import InitialGpu, state_of_gpu
 
 
@@ -80,6 +86,8 @@ class OpenNode:
         default_factory=list[tuple[str, tuple[int, ...]]]
     )
     """Shares of several GPUs: class and GPU indices."""
+    host: HostRoom = (None, None)
+    """CPUs and memory that are left."""
 
     @property
     def used(self) -> bool:
@@ -108,7 +116,9 @@ class Workspace:
         taken = {node.name for node in problem.existing}
         self._taken = taken
         for there in problem.existing:
-            node = OpenNode(there.name, problem.machines[there.machine], True)
+            machine = problem.machines[there.machine]
+            node = OpenNode(there.name, machine, True)
+            node.host = machine.host if there.host is None else there.host
             for index, gpu in enumerate(there.gpus):
                 node.gpus.append(OpenGpu(node, index, state_of_gpu(problem, there, gpu)))
             divided = next((g.state for g in node.gpus if g.state.mode), None)
@@ -127,7 +137,7 @@ class Workspace:
             self._named[machine.name] += 1
             if name not in self._taken:
                 break
-        node = OpenNode(name, machine, False)
+        node = OpenNode(name, machine, False, host=machine.host)
         node.gpus = [OpenGpu(node, index, InitialGpu()) for index in range(machine.gpus)]
         self.nodes.append(node)
         self._bought[machine.name] += 1
@@ -145,8 +155,11 @@ class Workspace:
                     return False
         return True
 
-    def spread_allows(self, share: str, node: OpenNode, gpu: OpenGpu | None) -> bool:
-        """Whether the spread groups let one more share go there. `gpu` None: a GPU of its own."""
+    def allows(self, share: str, node: OpenNode, gpu: OpenGpu | None) -> bool:
+        """Whether the spread groups, CPUs and memory of the node let one more share go there. `gpu`
+        None: a GPU of its own."""
+        if not host_fits(self.problem.by_name[share].host, node.host):
+            return False
         for group in self._groups[share]:
             if group.per_node is not None and node.members(group) >= group.per_node:
                 return False
@@ -193,8 +206,9 @@ class Workspace:
         return there <= {profile}
 
     def put(self, share: str, slot: Slot, gpu: OpenGpu) -> None:
-        """Put a share into a slot of one GPU. Call `fits` and `spread_allows` first."""
+        """Put a share into a slot of one GPU. Call `fits` and `allows` first."""
         node = gpu.node
+        self._take(share, node)
         if slot.mode == Mode.MIG:
             gpu.instances.setdefault(slot.profile, []).append(share)
             if node.machine.single_strategy:
@@ -205,6 +219,14 @@ class Workspace:
             node.mode, node.replicas = Mode(slot.mode), slot.replicas
             gpu.clients.append(share)
 
+    def _take(self, share: str, node: OpenNode) -> None:
+        cpu, memory = self.problem.by_name[share].host
+        free_cpu, free_memory = node.host
+        node.host = (
+            None if free_cpu is None else free_cpu - cpu,
+            None if free_memory is None else free_memory - memory,
+        )
+
     def free_gpus(self, node: OpenNode) -> list[OpenGpu]:
         """GPUs a share of several may take."""
         slot = Slot(node.machine.name, Mode.WHOLE.value)
@@ -212,6 +234,7 @@ class Workspace:
 
     def put_gang(self, share: str, node: OpenNode, size: int) -> None:
         """Put a share on the first free GPUs of a node."""
+        self._take(share, node)
         chosen = self.free_gpus(node)[:size]
         for gpu in chosen:
             gpu.whole = share

@@ -10,7 +10,7 @@ from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
-from gpufleet.planner.packing.amount import read_memory, read_part
+from gpufleet.planner.packing.amount import read_cpu, read_memory, read_part
 from gpufleet.planner.trace.handed_out import GpuSharing
 from gpufleet.planner.trace.trace import (
     MOST_GPUS,
@@ -28,14 +28,6 @@ from gpufleet.sizing.request import RequestModel, read_model
 _MIB = 1 << 20
 
 
-def _read_cpu(value: object) -> int:
-    """Milli-CPUs of `4`, `0.5` or `500m`. Raises ValueError."""
-    found = None if isinstance(value, bool) else quantity(str(value).strip())
-    if found is None or not 0 < found * 1000 <= 10**8 or (found * 1000).denominator != 1:
-        raise ValueError("write CPUs such as 4, 0.5 or 500m")
-    return int(found * 1000)
-
-
 def _read_part(value: object) -> Fraction:
     """A part of a GPU, in thousandths too: `250m`. Raises ValueError."""
     text = str(value).strip()
@@ -43,7 +35,7 @@ def _read_part(value: object) -> Fraction:
     return read_part(value if milli is None else milli)
 
 
-Cpu = Annotated[int, BeforeValidator(_read_cpu)]
+Cpu = Annotated[int, BeforeValidator(read_cpu)]
 Memory = Annotated[int, BeforeValidator(read_memory)]
 PartOfGpu = Annotated[Fraction, BeforeValidator(_read_part)]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
