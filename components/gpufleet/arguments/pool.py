@@ -9,6 +9,7 @@ from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, Tea
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
 from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
+from gpufleet.arguments.kubelet import KubeletArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.openshift import OpenShiftOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
@@ -113,6 +114,8 @@ class GpuPoolArgs(TypedDict):
     once."""
     taints: NotRequired[list[TaintArgs]]
     """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    kubelet: NotRequired[KubeletArgs]
+    """CPU, memory and topology manager of the nodes' kubelet. Default: the platform's."""
     team: NotRequired[str]
     """Team the pool's cost is booked on. Default: shared by all."""
     maintenance: NotRequired[list[MaintenanceWindowArgs]]

@@ -62,7 +62,7 @@ containers of the driver's pods (NVIDIA/gpu-operator v26.7.0
 _SHOWN_BY_INPUTS = (
     *("gpu", "instanceTypes", "gpusPerNode", "nodes", "intent", "provisioner", "capacity"),
     *("sharing", "fabric", "ownership", "importId", "image", "zones", "disk", "labels"),
-    *("gpuTaint", "taints", "team", "neuron", "karpenter"),
+    *("gpuTaint", "taints", "team", "neuron", "karpenter", "kubelet"),
     *(platform.value for platform in Platform),
 )
 """Fields of a pool whose whole effect is in the inputs of its resources, or in files. One that is

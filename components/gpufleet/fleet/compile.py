@@ -26,6 +26,7 @@ from gpufleet.fleet.compute_domains import validate_compute_domains
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
+from gpufleet.fleet.kubelet import validate_kubelet
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
 from gpufleet.fleet.neuron import is_neuron
@@ -191,8 +192,15 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
             for pool in pools
             for found in platform_rules(spec.platform).validate_pod_volumes(pool)
         ),
+        *(found for pool in pools for found in _validate_kubelet(spec, pool)),
         *validate_autoscalers(spec, pools),
     ]
+
+
+def _validate_kubelet(spec: FleetSpec, pool: Pool) -> Iterable[Finding]:
+    rules = platform_rules(spec.platform)
+    refused, needed = rules.refused_kubelet_settings(pool), rules.needed_reservations(pool)
+    return validate_kubelet(pool, refused, needed)
 
 
 def _decide_discovery(made: Compilation) -> Iterable[Finding]:

@@ -122,6 +122,16 @@ class PlatformRules:
         """The fastest network between machines of a type that pods can use."""
         return Fabric.NONE
 
+    # What the kubelet of nodes takes
+
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+        """Fields of `kubelet` that nodes of the pool do not get -> the reason."""
+        return {}
+
+    def needed_reservations(self, pool: Pool) -> Sequence[str]:
+        """Fields of `kubelet` by which a pool reserves what the platform does not by itself."""
+        return ()
+
     # What is wrong with a declaration
 
     def validate_pool(

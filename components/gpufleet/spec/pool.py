@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity, MaintenanceWindow, TeamCommitment
 from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.neuron import NeuronOptions
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.platforms.gke import GkeOptions
@@ -180,6 +181,8 @@ class GpuPool(SpecModel):
     """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at once."""
     taints: tuple[Taint, ...] = ()
     """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    kubelet: Kubelet | None = None
+    """CPU, memory and topology manager of the nodes' kubelet. Default: the platform's."""
     team: DnsLabel | None = None
     """Team the pool's cost is booked on. Default: shared by all."""
     maintenance: Annotated[tuple[MaintenanceWindow, ...], Field(max_length=100)] = ()

@@ -68,6 +68,7 @@ A100: dict[str, Data] = {
         name: {"gpu": "A100-80GB", "gpusPerNode": 8} for name in ("vsphere", "openshift", "sandbox")
     },
 }
+ALIGNED = {"cpuManager": "static", "topologyManager": "restricted"}
 CUT = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
 H100: dict[str, Data] = {
     "eks": {"instanceTypes": ["p5.48xlarge"], **SCALED, "zones": ["us-east-1a"]},
@@ -256,6 +257,23 @@ ROWS: dict[str, Row] = {
         },
     ),
     "pools.sharing.dra": Row("`sharing: {dra: {}}`", {"sharing": {"dra": {}}}),
+    "pools.kubelet": Row(
+        "`kubelet: {cpuManager: static, topologyManager: restricted}`",
+        {"kubelet": ALIGNED},
+        of={
+            "vsphere": {"kubelet": {**ALIGNED, "reservedCpus": 1}},
+        },
+        base_of={
+            "openshift": {
+                "openshift": {
+                    "cpus": 16,
+                    "memoryGib": 32,
+                    "template": "rhcos",
+                    "machineConfig": {},
+                }
+            }
+        },
+    ),
     "pools.fabric": Row(
         "`fabric` (the platform's own, on 8 H100 or H200)",
         {"fabric": "rdma"},

@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error
+from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import EFA_PAGES, node_huge_pages
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
 
+KUBERNETES = "[settings.kubernetes]"
+"""Header of the table that `kubelet_settings` belongs to."""
 FAMILY = "bottlerocket-nvidia"
 """Beginning of the keys of its images with a device plugin."""
 
@@ -136,6 +139,21 @@ def _not_full(pool: Pool) -> Iterator[Finding]:
                     found=count,
                     limit=profile.max_instances,
                 )
+
+
+def kubelet_settings(pool: Pool) -> list[str]:
+    """Lines of the table `settings.kubernetes` for the kubelet's managers.
+
+    Source: bottlerocket-os/bottlerocket-settings-sdk `bottlerocket-settings-models`, kubernetes.
+    """
+    declared = pool.spec.kubelet
+    fields = {} if declared is None else manager_policies(declared)
+    names = {
+        "cpuManagerPolicy": "cpu-manager-policy",
+        "topologyManagerPolicy": "topology-manager-policy",
+        "topologyManagerScope": "topology-manager-scope",
+    }
+    return [f'{names[key]} = "{value}"' for key, value in fields.items()]
 
 
 def bottlerocket_settings(pool: Pool) -> list[str]:

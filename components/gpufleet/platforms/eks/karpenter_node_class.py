@@ -9,12 +9,16 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.auto_mode import auto_node_class
-from gpufleet.platforms.eks.bottlerocket import bottlerocket_settings
+from gpufleet.platforms.eks.bottlerocket import (
+    KUBERNETES,
+    bottlerocket_settings,
+    kubelet_settings,
+)
 from gpufleet.platforms.eks.launch_template import disks
 from gpufleet.platforms.eks.names import pool_tags
 from gpufleet.platforms.eks.rules import LATEST, release_of
 from gpufleet.platforms.eks.shape import EksShape, reservation_terms
-from gpufleet.platforms.eks.user_data import image_family
+from gpufleet.platforms.eks.user_data import image_family, node_config_part
 from gpufleet.spec.platforms.eks import LocalStorage
 from gpufleet.spec.pool import Provisioner
 
@@ -46,10 +50,9 @@ def node_class(
     raid = shape.nvme and shape.options.local_storage is LocalStorage.RAID0
     if raid and family in {"al2023", "al2", "bottlerocket"}:
         spec["instanceStorePolicy"] = "RAID0"
-    settings = bottlerocket_settings(pool) if family == "bottlerocket" else []
-    if settings:
-        # Karpenter merges its own settings into these.
-        spec["userData"] = "\n".join(settings) + "\n"
+    # Karpenter merges its own settings into these.
+    if user_data := _user_data(pool, family):
+        spec["userData"] = user_data
     if shape.interfaces:
         spec["networkInterfaces"] = [
             {
@@ -71,6 +74,17 @@ def node_class(
         },
         "spec": spec,
     }
+
+
+def _user_data(pool: Pool, family: str) -> str | None:
+    if family == "al2023":
+        return node_config_part(pool)
+    if family != "bottlerocket":
+        return None
+    settings, kubelet = bottlerocket_settings(pool), kubelet_settings(pool)
+    if kubelet:
+        settings = [*settings, *([""] if settings else []), KUBERNETES, *kubelet]
+    return "\n".join(settings) + "\n" if settings else None
 
 
 def alias(shape: EksShape, family: str) -> str:

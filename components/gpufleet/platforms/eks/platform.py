@@ -21,6 +21,7 @@ from gpufleet.platforms.eks.bottlerocket import (
 )
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
+from gpufleet.platforms.eks.kubelet import refused_kubelet_settings
 from gpufleet.platforms.eks.leaf_classes import leaf_classes
 from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.eks.rollout import rollout
@@ -134,6 +135,9 @@ class EksRules(PlatformRules):
 
     def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
         return pod_volumes(pool)
+
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+        return refused_kubelet_settings(pool)
 
     def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
         return validate_eks_storage(pool)

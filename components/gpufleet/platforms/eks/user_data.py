@@ -6,13 +6,18 @@ settings (TOML), EKS user guide `nodes/launch-templates` (MIME parts for Amazon 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 
 from gpufleet.documents.writing import yaml_text
+from gpufleet.fleet.kubelet import kubelet_arguments, kubelet_configuration
 from gpufleet.fleet.model import NodeTaint, Pool
-from gpufleet.platforms.eks.bottlerocket import bottlerocket_settings
+from gpufleet.platforms.eks.bottlerocket import (
+    KUBERNETES,
+    bottlerocket_settings,
+    kubelet_settings,
+)
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.platforms.eks import LocalStorage
 
@@ -60,12 +65,12 @@ def user_data(
     family = image_family(pool)
     if family == "bottlerocket":
         given = access if shape.custom else None
-        return _bottlerocket(given, labels, pool.taints, bottlerocket_settings(pool), raid=raid)
+        return _bottlerocket(given, labels, pool, raid=raid)
     if family == "al2023":
-        config = _node_config(access if shape.custom else None, labels, pool.taints, raid=raid)
+        config = _node_config(access if shape.custom else None, labels, pool, raid=raid)
         return None if config is None else _mime("application/node.eks.aws", config)
     if shape.custom and access is not None:
-        return _bootstrap(access, labels, pool.taints, family)
+        return _bootstrap(access, labels, pool, family)
     return None
 
 
@@ -82,11 +87,12 @@ def joins_disks(pool: Pool) -> bool:
 def _node_config(
     access: ClusterEndpoint | None,
     labels: Mapping[str, str],
-    taints: tuple[NodeTaint, ...],
+    pool: Pool,
     *,
     raid: bool,
 ) -> str | None:
     spec: dict[str, object] = {}
+    kubelet: dict[str, object] = {}
     if access is not None:
         spec["cluster"] = {
             "name": access.name,
@@ -94,12 +100,15 @@ def _node_config(
             "certificateAuthority": access.certificate_authority,
             "cidr": access.service_cidr,
         }
-        spec["kubelet"] = {
-            "flags": [
-                f"--node-labels={_labels(labels)}",
-                *([f"--register-with-taints={_taints(taints)}"] if taints else []),
-            ]
-        }
+        taints = pool.taints
+        kubelet["flags"] = [
+            f"--node-labels={_labels(labels)}",
+            *([f"--register-with-taints={_taints(taints)}"] if taints else []),
+        ]
+    if configuration := kubelet_configuration(pool):
+        kubelet["config"] = configuration
+    if kubelet:
+        spec["kubelet"] = kubelet
     if raid:
         spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
     if not spec:
@@ -110,27 +119,30 @@ def _node_config(
 def _bottlerocket(
     access: ClusterEndpoint | None,
     labels: Mapping[str, str],
-    taints: tuple[NodeTaint, ...],
-    settings: Sequence[str],
+    pool: Pool,
     *,
     raid: bool,
 ) -> str | None:
     lines: list[str] = []
+    settings, kubelet = bottlerocket_settings(pool), kubelet_settings(pool)
+    if access is None and kubelet:
+        settings = [*settings, *([""] if settings else []), KUBERNETES, *kubelet]
     if access is not None:
         lines += [
-            "[settings.kubernetes]",
+            KUBERNETES,
             f"cluster-name = {json.dumps(access.name)}",
             f"api-server = {json.dumps(access.endpoint)}",
             f"cluster-certificate = {json.dumps(access.certificate_authority)}",
             f"cluster-dns-ip = {json.dumps(access.dns_address)}",
+            *kubelet,
             "",
             "[settings.kubernetes.node-labels]",
             *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in labels.items()),
         ]
-        if taints:
+        if pool.taints:
             lines += ["", "[settings.kubernetes.node-taints]"]
             by_key: dict[str, list[str]] = {}
-            for taint in taints:
+            for taint in pool.taints:
                 by_key.setdefault(taint.key, []).append(f"{taint.value}:{taint.effect}")
             lines += [f"{json.dumps(key)} = {json.dumps(values)}" for key, values in by_key.items()]
     if settings:
@@ -150,9 +162,7 @@ mode = "always"
 """.splitlines()
 
 
-def _bootstrap(
-    access: ClusterEndpoint, labels: Mapping[str, str], taints: tuple[NodeTaint, ...], family: str
-) -> str:
+def _bootstrap(access: ClusterEndpoint, labels: Mapping[str, str], pool: Pool, family: str) -> str:
     """The script of Canonical's EKS images and of Amazon Linux 2.
 
     With the address and the certificate of the cluster as arguments, the script does not call EKS.
@@ -160,8 +170,9 @@ def _bootstrap(
     assumes IPv4.
     """
     flags = [f"--node-labels={_labels(labels)}"]
-    if taints:
-        flags.append(f"--register-with-taints={_taints(taints)}")
+    if pool.taints:
+        flags.append(f"--register-with-taints={_taints(pool.taints)}")
+    flags += [f"--{name}={value}" for name, value in kubelet_arguments(pool).items()]
     lines = [
         "#!/bin/bash",
         "set -euo pipefail",
@@ -190,6 +201,12 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 def _taints(taints: tuple[NodeTaint, ...]) -> str:
     return ",".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in taints)
+
+
+def node_config_part(pool: Pool) -> str | None:
+    """User data with the kubelet's settings alone, for provisioners that write the rest."""
+    config = _node_config(None, {}, pool, raid=False)
+    return None if config is None else _mime("application/node.eks.aws", config)
 
 
 def _mime(kind: str, text: str) -> str:

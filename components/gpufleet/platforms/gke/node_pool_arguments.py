@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.addresses import gke_accelerator, node_pool_arguments
 from gpufleet.platforms.gke.names import node_pool_name, resource_label
@@ -171,9 +172,30 @@ def _node_config(
         }
     config |= _purchase(step)
     config |= _disks(shape)
+    if kubelet := _kubelet(pool):
+        config["kubeletConfig"] = kubelet
     if options.fast_socket:
         config["fastSocket"] = {"enabled": True}
     config["labels"] = {**config["labels"], **_node_labels(shape, step)}
+    return config
+
+
+def _kubelet(pool: Pool) -> dict[str, Any]:
+    """Google's API has the memory manager's policy in lower case (container v1, MemoryManager)."""
+    declared = pool.spec.kubelet
+    if declared is None:
+        return {}
+    fields = manager_policies(declared)
+    config = {key: fields[key] for key in ("cpuManagerPolicy",) if key in fields}
+    topology = {
+        name: fields[key]
+        for name, key in (("policy", "topologyManagerPolicy"), ("scope", "topologyManagerScope"))
+        if key in fields
+    }
+    if topology:
+        config["topologyManager"] = topology
+    if declared.memory_manager is not None:
+        config["memoryManager"] = {"policy": declared.memory_manager.value}
     return config
 
 

@@ -118,6 +118,10 @@ class GkeRules(PlatformRules):
     ) -> list[Finding]:
         return validate_gke_sharing(pool, path, machine)
 
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+        why = "GKE reserves by a formula of its own, and node pools have no field for it"
+        return dict.fromkeys(("reservedCpus", "reservedMemoryMib"), why)
+
     def validate_contract(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return [*validate_taints(pools), *validate_plugins(spec, pools)]
 

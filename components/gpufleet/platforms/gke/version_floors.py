@@ -38,6 +38,9 @@ MPS = Floor("1.27.7-gke.1088000", "sharing.mps", "NVIDIA MPS")
 FLEX_START = Floor("1.32.2-gke.1652000", "capacity", "flex start of GPUs")
 """GKE documentation, concepts/dws, read 2026-11-23; the same for `TPU_FLEX_START`."""
 TPU_FLEX_START = Floor("1.33.0-gke.1712000", "capacity", "flex start of TPUs")
+TOPOLOGY = Floor("1.32.3-gke.1785000", "kubelet.topologyManager", "the topology manager")
+MEMORY = Floor("1.32.3-gke.1785000", "kubelet.memoryManager", "the memory manager")
+"""GKE release notes, new options of the node system configuration; read 2026-11-23."""
 IRONWOOD = Floor("1.34.0-gke.2201000", "instanceTypes", "TPU7x")
 
 
@@ -53,6 +56,11 @@ def floors(pool: Pool) -> Iterator[Floor]:
         yield TPU_FLEX_START if is_tpu(pool) else FLEX_START
     if row is not None and row.family == "tpu7x":
         yield IRONWOOD
+    kubelet = pool.spec.kubelet
+    if kubelet is not None and kubelet.topology_manager is not None:
+        yield TOPOLOGY
+    if kubelet is not None and kubelet.memory_manager is not None:
+        yield MEMORY
     if shape.operator:
         return
     if not is_tpu(pool):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
+from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.lifecycle import NODE_FEATURE_DISCOVERY
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
@@ -102,6 +103,7 @@ def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
     documents = (
         machine_config_pool(pool),
         machine_config(pool),
+        kubelet_config(pool),
         machines,
         health_check(pool, prefix),
         machine_autoscaler(pool, prefix),

@@ -19,6 +19,7 @@ from gpufleet.platforms.openshift.connection import (
     machine_place,
     validate_place,
 )
+from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
     MachinePlace,
@@ -112,6 +113,7 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
             for suffix, manifest in (
                 ("config-pool", machine_config_pool(pool)),
                 ("kernel-arguments", machine_config(pool)),
+                ("kubelet", kubelet_config(pool)),
             )
             if manifest is not None
         ]

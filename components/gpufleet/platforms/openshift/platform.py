@@ -18,6 +18,7 @@ from gpufleet.fleet.model import (
 )
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
+from gpufleet.platforms.openshift.kubelet_config import refused_kubelet_settings
 from gpufleet.platforms.openshift.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
@@ -46,6 +47,14 @@ class OpenShiftRules(PlatformRules):
             "add `openshift: {cpus: 16, memoryGib: 128, template: ...}`, or "
             "`ownership: existing` for nodes that exist already",
         )
+
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+        return refused_kubelet_settings(pool)
+
+    def needed_reservations(self, pool: Pool) -> Sequence[str]:
+        """OpenShift reserves CPU of each node; the memory that is reserved it does not report to
+        the memory manager."""
+        return ("reservedMemoryMib",)
 
     def validate_addons(
         self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan

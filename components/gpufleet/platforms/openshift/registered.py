@@ -14,6 +14,7 @@ from gpufleet.fleet.input_differences import within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.openshift.artefacts import OPEN_PLACE
+from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
     health_check,
@@ -26,6 +27,7 @@ ENGINE_NAMES = {
     "machineSet": "machines",
     "machineConfigPool": "config-pool",
     "machineConfig": "kernel-arguments",
+    "kubeletConfig": "kubelet",
     "healthCheck": "health",
     "machineAutoscaler": "autoscaler",
 }
@@ -44,6 +46,7 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
         "machineSet": machines,
         "machineConfigPool": machine_config_pool(pool),
         "machineConfig": machine_config(pool),
+        "kubeletConfig": kubelet_config(pool),
         "healthCheck": health_check(pool, prefix),
         "machineAutoscaler": machine_autoscaler(pool, prefix),
     }
@@ -57,7 +60,7 @@ def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
         return LeafClass.LIVE
     if kind == "machineConfigPool":
         return LeafClass.RESTART if path == "" or within(path, ("metadata",)) else LeafClass.LIVE
-    if kind == "machineConfig":
+    if kind in {"machineConfig", "kubeletConfig"}:
         return LeafClass.RESTART
     if path in {"", "metadata.name"}:
         return LeafClass.REPLACEMENT

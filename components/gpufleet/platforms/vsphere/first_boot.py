@@ -9,6 +9,7 @@ import pulumi
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
+from gpufleet.fleet.kubelet import kubelet_arguments
 from gpufleet.platforms.vsphere.machine_arguments import PoolMachine, node_labels
 from gpufleet.platforms.vsphere.node_join import (
     POOL_ARGUMENTS,
@@ -46,6 +47,7 @@ def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
         )
     join = connection.get("join")
     if join is None:
+        yield from _unread(pool)
         return
     if connection.get("userData") is not None:
         yield error(
@@ -65,6 +67,7 @@ def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
         return
     method = JoinMethod(join["method"])
     yield from _kubelet_arguments(join.get("kubeletArguments") or {}, method)
+    yield from _managers(join.get("kubeletArguments") or {}, method, pool)
     if method is JoinMethod.KUBEADM and not join.get("caCertHashes"):
         yield error(
             "vsphere-join-without-authority",
@@ -82,6 +85,19 @@ def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
             "connection.join.token",
             f"{method.value} accepts no node without a token",
             "give a token that expires, as a secret",
+        )
+
+
+def _unread(pool: Pool) -> Iterator[Finding]:
+    """`kubelet` of a pool whose nodes join by data or by a template that is not written here."""
+    if kubelet_arguments(pool):
+        yield error(
+            "kubelet-setting-not-here",
+            f"{pool.path}.kubelet",
+            "the kubelet's arguments are part of `join`, and the connection has none",
+            "write `join`, or set them in the template and remove `kubelet`",
+            value=sorted(kubelet_arguments(pool)),
+            limit="connection.join",
         )
 
 
@@ -107,6 +123,38 @@ def _kubelet_arguments(given: Mapping[str, Any], method: JoinMethod) -> Iterator
             where,
             f"{', '.join(dashed)} begins with a hyphen",
             "write the name without it: `cloud-provider`",
+        )
+
+
+def _managers(given: Mapping[str, Any], method: JoinMethod, pool: Pool) -> Iterator[Finding]:
+    """`kubelet` of the pool where first-boot data cannot set it, or where it is set twice."""
+    declared = kubelet_arguments(pool)
+    if declared and method is JoinMethod.OPENSHIFT:
+        yield error(
+            "kubelet-setting-not-here",
+            f"{pool.path}.kubelet",
+            "OpenShift configures the kubelet of its nodes",
+            "remove it, and write a KubeletConfig for the machine config pool",
+            value=sorted(declared),
+            limit=method.value,
+        )
+    if "reserved-memory" in declared and method in (JoinMethod.RKE2, JoinMethod.K3S):
+        yield error(
+            "kubelet-setting-not-here",
+            f"{pool.path}.kubelet.memoryManager",
+            f"{method.value} starts the kubelet without a threshold of eviction for memory, and "
+            "the kubelet accepts no reservation that counts one",
+            "remove `memoryManager`, or join by kubeadm",
+            value="static",
+            limit=method.value,
+        )
+    if twice := sorted(given.keys() & declared.keys()):
+        yield error(
+            "vsphere-kubelet-arguments-taken",
+            "connection.join.kubeletArguments",
+            f"{', '.join(twice)} follows from `kubelet` of the pool",
+            "write it in one of the two places",
+            value=twice,
         )
 
 
@@ -154,7 +202,7 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
     if join is None:
         return vendor
 
-    arguments: dict[str, str] = join.get("kubeletArguments") or {}
+    arguments: dict[str, str] = {**kubelet_arguments(pool), **(join.get("kubeletArguments") or {})}
 
     def text(known: dict[str, Any]) -> str:
         way = Join(

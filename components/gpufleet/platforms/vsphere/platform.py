@@ -46,6 +46,10 @@ class VsphereRules(PlatformRules):
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return validate_vsphere(pools)
 
+    def needed_reservations(self, pool: Pool) -> Sequence[str]:
+        """kubeadm, RKE2 and k3s reserve nothing."""
+        return ("reservedCpus", "reservedMemoryMib")
+
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         return registered(fleet, pool)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpufleet.fleet.input_differences import InputDifference
+from gpufleet.fleet.kubelet import kubelet_arguments
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.vsphere.machine_arguments import (
@@ -37,7 +38,7 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     if options is None:
         return {}
     prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    common, taints = machine_inputs(pool), sorted(str(taint) for taint in pool.taints)
+    common = machine_inputs(pool)
     found: dict[str, Mapping[str, Any]] = {}
     for machine in pool_machines(prefix, pool):
         hosts = {"hosts": list(machine.hosts)} if machine.hosts else {}
@@ -46,9 +47,15 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
             "place": {**place_inputs(options), **hosts},
             **own_inputs(machine, pool),
             **adopted(machine, pool),
-            "bootSha256": str((node_labels(pool, machine.position), taints)),
+            "bootSha256": str(_boot(pool, machine.position)),
         }
     return found
+
+
+def _boot(pool: Pool, position: int) -> tuple[object, ...]:
+    """What the first-boot data says of a node, apart from the way to its cluster."""
+    taints, arguments = sorted(str(taint) for taint in pool.taints), kubelet_arguments(pool)
+    return (node_labels(pool, position), taints, *([arguments] if arguments else []))
 
 
 def input_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[InputDifference]:

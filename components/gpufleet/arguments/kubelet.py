@@ -1,0 +1,28 @@
+"""Inputs of components that restate `gpufleet.spec.kubelet`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class KubeletArgs(TypedDict):
+    """Managers of the kubelet, which align the cores and memory of a pod with its GPUs."""
+
+    cpu_manager: NotRequired[str]
+    """One of `none`, `static`. `static`: Guaranteed pods that ask for whole CPUs get cores to
+    themselves. Default: the platform's, none."""
+    topology_manager: NotRequired[str]
+    """One of `none`, `bestEffort`, `restricted`, `singleNumaNode`. How strictly cores, memory and
+    devices are aligned to NUMA nodes. Default: the platform's, none."""
+    topology_scope: NotRequired[str]
+    """One of `container`, `pod`. Default: container."""
+    memory_manager: NotRequired[str]
+    """One of `none`, `static`. `static`: memory of Guaranteed pods comes from their NUMA nodes.
+    Default: the platform's, none."""
+    reserved_cpus: NotRequired[int]
+    """CPUs for system and kubelet, 1 to 64. With `cpuManager: static` the kubelet does not start
+    without one. Default: the platform's."""
+    reserved_memory_mib: NotRequired[int]
+    """MiB for system, kubelet and the threshold of eviction, all of it of NUMA node 0. With
+    `memoryManager: static` it is needed where the platform does not compute it."""

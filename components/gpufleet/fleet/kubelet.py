@@ -1,0 +1,165 @@
+"""Settings of the kubelet's managers, in the spellings that platforms take, and what is refused.
+
+Facts: kubernetes/kubernetes v1.36 `pkg/kubelet/cm` (`cpumanager/cpu_manager.go`: the static policy
+needs CPU reserved; `memorymanager/memory_manager.go` validateReservedMemory: the reserved memory of
+all NUMA nodes equals kube-reserved, system-reserved and the hard eviction threshold together;
+`topologymanager`: `restricted` and `single-numa-node` refuse pods).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.spec.kubelet import Kubelet, ManagerPolicy, TopologyPolicy
+from gpufleet.spec.pool import Fabric
+
+EVICTION_MIB = 100
+"""Hard eviction threshold of memory that the kubelet has by default (`memory.available`). It is
+not written: a threshold that is written removes the defaults of the others."""
+
+TOPOLOGY_POLICIES: Mapping[TopologyPolicy, str] = {
+    TopologyPolicy.NONE: "none",
+    TopologyPolicy.BEST_EFFORT: "best-effort",
+    TopologyPolicy.RESTRICTED: "restricted",
+    TopologyPolicy.SINGLE_NUMA_NODE: "single-numa-node",
+}
+"""Policy -> its name in Kubernetes."""
+
+
+def kubelet_configuration(pool: Pool) -> dict[str, Any]:
+    """Fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1); empty: nothing is set."""
+    declared = pool.spec.kubelet
+    if declared is None:
+        return {}
+    fields: dict[str, Any] = manager_policies(declared)
+    if declared.memory_manager is not None:
+        static = declared.memory_manager is ManagerPolicy.STATIC
+        fields["memoryManagerPolicy"] = "Static" if static else "None"
+    reserved: dict[str, str] = {}
+    if declared.reserved_cpus is not None:
+        reserved["cpu"] = str(declared.reserved_cpus)
+    if declared.reserved_memory_mib is not None:
+        memory = declared.reserved_memory_mib
+        reserved["memory"] = f"{memory - EVICTION_MIB}Mi"
+        if declared.memory_manager is ManagerPolicy.STATIC:
+            fields["reservedMemory"] = [{"numaNode": 0, "limits": {"memory": f"{memory}Mi"}}]
+    if reserved:
+        fields["systemReserved"] = reserved
+    return fields
+
+
+def manager_policies(declared: Kubelet) -> dict[str, Any]:
+    """Policies of CPU and topology manager, as fields of KubeletConfiguration."""
+    fields: dict[str, Any] = {}
+    if declared.cpu_manager is not None:
+        fields["cpuManagerPolicy"] = declared.cpu_manager.value
+    if declared.topology_manager is not None:
+        fields["topologyManagerPolicy"] = TOPOLOGY_POLICIES[declared.topology_manager]
+    if declared.topology_scope is not None:
+        fields["topologyManagerScope"] = declared.topology_scope.value
+    return fields
+
+
+def kubelet_arguments(pool: Pool) -> dict[str, str]:
+    """The same as arguments of the program, without leading hyphens."""
+    fields = kubelet_configuration(pool)
+    names = {
+        "cpuManagerPolicy": "cpu-manager-policy",
+        "topologyManagerPolicy": "topology-manager-policy",
+        "topologyManagerScope": "topology-manager-scope",
+        "memoryManagerPolicy": "memory-manager-policy",
+    }
+    found = {names[key]: value for key, value in fields.items() if key in names}
+    if "systemReserved" in fields:
+        pairs = fields["systemReserved"].items()
+        found["system-reserved"] = ",".join(f"{key}={value}" for key, value in pairs)
+    for one in fields.get("reservedMemory", ()):
+        found["reserved-memory"] = f"{one['numaNode']}:memory={one['limits']['memory']}"
+    return found
+
+
+def validate_kubelet(
+    pool: Pool, refused: Mapping[str, str], needed: Sequence[str]
+) -> Iterator[Finding]:
+    """Findings about the managers of one pool.
+
+    `refused`: field -> why nodes of the pool do not get it. `needed`: fields of reservations that
+    the platform does not compute by itself.
+    """
+    declared = pool.spec.kubelet
+    if declared is None:
+        return
+    place = f"{pool.path}.kubelet"
+    written = declared.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for field, value in written.items():
+        if field in refused:
+            yield error(
+                "kubelet-setting-not-here",
+                f"{place}.{field}",
+                refused[field],
+                f"remove `{field}`",
+                value=value,
+                limit=pool.platform.value,
+            )
+    static = ManagerPolicy.STATIC
+    reservations = {
+        "reservedCpus": declared.cpu_manager,
+        "reservedMemoryMib": declared.memory_manager,
+    }
+    for field, policy in reservations.items():
+        if policy is static and field in needed and field not in written:
+            what = "cpuManager" if field == "reservedCpus" else "memoryManager"
+            yield error(
+                "kubelet-reservation-missing",
+                f"{place}.{field}",
+                f"`{what}: static` needs a reservation, and the platform makes none: the kubelet "
+                "would not start",
+                f"write `{field}`",
+                value=static.value,
+                limit=field,
+            )
+    yield from _validate_together(pool, declared, place)
+
+
+def _validate_together(pool: Pool, declared: Kubelet, place: str) -> Iterator[Finding]:
+    strict = (TopologyPolicy.RESTRICTED, TopologyPolicy.SINGLE_NUMA_NODE)
+    aligned = declared.topology_manager not in (None, TopologyPolicy.NONE)
+    if aligned and declared.cpu_manager is not ManagerPolicy.STATIC:
+        yield warning(
+            "kubelet-topology-without-cores",
+            f"{place}.topologyManager",
+            "without `cpuManager: static` devices are aligned with each other, and cores with "
+            "none of them",
+            "write `cpuManager: static`",
+            value=str(declared.topology_manager),
+        )
+    if declared.topology_scope is not None and not aligned:
+        yield warning(
+            "kubelet-scope-without-topology",
+            f"{place}.topologyScope",
+            "the scope is that of the topology manager, which is off",
+            "write `topologyManager`, or remove `topologyScope`",
+            value=declared.topology_scope.value,
+        )
+    if declared.memory_manager is ManagerPolicy.STATIC and declared.topology_manager not in strict:
+        yield warning(
+            "kubelet-memory-without-topology",
+            f"{place}.memoryManager",
+            "memory of one NUMA node is guaranteed only where the topology manager refuses pods "
+            "that it cannot align",
+            "write `topologyManager: restricted` or singleNumaNode",
+            value=ManagerPolicy.STATIC.value,
+        )
+    whole = pool.fabric is not Fabric.NONE and pool.gpus_per_node > 1
+    if declared.topology_manager is TopologyPolicy.SINGLE_NUMA_NODE and whole:
+        yield warning(
+            "kubelet-whole-node-on-one-numa-node",
+            f"{place}.topologyManager",
+            f"each pod of {pool.name} takes all {pool.gpus_per_node} GPUs of a node: where these "
+            "are on several NUMA nodes, every pod is refused (TopologyAffinityError); their number "
+            "is not in the catalogue",
+            "write `topologyManager: bestEffort` or restricted, or `lscpu` on a node",
+            value=TopologyPolicy.SINGLE_NUMA_NODE.value,
+            limit=pool.gpus_per_node,
+        )

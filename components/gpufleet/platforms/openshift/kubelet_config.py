@@ -1,0 +1,46 @@
+"""A KubeletConfig of a pool's own machines.
+
+Format: openshift/api `machineconfiguration/v1` KubeletConfig, whose `kubeletConfig` is a
+KubeletConfiguration; it selects MachineConfigPools by their labels. A change of one reboots the
+nodes of the pool, one after another. Read 2026-11-23.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.kubelet import kubelet_configuration
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.openshift.machine_config import API_VERSION
+from gpufleet.spec.kubelet import Kubelet
+
+
+def kubelet_config(pool: Pool) -> dict[str, Any] | None:
+    """The object, called as the pool; None where nothing is declared."""
+    fields = kubelet_configuration(pool)
+    if not fields:
+        return None
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "KubeletConfig",
+        "metadata": {
+            "name": pool.name,
+            "labels": {POOL_LABEL: pool.name, "app.kubernetes.io/managed-by": "gpufleet"},
+        },
+        "spec": {
+            "machineConfigPoolSelector": {"matchLabels": {POOL_LABEL: pool.name}},
+            "kubeletConfig": fields,
+        },
+    }
+
+
+def refused_kubelet_settings(pool: Pool) -> Mapping[str, str]:
+    """Field of `kubelet` -> why nodes of the pool do not get it."""
+    options = pool.spec.openshift
+    if options is not None and options.machine_config is not None:
+        return {}
+    why = (
+        "a KubeletConfig is for the nodes of a MachineConfigPool, and the pool has none of its own "
+        "(`openshift: {machineConfig: {}}`)"
+    )
+    return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)

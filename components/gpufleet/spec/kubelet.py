@@ -1,0 +1,57 @@
+"""How the kubelet of a pool's nodes places cores, memory and devices of one pod."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from gpufleet.spec.base import SpecModel
+
+
+class ManagerPolicy(StrEnum):
+    """Policy of the CPU manager and of the memory manager."""
+
+    NONE = "none"
+    """Pods share what there is."""
+    STATIC = "static"
+    """Guaranteed pods get cores, or memory of NUMA nodes, to themselves."""
+
+
+class TopologyPolicy(StrEnum):
+    """Policy of the topology manager."""
+
+    NONE = "none"
+    BEST_EFFORT = "bestEffort"
+    """Aligned where that is possible."""
+    RESTRICTED = "restricted"
+    """A pod that cannot be aligned is refused."""
+    SINGLE_NUMA_NODE = "singleNumaNode"
+    """A pod that one NUMA node cannot hold is refused."""
+
+
+class TopologyScope(StrEnum):
+    """What the topology manager aligns together."""
+
+    CONTAINER = "container"
+    POD = "pod"
+
+
+class Kubelet(SpecModel):
+    """Managers of the kubelet, which align the cores and memory of a pod with its GPUs."""
+
+    cpu_manager: ManagerPolicy | None = None
+    """`static`: Guaranteed pods that ask for whole CPUs get cores to themselves. Default: the
+    platform's, none."""
+    topology_manager: TopologyPolicy | None = None
+    """How strictly cores, memory and devices are aligned to NUMA nodes. Default: the platform's,
+    none."""
+    topology_scope: TopologyScope | None = None
+    """Default: container."""
+    memory_manager: ManagerPolicy | None = None
+    """`static`: memory of Guaranteed pods comes from their NUMA nodes. Default: the platform's,
+    none."""
+    reserved_cpus: int | None = Field(default=None, ge=1, le=64)
+    """CPUs for system and kubelet, 1 to 64. With `cpuManager: static` the kubelet does not start
+    without one. Default: the platform's."""
+    reserved_memory_mib: int | None = Field(default=None, ge=200, le=262_144)
+    """MiB for system, kubelet and the threshold of eviction, all of it of NUMA node 0. With
+    `memoryManager: static` it is needed where the platform does not compute it."""
