@@ -162,7 +162,9 @@ def _wrong(field: Schema) -> Iterator[tuple[str, Any]]:
     if "enum" in field:
         yield "enum", "no-such-choice"
     if "pattern" in field:
-        yield "pattern", "\t~ no such text ~"
+        pattern = re.compile(go_pattern(field["pattern"]))
+        unfit = ("\t~ no such text ~", ".")
+        yield "pattern", next((one for one in unfit if not pattern.search(one)), unfit[0])
     for name, by in (("minimum", -1), ("maximum", 1)):
         if name in field:
             yield "bound", field[name] + by

@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.render import command
+from gpufleet.contract.schemas import has_schema, schema_problems
 from gpufleet.contract.wrappers.registry import releases_of
 from gpufleet.render.gitops import gitops_steps
 from gpufleet.render.releases import releases
@@ -47,6 +48,16 @@ def test_every_chart_is_released_with_the_values_of_the_fleet(
             assert one.chart is not None
             read[one.chart] = (one.version, [source.written for source in one.sources])
     assert read == {r.chart.name: (r.version, [r.values]) for r in releases(fleet)}
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("tool", ["argocd", "flux"])
+def test_each_object_fits_the_definition_of_its_kind(name: str, tool: str, tmp_path: Path) -> None:
+    """The definitions are those of Argo CD v3.6.1 and of Flux' controllers (tools/schemas)."""
+    assert run(name, tmp_path, tool).exit_code == 0
+    for one in objects(tmp_path, f"{tool}/**/*.yaml"):
+        assert has_schema(one["apiVersion"], one["kind"]), one["kind"]
+        assert [str(problem) for problem in schema_problems(one)] == []
 
 
 @pytest.mark.parametrize("name", SPECS)

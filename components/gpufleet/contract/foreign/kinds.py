@@ -77,7 +77,8 @@ def validate_text(
     read and KeyError for a kind that does not exist.
     """
     where, report = read_context(context, gpu, select)
-    wrapped = wrapped_values(text)
+    # An object that installs charts is an object, too.
+    wrapped = () if kind == "kubernetes-object" else wrapped_values(text)
     if wrapped:
         return _validate_wrapped(kind, wrapped, where, report)
     try:
