@@ -104,6 +104,7 @@ CHARTS = (
     KnownChart(
         "vllm-stack", others=("production-stack",), signs=(_signs("servingEngineSpec.modelSpec"),)
     ),
+    KnownChart("app-template", signs=(_signs("controllers", "defaultPodOptions"),)),
     KnownChart("jupyterhub", signs=(_signs("singleuser", "hub"), _signs("singleuser", "cull"))),
 )
 """Every chart whose values give facts."""
@@ -147,6 +148,9 @@ def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:
             if name in _BY_NAME:
                 return _BY_NAME[name]
     found = chart_of_keys(document)
+    own = _BY_NAME.get(pure.stem)
+    if found is None and own is not None and own.kind and reads_most_of(own, document):
+        return own
     if found is not None or not named:
         return found
     for folder in reversed(pure.parts[:-1][-_FOLDERS:]):

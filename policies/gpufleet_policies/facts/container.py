@@ -52,6 +52,10 @@ class Launch:
     """Copies of the model inside one pod (data parallelism)."""
     processes: Fact[int] = NOWHERE
     """Worker processes of one pod, one GPU each: torchrun, accelerate, deepspeed."""
+    nodes: Fact[int] = NOWHERE
+    """Pods that torchrun waits for (`--nnodes`); absent: no torchrun, or a pod for itself."""
+    meeting: Fact[str] = NOWHERE
+    """Where the pods of a torchrun meet; absent: it says no address."""
     memory_share: Fact[Decimal] = NOWHERE
     """Part of a GPU's memory the engine takes for itself, whatever the model needs."""
     spreads: bool = False
@@ -83,7 +87,7 @@ class Launch:
 
 NO_LAUNCH = Launch()
 _HIDDEN: Fact[Any] = unknown("command")
-HIDDEN = Launch(_HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, spreads=True)
+HIDDEN = Launch(*[_HIDDEN] * 7, spreads=True)
 """The launch of a command line that cannot be read."""
 
 
@@ -120,6 +124,8 @@ class Container:
     killed_after_seconds: int | None = None
     """When the liveness probe ends a container that has not answered yet; None: a startup probe
     holds it back, or there is none."""
+    ready_within_seconds: int | None = None
+    """How long its readiness probe is written to fail, where it says how often."""
     probed: tuple[tuple[str, str], ...] = ()
     """HTTP path of each probe, and the number or name of its port."""
     ports: Mapping[str, str] = field(default_factory=dict[str, str])

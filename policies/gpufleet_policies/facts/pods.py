@@ -76,6 +76,10 @@ class PodGroup:
     claims: tuple[PodClaim, ...] = ()
     node_name: Fact[str] = NOWHERE
     """`nodeName`: the scheduler is passed over."""
+    subdomain: Fact[str] = NOWHERE
+    """Second label of the names that its pods get; absent: they get none."""
+    restarts: Fact[str] = NOWHERE
+    """`restartPolicy`; absent: the default of its kind."""
     service_links: bool = True
     """Whether Kubernetes writes variables of each Service into the containers, or may."""
     zone_bound: bool = False

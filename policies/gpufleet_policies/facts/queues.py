@@ -33,6 +33,8 @@ class ClusterQueue(Subject):
     """GPU-like resources only."""
     checks: tuple[str, ...] = ()
     """Admission checks it names."""
+    selects_namespaces: bool = True
+    """Whether `namespaceSelector` is there, or may be: without it no namespace may use it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,9 @@ def _job_set(path: str, *, is_template: bool = False) -> Callable[[dict[str, Any
             times(count(j, "replicas"), count(j, "template.spec.parallelism")) for j in found
         ]
         total = _sum(numbers)
+        # Pods of a JobSet get names below its own, or below `network.subdomain`
+        # (kubernetes-sigs/jobset, api/jobset/v1alpha2, Network).
+        below = at(document, "spec.network.subdomain") or at(document, "metadata.name")
         for index, (job, pods) in enumerate(zip(found, numbers, strict=True)):
             yield template(
                 job,
@@ -51,6 +54,7 @@ def _job_set(path: str, *, is_template: bool = False) -> Callable[[dict[str, Any
                 SOME if is_template else pods,
                 f"{path}[{index}].",
                 SOME if is_template else total,
+                subdomain=None if is_template else below,
             )
 
     return groups

@@ -1,4 +1,4 @@
-"""Charts whose values are GPU workloads: the vLLM production stack, JupyterHub.
+"""Charts whose values are GPU workloads: vLLM production stack, JupyterHub, app-template.
 
 What a chart renders is not seen while a program is planned; its values say enough of it.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.wrappers.release import joined
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import known, unknown
@@ -139,8 +139,15 @@ def _servers(values: dict[str, Any]) -> Groups:
     offers: list[tuple[str, str, dict[str, Any]]] = [("", "singleuser.extraResource", {})]
     for index, profile in enumerate(items(user.get("profileList"))):
         override = mapping(at(profile, "kubespawner_override"))
-        place = f"singleuser.profileList[{index}].kubespawner_override"
-        offers.append((name_of(profile, "slug", index), place, override))
+        where = f"singleuser.profileList[{index}]"
+        name = name_of(profile, "slug", index)
+        offers.append((name, f"{where}.kubespawner_override", override))
+        for option, written in mapping(at(profile, "profile_options")).items():
+            for choice, one in mapping(at(written, "choices")).items():
+                place = f"{where}.profile_options.{option}.choices.{choice}.kubespawner_override"
+                chosen = {**override, **mapping(at(one, "kubespawner_override"))}
+                if "extra_resource_limits" in mapping(at(one, "kubespawner_override")):
+                    offers.append((f"{name} {option} {choice}", place, chosen))
     for name, place, override in offers:
         # KubeSpawner's own names of what the chart writes under `singleuser`.
         server = {**usual, **override}
@@ -210,7 +217,64 @@ def _nim_scaling(values: dict[str, Any]) -> Iterator[ScalingFacts]:
         )
 
 
+_ONCE = ("job", "cronjob", "daemonset")
+"""Controllers of app-template of which the number of pods is not their `replicas`."""
+
+
+def _controllers(values: dict[str, Any]) -> Groups:
+    """A controller each (bjw-s-labs/helm-charts, charts/library/common/values.yaml 4.x): mappings
+    of containers by name, probes of its own, options of the pod over those for all pods."""
+    shared = mapping(values.get("defaultPodOptions"))
+    for name, controller in mapping(values.get("controllers")).items():
+        fields = mapping(controller)
+        if fields.get("enabled") is False:
+            continue
+        place = f"controllers.{name}"
+        kind = fields.get("type")
+        pods = unknown(place) if kind in _ONCE else count(fields, "replicas")
+        yield RawGroup(
+            name,
+            place,
+            {**shared, **mapping(fields.get("pod"))},
+            pods,
+            containers=tuple(
+                RawContainer(f"{place}.containers.{key}", _plain_container(key, one))
+                for key, one in mapping(fields.get("containers")).items()
+                if at(one, "enabled") is not False
+            ),
+            stated={"preset": True},
+        )
+
+
+def _plain_container(name: str, written: Any) -> dict[str, Any]:
+    """A container of app-template in Kubernetes' own words."""
+    fields = mapping(written)
+    image = fields.get("image")
+    repository, tag = at(image, "repository"), at(image, "tag")
+    if isinstance(repository, str):
+        image = f"{repository}:{tag}" if tag is not None else repository
+    variables = fields.get("env")
+    if is_mapping(variables):
+        variables = [
+            {"name": key, **(value if is_mapping(value) else {"value": str(value)})}
+            for key, value in variables.items()
+            if value is not None
+        ]
+    words = {
+        key: [value] if isinstance(value := fields.get(key), str) else value
+        for key in ("command", "args")
+    }
+    return {
+        "name": name,
+        "image": image,
+        "env": variables,
+        "resources": fields.get("resources"),
+        **words,
+    }
+
+
 _CHARTS = {
+    "app-template": PodMakerKind(_controllers),
     "nim-llm": PodMakerKind(_nim, scaling=_nim_scaling),
     "vllm-stack": PodMakerKind(_models, scaling=_model_scaling),
     "jupyterhub": PodMakerKind(_servers),
@@ -259,6 +323,8 @@ def _below(kind: PodMakerKind, place: str) -> PodMakerKind:
 
 def _said(chart: str, values: dict[str, Any]) -> dict[str, Any]:
     """What the chart itself means: servers of JupyterHub are for people, and are stopped."""
+    if chart == "app-template":
+        return {}
     if chart != "jupyterhub":
         return {"gpufleet.dev/mode": "inference"}
     said: dict[str, Any] = {"gpufleet.dev/mode": "interactive"}

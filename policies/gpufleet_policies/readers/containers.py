@@ -114,7 +114,12 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
         ),
         probes=frozenset(name for name, key in _PROBES if raw.get(key) is not None),
         listens=bool(items(raw.get("ports"))),
-        killed_after_seconds=_killed_after(raw),
+        killed_after_seconds=None
+        if raw.get("startupProbe") is not None
+        else _fails_for(raw.get("livenessProbe")),
+        ready_within_seconds=_fails_for(raw.get("readinessProbe"))
+        if at(raw, "readinessProbe.failureThreshold") is not None
+        else None,
         probed=tuple(_probed(raw)),
         ports={
             str(name): str(at(port, "containerPort"))
@@ -127,8 +132,11 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
     )
 
 
-_READ_VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "WORLD_SIZE", "VLLM_PORT")
-"""Variables by which devices, ranks and ports are chosen."""
+_READ_VARIABLES = (
+    *("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT"),
+)
+"""Variables by which devices, ranks, addresses and ports are chosen."""
 
 
 def _probed(raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -138,11 +146,13 @@ def _probed(raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
             yield path, str(port)
 
 
-def _killed_after(raw: dict[str, Any]) -> int | None:
-    """First probe after `initialDelaySeconds`, 0 by default; ended after `failureThreshold`
-    failures, 3 by default, one each `periodSeconds`, 10 by default (Kubernetes API, Probe)."""
-    probe = raw.get("livenessProbe")
-    if not is_mapping(probe) or raw.get("startupProbe") is not None:
+def _fails_for(probe: Any) -> int | None:
+    """Seconds from the start until a probe that always fails is taken at its word.
+
+    First probe after `initialDelaySeconds`, 0 by default; then `failureThreshold` failures, 3 by
+    default, one each `periodSeconds`, 10 by default (Kubernetes API, Probe).
+    """
+    if not is_mapping(probe):
         return None
     numbers = [
         default if (value := probe.get(key)) is None else natural(value)

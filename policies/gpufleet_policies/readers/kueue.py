@@ -84,6 +84,7 @@ def cluster_queue(document: dict[str, Any], locator: Locator, load: Load) -> Ite
         cohort=cohort,
         quotas=tuple(_quotas(document)),
         checks=tuple(checks),
+        selects_namespaces=inside(document, "spec.namespaceSelector") is not None,
     )
 
 

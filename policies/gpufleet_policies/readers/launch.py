@@ -69,11 +69,14 @@ def launch(
     if several_programs(words):
         # Each program opens GPUs of its own, which nothing here tells.
         return Launch(unknown(place), unknown(place), unknown(place), unknown(place), trains=trains)
+    nodes, meeting = _rendezvous(words, options, variables, place)
     return Launch(
         tensor=_degree("tensor", TENSOR, TENSOR_VARIABLES, options, variables, stated, place),
         pipeline=_degree("pipeline", PIPELINE, (), options, variables, stated, place),
         data=_data(options, variables, stated, place),
         processes=_processes(words, options, variables, stated, trains, place),
+        nodes=nodes,
+        meeting=meeting,
         memory_share=_share(options, variables, place),
         spreads=_spreads(options, stated),
         trains=trains,
@@ -150,6 +153,37 @@ def _processes(
     if not processes.is_known or not pods.is_known or processes.value % pods.value:
         return unknown(place)
     return known(processes.value // pods.value, place=place)
+
+
+_MEETING = ("--rdzv-endpoint", "--master-addr")
+_MEETING_VARIABLES = ("PET_RDZV_ENDPOINT", "PET_MASTER_ADDR")
+_ELASTIC = ("torchrun", *_TORCH_RUN)
+_SHELL_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def _rendezvous(
+    words: Sequence[str], options: Options, variables: Mapping[str, str], place: str
+) -> tuple[Fact[int], Fact[str]]:
+    """Pods that torchrun waits for, and where they meet (pytorch v2.9, torch/distributed/run.py:
+    127.0.0.1 unless an option or a variable PET_... says it; MASTER_ADDR is not read)."""
+    starts = [word for word in words if word.rsplit("/", 1)[-1] in _ELASTIC]
+    if len(starts) != 1 or options.has(("--standalone", "--rdzv-conf")):
+        return absent(place), absent(place)
+    nodes, address = options.single(("--nnodes",)), options.single(_MEETING)
+    if address is None:
+        address = next((variables[key] for key in _MEETING_VARIABLES if key in variables), None)
+    if address is None and any("PET_" in word for word in words):
+        address = "?"
+
+    def filled(value: str | None) -> str | None:
+        """Without variables of the shell; "?" where one is not known."""
+        if value is None:
+            return None
+        text = _SHELL_VARIABLE.sub(lambda m: variables.get(m[1] or m[2], "?"), value)
+        return "?" if "?" in text or "$" in text else text
+
+    where = fact(filled(address), lambda v: None if v == "?" else str(v), place)
+    return fact(filled(nodes), _positive, place), where
 
 
 def _share(options: Options, variables: Mapping[str, str], place: str) -> Fact[Decimal]:

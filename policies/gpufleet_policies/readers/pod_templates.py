@@ -34,6 +34,11 @@ def _replicated(replicas: str = "spec.replicas") -> Callable[[dict[str, Any]], G
     return groups
 
 
+def _stateful_set(document: dict[str, Any]) -> Groups:
+    named = at(document, "spec.serviceName")
+    yield template(document, "", "spec.template", count(document, "spec.replicas"), subdomain=named)
+
+
 def _daemon_set(document: dict[str, Any]) -> Groups:
     yield template(document, "", "spec.template", unknown("status.desiredNumberScheduled"))
 
@@ -73,7 +78,7 @@ KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("", "PodTemplate"): _built_in(_pod_template),
     ("", "ReplicationController"): _built_in(_replicated()),
     ("apps", "Deployment"): _built_in(_replicated()),
-    ("apps", "StatefulSet"): _built_in(_replicated()),
+    ("apps", "StatefulSet"): _built_in(_stateful_set),
     ("apps", "ReplicaSet"): _built_in(_replicated()),
     ("apps", "DaemonSet"): _built_in(_daemon_set, node_agent=True),
     # Old names of the same kinds, still met in files.

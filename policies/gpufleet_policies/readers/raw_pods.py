@@ -44,6 +44,8 @@ class RawGroup:
     stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the object says in fields of its kind: `tensor`, `pipeline`, `data`, `data_local`,
     `processes`, `model`, `spreads`; `preset`: its controller adds to the containers."""
+    subdomain: Any = None
+    """What its controller sets as `subdomain` of the pods; None: what their spec says."""
 
 
 Groups = Iterator[RawGroup]
@@ -119,6 +121,7 @@ def template(
     prefix: str = "",
     together: Fact[int] = ONE,
     stated: Mapping[str, Any] | None = None,
+    subdomain: Any = None,
 ) -> RawGroup:
     """The group of a usual pod template (`metadata`, `spec`) under a path."""
     found = at(document, path)
@@ -130,6 +133,7 @@ def template(
         at(found, "metadata"),
         together,
         stated=stated or {},
+        subdomain=subdomain,
     )
 
 

@@ -156,8 +156,26 @@ def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
     if not is_mapping(found):
         return unknown(_SERVE)
     applications = items(found.get("applications"))
-    deployments = [one for a in applications for one in items(at(a, "deployments"))]
+    deployments = [
+        one
+        for application in applications
+        for one in (*items(at(application, "deployments")), *_models(application))
+    ]
     return known(tuple(deployments), place=_SERVE) if deployments else unknown(_SERVE)
+
+
+def _models(application: Any) -> Iterator[dict[str, Any]]:
+    """Models of `ray.serve.llm`, each as a deployment: a replica has a GPU for each part of its
+    model, and one replica unless it says otherwise (ray-project/ray, LLMConfig)."""
+    for config in items(at(application, "args.llm_configs")):
+        own = mapping(at(config, "deployment_config"))
+        sizes = [at(config, f"engine_kwargs.{key}_parallel_size") for key in ("tensor", "pipeline")]
+        numbers = [1 if size is None else natural(size) for size in sizes]
+        placed = at(config, "placement_group_config") is not None
+        gpus = UNKNOWN if None in numbers or placed else (numbers[0] or 1) * (numbers[1] or 1)
+        scaled = own.get("autoscaling_config") is not None
+        replicas = own.get("num_replicas", UNKNOWN if scaled else 1)
+        yield {**own, "num_replicas": replicas, "ray_actor_options": {"num_gpus": gpus}}
 
 
 def _serving_gpus(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:

@@ -236,6 +236,12 @@ def _group(
             spec.get("activeDeadlineSeconds"), natural, f"{raw.place}.activeDeadlineSeconds"
         ),
         node_name=fact(spec.get("nodeName"), text, f"{raw.place}.nodeName"),
+        subdomain=fact(
+            spec.get("subdomain") if raw.subdomain is None else raw.subdomain,
+            text,
+            f"{raw.place}.subdomain",
+        ),
+        restarts=fact(spec.get("restartPolicy"), text, f"{raw.place}.restartPolicy"),
         service_links=spec.get("enableServiceLinks") is None
         and isinstance(raw.spec, dict)
         and not fragment,

@@ -181,7 +181,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
         return
     if workload.may_say(*FRACTIONS):
         return
-    for group in workload.pod_groups:
+    for group in workload.running_groups():
         if not group.pods.is_known or not group.runtime_class.is_absent:
             continue
         if not group.containers_known:

@@ -23,6 +23,13 @@ _NEEDS_GPU = re.compile(
 """Images of servers with a CUDA build alone (their documentation; builds for other devices have
 the device in their tag)."""
 
+_COMPLETE = frozenset({"LeaderWorkerSet", "JobSet", "Rollout"})
+"""Kinds of others whose controllers add no resources to the containers."""
+
+_SERVER = re.compile(r"\b(?:vllm\.entrypoints\.|vllm serve\b|sglang\.launch_server\b)")
+_RUNTIMES = frozenset({"nvidia", "nvidia-cdi", "nvidia-legacy"})
+"""Runtime classes that put GPUs into a container (NVIDIA GPU Operator, k3s)."""
+
 _ACCELERATORS = (
     *("amd.com/", "aws.amazon.com/neuron", "google.com/tpu", "habana.ai/", "huawei.com/"),
     *("gpu.intel.com/", "intel.com/", "xilinx.com/", "hami", "nvidia.com/"),
@@ -74,7 +81,8 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     """Images with a CUDA build alone, and CUDA_VISIBLE_DEVICES with a number. Not where another
     accelerator is asked for, and not where another object completes the containers."""
     del context
-    if not workload.template_checked_on_creation or workload.node_agent:
+    complete = workload.template_checked_on_creation or workload.locator.kind in _COMPLETE
+    if not complete or workload.node_agent:
         return
     for group in workload.running_groups():
         if not group.containers_known or group.claims or _asks_for_any(group):
@@ -88,7 +96,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
                 found=f"{why} and asks for no GPU",
                 limit="it finds no device, or takes one that the scheduler gives to others",
                 alternative="take an image with a CPU build, such as vllm/vllm-openai-cpu"
-                if "cpu" in (container.words.found or ())
+                if "cpu" in " ".join(container.words.found or ()).split()
                 else f"write `limits: {{{GPU}: 1}}`",
                 evidence={"image": container.image.found},
             )
@@ -108,7 +116,10 @@ def _why(group: PodGroup, container: Container) -> str | None:
         return f"uses GPU {chosen} of its node (CUDA_VISIBLE_DEVICES)"
     image = container.image.found or ""
     if not _NEEDS_GPU.search(image):
-        return None
+        served = _SERVER.search(" ".join(container.words.found or ()))
+        if served is None or group.runtime_class.found not in _RUNTIMES:
+            return None
+        return f"runs {served[0].strip('.')} with the runtime class {group.runtime_class.found}"
     if any(key.startswith(_CDI) for key in group.annotations):
         return f"runs {image}, gets devices by a CDI annotation"
     return f"runs {image}"

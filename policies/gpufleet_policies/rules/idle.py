@@ -78,19 +78,22 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
 )
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
-    if workload.runs_to_completion or workload.locator.kind in ("Pod", "PodTemplate"):
+    kind = workload.locator.kind
+    if workload.runs_to_completion or kind == "PodTemplate":
         return
     for group, container in workload.gpu_containers:
         if container.init or group not in workload.running_groups():
+            continue
+        if kind == "Pod" and not group.restarts.is_absent and group.restarts.found != "Always":
             continue
         test = ends_at_once(container)
         if test is None:
             continue
         yield Violation(
             where=f"container {container.name} ({container.place})",
-            found=f"runs `{test}`, which ends, in a {workload.locator.kind}",
+            found=f"runs `{test}`, which ends, in a {kind}",
             limit="the pod restarts again and again and keeps its GPU",
-            alternative="make it a Job",
+            alternative="write `restartPolicy: Never`" if kind == "Pod" else "make it a Job",
             money=held(context, workload, group),
             evidence={"command": test},
         )
@@ -133,6 +136,9 @@ _OPEN_DATA_HUB = "notebooks.opendatahub.io/"
 """Prefix of annotations of Open Data Hub and OpenShift AI, whose dashboard sets a culler for the
 whole cluster: nothing in a notebook tells of it."""
 
+_DAY_SECONDS = 86_400
+"""A culler that waits as long lets a server run over the night (Zero to JupyterHub: one hour)."""
+
 _UNUSED_PART = Fraction(7, 10)
 """Of its time that a notebook's GPU computes nothing: assumption."""
 
@@ -150,7 +156,8 @@ _UNUSED_PART = Fraction(7, 10)
 def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kubeflow notebooks, and what declares the mode `interactive`; stops outside production only.
 
-    A culler shows by `gpufleet.dev/culled-after-seconds` or by Kubeflow's own annotation.
+    A culler shows by `gpufleet.dev/culled-after-seconds` or by Kubeflow's own annotation; one that
+    waits a day or longer is none.
     """
     mode = workload.intent.mode
     is_notebook = workload.locator.kind == "Notebook" and workload.api_group == "kubeflow.org"
@@ -158,8 +165,14 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         is_notebook = mode.value == "interactive"
     if mode.is_unknown or not is_notebook or workload.runs_to_completion:
         return
-    if not workload.intent.culled_after.is_absent:
+    culled = workload.intent.culled_after
+    if culled.is_unknown or (culled.is_known and culled.value < _DAY_SECONDS):
         return
+    ends = (
+        f"it is ended after {culled.value // 3600} h alone"
+        if culled.is_known
+        else "nothing ends it"
+    )
     if workload.may_say(_NOTEBOOK_ACTIVITY, _STOPPED):
         return
     if any(key.startswith(_OPEN_DATA_HUB) for key in workload.annotations):
@@ -170,11 +183,15 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
             continue
         yield Violation(
             where=group.place,
-            found=f"an interactive {workload.locator.kind} holds a GPU, and nothing ends it",
+            found=f"an interactive {workload.locator.kind} holds a GPU, and {ends}",
             limit="an interactive workload must stop when it is not used",
-            alternative="switch the culler on and say so with "
+            alternative="write an hour as the culler's timeout"
+            if culled.is_known
+            else "switch the culler on and say so with "
             'gpufleet.dev/culled-after-seconds: "3600", or set activeDeadlineSeconds',
             money=held(context, workload, group, _UNUSED_PART),
             evidence={"kind": workload.locator.kind, "mode": mode.found},
             at_most=Level.MANDATORY if context.is_nonproduction(workload) else Level.ADVISORY,
         )
+        if culled.is_known:
+            return  # its timeout is one, whatever the profiles

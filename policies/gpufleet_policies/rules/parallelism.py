@@ -126,6 +126,20 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
     yield from _serving(context, workload)
 
 
+def _standing(workload: WorkloadFacts) -> tuple[int, PodGroup | None]:
+    """GPUs of all pods of a Ray cluster, and a group that has some; none where not all is known."""
+    total, holding = 0, None
+    for group in workload.pod_groups:
+        asked = group.pod_gpus(GPU)
+        if asked.is_absent:
+            continue
+        if not asked.is_known or not group.pods.is_known or len(group.gpu_resources) != 1:
+            return 0, None
+        holding = group if asked.value else holding
+        total += asked.value * group.pods.value
+    return total, holding
+
+
 def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Ray Serve: all replicas of all applications against the GPUs of the cluster."""
     ray = workload.ray
@@ -133,16 +147,7 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
         return
     if not ray.autoscaling.is_known or ray.autoscaling.value:
         return
-    total = 0
-    holding = None
-    for group in workload.pod_groups:
-        asked = group.pod_gpus(GPU)
-        if asked.is_absent:
-            continue
-        if not asked.is_known or not group.pods.is_known or len(group.gpu_resources) != 1:
-            return
-        holding = group if asked.value else holding
-        total += asked.value * group.pods.value
+    total, holding = _standing(workload)
     used = ray.serving_gpus.value
     if holding is None or used >= total:
         return
@@ -185,3 +190,34 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
             provenance=found.provenance,
             evidence={"asked": found.asked, "opened": found.opened},
         )
+
+
+@rule(
+    "ray-serve-exceeds-cluster",
+    "Ray Serve may ask for more replicas than its cluster ever has GPUs for.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="KubeRay, Autoscaling: enableInTreeAutoscaling is off unless set, and replicas stay; "
+    "ray-project/kuberay#1090; public files akamai-developers/kuberay-gpu-llm-quickstart and "
+    "akamai-developers/multimodal-kuberay manifests/rayservice.yaml",
+)
+def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """All replicas of all applications against all pods, where Ray's autoscaler is off."""
+    del context
+    ray = workload.ray
+    if ray is None or not ray.serving_gpus.is_known or ray.autoscaling.found is not False:
+        return
+    total, holding = _standing(workload)
+    if holding is None or ray.serving_gpus.value <= total:
+        return
+    yield Violation(
+        where=ray.serving_gpus.place,
+        found=f"its applications may grow to {ray.serving_gpus.value} GPUs, and the cluster has "
+        f"{total}",
+        limit="the other replicas are never scheduled: no autoscaler makes workers",
+        alternative="lower max_replicas, or write `enableInTreeAutoscaling: true` and a "
+        "maxReplicas that holds them",
+        evidence={"asked": ray.serving_gpus.value, "standing": total},
+    )

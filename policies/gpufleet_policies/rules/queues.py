@@ -190,6 +190,31 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
         )
 
 
+@rule(
+    "queue-selects-no-namespace",
+    "A queue with GPUs that no namespace may use.",
+    subject=ClusterQueue,
+    dev=Level.ADVISORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source="Kueue API, ClusterQueue: a namespaceSelector that is missing selects nothing; "
+    "djinnos/djinn#2841: every Workload stayed Pending; public file "
+    "Pradeeptalari14/tp-gpu-scheduler kueue-config.yaml",
+)
+def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
+    """Advice in a cohort: the queue may only lend its quota."""
+    del context
+    if queue.selects_namespaces or not queue.quotas:
+        return
+    yield Violation(
+        where="spec.namespaceSelector",
+        found="is not written",
+        limit="it selects nothing then: no Workload of any namespace is admitted",
+        alternative="write `namespaceSelector: {}` for all namespaces",
+        at_most=Level.MANDATORY if queue.cohort.is_absent else Level.ADVISORY,
+    )
+
+
 def _stranded(where: str, gpus: int, because: str, fix: str) -> Violation:
     return Violation(
         where=where,

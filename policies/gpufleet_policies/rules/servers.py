@@ -101,18 +101,24 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
     "QuanHNguyen232/ML-pipeline kubernetes/vllm-deployment.yaml",
 )
 def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Less than two minutes of delay and failures together, and no startup probe."""
+    """Less than two minutes of delay and failures together, or half of what a readiness probe
+    of the same path is written to wait, and no startup probe."""
     del context
     for group, container in workload.gpu_containers:
         seconds = container.killed_after_seconds
-        if container.init or seconds is None or not container.launch.serves:
+        if container.init or seconds is None or group not in workload.running_groups():
             continue
-        if seconds >= _SOON_SECONDS or group not in workload.running_groups():
+        same = len(container.probed) == 2 and len(set(container.probed)) == 1
+        planned = (container.ready_within_seconds or 0) if same else 0
+        soon = container.launch.serves and seconds < _SOON_SECONDS
+        if not soon and planned < 2 * seconds:
             continue
         yield Violation(
             where=f"container {container.name} ({container.place}.livenessProbe)",
             found=f"is ended {seconds} s after its start when it does not answer yet",
-            limit="to load a model takes minutes: the pod restarts again and again with its GPU",
+            limit="to load a model takes minutes: the pod restarts again and again with its GPU"
+            if soon
+            else f"its readiness probe gives it {planned} s: a start that takes as long never ends",
             alternative="add a startupProbe with the same path and a failureThreshold of 60",
             evidence={"seconds": seconds},
         )

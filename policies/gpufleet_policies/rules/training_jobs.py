@@ -1,5 +1,6 @@
 """Training jobs whose pods do not come together: names, ranks, processes."""
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -135,3 +136,88 @@ def _processes(words: tuple[str, ...]) -> int | None:
     if len(found) != 1 or len(numbers) != len(found) + len(each) or len(each) > 1:
         return None
     return numbers[0] * (numbers[1] if each else 1)
+
+
+_SET_UP = frozenset({"PyTorchJob", "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"})
+"""Kinds whose controllers write PET_MASTER_ADDR (kubeflow/trainer, torch plugin)."""
+
+
+@rule(
+    "torchrun-without-address",
+    "Several pods of torchrun, and no address at which they meet.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs x GPU-hour until it gives up",
+    source="pytorch/pytorch v2.9 torch/distributed/run.py: 127.0.0.1 without --rdzv-endpoint and "
+    "--master-addr, and MASTER_ADDR is not read; mlc-ai/pith-train#91: each node met itself; "
+    "public file danielvegamyhre/translate-ai jobset.yaml",
+)
+def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """More than one `--nnodes`; not where the kind's controller writes the address."""
+    if workload.locator.kind in _SET_UP:
+        return
+    for group, container in workload.gpu_containers:
+        launch = container.launch
+        nodes = group.together if launch.nodes.is_unknown else launch.nodes
+        if container.init or not nodes.is_known or nodes.value < 2:
+            continue
+        if not launch.meeting.is_absent or group not in workload.running_groups():
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place})",
+            found=f"torchrun waits for {nodes.value} pods, and is told no address",
+            limit="each pod waits at 127.0.0.1 for the others, until it gives up",
+            alternative="write --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:$MASTER_PORT",
+            money=held(context, workload, group),
+            evidence={"nodes": nodes.value},
+        )
+
+
+_NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io"}
+"""Kinds whose pods have names of their own -> group."""
+
+
+@rule(
+    "rank-address-unknown",
+    "An address of the first pod under which no pod can be found.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs x GPU-hour until it gives up",
+    source="Kubernetes, Job with Pod-to-Pod Communication: `subdomain` is the name of the headless "
+    "Service; kubernetes-sigs/jobset#603; public file ahmabboud/ahmabboud-finetune_llama3_8b_k8s "
+    "k8s/training-job.yaml",
+)
+def unknown_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """`NAME-0.SERVICE` in MASTER_ADDR or in torchrun's options, against the pods' subdomain."""
+    if _NAMED_PODS.get(workload.locator.kind) != workload.api_group:
+        return
+    for group, container in workload.gpu_containers:
+        said = container.launch.meeting.found or container.variables.get("MASTER_ADDR", "")
+        pod, _, rest = said.partition(":")[0].partition(".")
+        service = rest.partition(".")[0]
+        if container.init or not service or not _is_own(workload.locator.name, pod):
+            continue
+        if group.subdomain.is_unknown or group.subdomain.found == service:
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place}.env)",
+            found=f"looks for {pod}.{service}, and the pods have the subdomain "
+            f"{group.subdomain.found}"
+            if group.subdomain.is_known
+            else f"looks for {pod}.{service}, and the pods have no subdomain",
+            limit="the name is never found: all ranks wait, until they give up",
+            alternative=f"write {pod}.{group.subdomain.found}"
+            if group.subdomain.is_known
+            else f"write `subdomain: {service}` in the pod template",
+            money=held(context, workload, group),
+            evidence={"address": f"{pod}.{service}"},
+        )
+
+
+def _is_own(name: str, pod: str) -> bool:
+    """Whether a host name is one that pods of this object get: its name and numbers."""
+    return bool(name) and re.fullmatch(re.escape(name) + r"(?:-[a-z0-9-]+)?-\d+", pod) is not None

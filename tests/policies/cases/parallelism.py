@@ -1,7 +1,8 @@
 """Cases of rules/parallelism.py."""
 
-from tests.policies.cases.case import Case
-from tests.policies.cases.workloads import CONTAINER, LIMITS, SHARED_MEMORY, deployment
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.workloads import CONTAINER, LIMITS, SHARED_MEMORY, deployment, template
 
 
 def server(gpus: int, width: int):
@@ -12,6 +13,37 @@ def server(gpus: int, width: int):
             **SHARED_MEMORY,
             LIMITS: {"nvidia.com/gpu": gpus},
             f"{CONTAINER}.args": ["--model", "acme/chat", f"--tensor-parallel-size={width}"],
+        }
+    )
+
+
+MODELS = """
+applications:
+- name: models
+  import_path: ray.serve.llm:build_openai_app
+  args:
+    llm_configs:
+    - model_loading_config: {{model_id: chat, model_source: acme/chat}}
+      engine_kwargs: {{tensor_parallel_size: 2}}
+      deployment_config: {{autoscaling_config: {{min_replicas: 1, max_replicas: {replicas}}}}}
+"""
+
+
+def models(replicas: int) -> Thing:
+    """A RayService with two GPUs and a model that may have so many replicas."""
+    worker = {"groupName": "gpu", "replicas": 1, "minReplicas": 1, "maxReplicas": 1}
+    return manifest(
+        {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayService",
+            "metadata": {"name": "models", "namespace": "ml"},
+            "spec": {
+                "serveConfigV2": MODELS.format(replicas=replicas),
+                "rayClusterConfig": {
+                    "headGroupSpec": {"rayStartParams": {}, "template": template(None)},
+                    "workerGroupSpecs": [{**worker, "rayStartParams": {}, "template": template(2)}],
+                },
+            },
         }
     )
 
@@ -28,5 +60,13 @@ CASES = (
         server(4, 4),
         server(4, 8),
         "starts processes on 8 GPUs and asks for 4 x nvidia.com/gpu",
+    ),
+    Case(
+        "ray-serve-exceeds-cluster",
+        models(1),
+        models(4),
+        "its applications may grow to 8 GPUs, and the cluster has 2",
+        Level.ADVISORY,
+        alongside=(),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import QUIET, node_group
-from tests.policies.objects import changed
+from tests.policies.objects import REMOVE, changed
 
 GPU = "nvidia.com/gpu"
 
@@ -18,6 +18,7 @@ def queue(changes: dict[str, Any] | None = None, name: str = "research") -> Thin
         "metadata": {"name": name, "labels": {"environment": "prod"}},
         "spec": {
             "cohortName": "all",
+            "namespaceSelector": {},
             "resourceGroups": [
                 {
                     "coveredResources": [GPU],
@@ -35,6 +36,7 @@ def queue(changes: dict[str, Any] | None = None, name: str = "research") -> Thin
 
 
 RESOURCE = "spec.resourceGroups[0].flavors[0].resources[0]"
+ALONE = {"spec.cohortName": REMOVE, f"{RESOURCE}.borrowingLimit": REMOVE}
 LOCAL = manifest(
     {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -107,6 +109,13 @@ CASES = (
         manifest(changed(KAI, {"spec.resources.gpu.limit": -1})),
         "quota -1 and limit -1 in dev",
         Level.ADVISORY,
+        alongside=(),
+    ),
+    Case(
+        "queue-selects-no-namespace",
+        queue(ALONE),
+        queue({**ALONE, "spec.namespaceSelector": REMOVE}),
+        "no Workload of any namespace is admitted",
         alongside=(),
     ),
 )

@@ -64,6 +64,22 @@ def mpi(processes: int) -> Thing:
     )
 
 
+def two_pods(address: str, *, subdomain: bool = True) -> Thing:
+    """A Job of two pods that start torchrun, with the options that say where they meet."""
+    changes: dict[str, Any] = {
+        "spec.parallelism": 2,
+        "spec.completions": 2,
+        "spec.completionMode": "Indexed",
+        'metadata.labels."kueue.x-k8s.io/queue-name"': "research",
+        f"{CONTAINER}.command": ["torchrun", "--nnodes=2", "--nproc-per-node=1", "train.py"],
+    }
+    if address:
+        changes[f"{CONTAINER}.command"].insert(1, f"--rdzv-endpoint={address}")
+    if subdomain:
+        changes["spec.template.spec.subdomain"] = "train"
+    return job(changes)
+
+
 CASES = (
     Case(
         "training-container-name",
@@ -83,5 +99,17 @@ CASES = (
         mpi(2),
         "starts 2 processes of a GPU each, and the workers hold 4",
         Level.ADVISORY,
+    ),
+    Case(
+        "torchrun-without-address",
+        two_pods("train-0.train:29500"),
+        two_pods(""),
+        "torchrun waits for 2 pods, and is told no address",
+    ),
+    Case(
+        "rank-address-unknown",
+        two_pods("train-0.train:29500"),
+        two_pods("train-0.train:29500", subdomain=False),
+        "looks for train-0.train, and the pods have no subdomain",
     ),
 )

@@ -251,7 +251,7 @@ RULES = rule_table(
         "gpu-operator-key-ignored",
         ("3.1", "OUR-5"),
         _WARN,
-        "A key that older versions read is not read any more.",
+        "A key that the chart does not read: older versions did, or it counts only with another.",
         _TEMPLATES,
     ),
     CheckRule(

@@ -47,8 +47,8 @@ __all__ = ["RULES", "validate"]
 _READER = "the gpu-operator chart"
 _IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
     "cdi.default": ((25, 10), "it is deprecated and not passed on; CDI is the default mode"),
-    "driver.useOpenKernelModules": ((25, 3), "write `driver: {kernelModuleType: open}`"),
-    "driver.useNvidiaDriverCRD": ((0,), "write `driver: {nvidiaDriverCRD: {enabled: true}}`"),
+    "driver.useOpenKernelModules": ((25, 3), "write `driver: {{kernelModuleType: {}}}`"),
+    "driver.useNvidiaDriverCRD": ((0,), "write `driver: {{nvidiaDriverCRD: {{enabled: true}}}}`"),
     "driver.upgradePolicy.podDeletion": ((0,), "write `gpuPodDeletion`, the name of this value"),
 }
 """Keys that look right and are not read, with the first release that does not, and what to write
@@ -62,6 +62,7 @@ _OPERANDS = {
 """Versions in values -> components of the catalogue's row of the chart."""
 _OLDEST = (0,)
 """Older than every release: whatever one of them read counts as read."""
+_PLUGIN_DATA = "devicePlugin.config.data"
 _SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
 _DRA_KUBERNETES = (1, 34)
 
@@ -98,11 +99,21 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
             continue  # what the chart does without it
         if value is not None and not older and (version is None or version >= since):
             report.add(
-                "gpu-operator-key-ignored", path, f"{_READER} does not read {path} any more", fix
+                "gpu-operator-key-ignored",
+                path,
+                f"{_READER} does not read {path} any more",
+                fix.format("open" if value else "proprietary"),
             )
     _validate_switches(values, "", report)
     _validate_stacks(values, context, report)
     validate_mig_default(values, "", report)
+    if value_at(values, _PLUGIN_DATA) and not _is(values, "devicePlugin.config.create", False):
+        report.add(
+            "gpu-operator-key-ignored",
+            _PLUGIN_DATA,
+            f"{_READER} reads {_PLUGIN_DATA} only with `create: true`",
+            "write `create: true`, or remove data",
+        )
     documents = validate_plugin_config(values, context, report)
     validate_mig_config(values, context, report)
     validate_counters(values, slices_time(documents), report)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpufleet.contract.charts import chart_of_keys
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
@@ -251,12 +252,22 @@ def found_elsewhere(
             written = text[1:-1] if quoted else set_value(text)
         place = f"{source.place} ({source.held})"
         sources.append(replace(source, place=place, written=written, held=None))
-    found = None if release.held is None or release.chart else chart(release.held)
-    if found is None:
+    if release.held is None or release.chart:
         return replace(release, sources=tuple(sources))
+    found = chart(release.held) or (_chart_of_keys(sources), None)
     return replace(
         release, sources=tuple(sources), chart=found[0], version=release.version or found[1]
     )
+
+
+def _chart_of_keys(sources: Iterable[ValuesSource]) -> str | None:
+    """The chart whose keys alone the values have, where what names it is not here."""
+    for source in sources:
+        values = None if source.target else as_mapping(source.written)
+        found = None if values is None else chart_of_keys(values)
+        if found is not None:
+            return found.name
+    return None
 
 
 def text_at(document: Any, path: str) -> str:
