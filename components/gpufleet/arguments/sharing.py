@@ -75,6 +75,16 @@ class VgpuArgs(TypedDict):
     license_secret: NotRequired[str]
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
+    scheduler: NotRequired[str]
+    """One of `bestEffort`, `equalShare`, `fixedShare`. What the hosts of the pool are set to, for
+    time-sliced types: it decides what part of the GPU each vGPU is promised. Default: nothing is
+    known of the hosts, so nothing is promised."""
+    time_slice_ms: NotRequired[int]
+    """With `equalShare` or `fixedShare`: length of a turn in milliseconds, 1 to 30. Default: the
+    host's."""
+    time_slicing: NotRequired[TimeSlicingArgs]
+    """Share each vGPU between containers of its machine, who take turns on it. Default: one
+    container each."""
 
 
 class DraArgs(TypedDict):

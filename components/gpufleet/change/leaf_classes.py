@@ -75,5 +75,7 @@ POOL: Mapping[str, LeafClass] = {
     "commitments": LeafClass.LIVE,
     "storage": LeafClass.LIVE,
     "nodes.expected": LeafClass.NONE,
+    "sharing.vgpu.scheduler": LeafClass.RESTART,
+    "sharing.vgpu.timeSliceMs": LeafClass.RESTART,
 }
-"""Path inside a pool -> class."""
+"""Path inside a pool -> class. The vGPU scheduler is a setting of hosts, which restart for it."""

@@ -24,6 +24,7 @@ from gpufleet.contract.explained import Term, contract_of
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
+from gpufleet.fleet.balance import host_share
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.price_rules import price_region
@@ -114,6 +115,7 @@ def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
     lines = [
         click.style(f"{pool.name}", bold=True) + f"  {pool.intent.value}, {_buying(pool)}",
         f"  machine      {_machines(pool)}",
+        *(f"  each GPU     {text}" for text in [_next_to_gpus(pool)] if text),
         f"  nodes        {_nodes(pool)}",
         f"  sharing      {sharing_line(pool)}",
         f"  brought by   {_brought_by(pool)}",
@@ -146,6 +148,12 @@ def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
         f"{usd(pool.spend.expected)} expected"
     )
     return "\n".join(lines)
+
+
+def _next_to_gpus(pool: Pool) -> str:
+    """Cores, memory, disks and network of the first machine for each of its GPUs."""
+    share = host_share(pool.machines[0])
+    return f"has {text} next to it" if (text := share.in_words()) else ""
 
 
 def _claims(pool: Pool) -> Iterator[str]:

@@ -11,6 +11,9 @@ from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.neuron import CORE
+from gpufleet.partition.partition import Partition
+from gpufleet.partition.vgpu import VgpuCut
+from gpufleet.spec.sharing import VgpuScheduler
 
 
 def usd(bound: Money) -> str:
@@ -33,11 +36,27 @@ def sharing_line(pool: Pool) -> str:
     if partition.vgpu is not None:
         made = partition.vgpu
         each = f", {made.per_gpu} per GPU" if made.per_gpu else ""
-        return f"vGPU {made.type.name}{each}"
+        return f"vGPU {made.type.name}{each}{_turns(partition)}{_promise(made)}"
     if partition.dra is not None:
         return dra_line(partition.dra)
     word = "time-sliced" if partition.mode == "timeSlicing" else "MPS"
     return f"{word}, {partition.replicas} per GPU"
+
+
+def _turns(partition: Partition) -> str:
+    return f", time-sliced by {partition.replicas}" if partition.replicas > 1 else ""
+
+
+def _promise(made: VgpuCut) -> str:
+    """What the host's scheduler promises each vGPU."""
+    if made.scheduler is None:
+        return ""
+    words = {
+        VgpuScheduler.BEST_EFFORT: "best effort: no part of the GPU's time is promised",
+        VgpuScheduler.EQUAL_SHARE: "equal share: at least {} of the GPU's time",
+        VgpuScheduler.FIXED_SHARE: "fixed share: {} of the GPU's time",
+    }
+    return "; " + words[made.scheduler].format(made.promised_time or "an unknown part")
 
 
 def dra_line(made: DraCut) -> str:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from gpufleet.contract.dra import Member
 from gpufleet.findings import Finding, error, warning
+from gpufleet.partition.vgpu import scheduler_value
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -35,6 +36,7 @@ def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
     findings += _validate_license(guests, spec)
     findings += _validate_secrets(guests)
     findings += _validate_sizes(guests)
+    findings += _validate_schedulers(guests)
     if facts.vgpu and not facts.simulated:
         findings += _validate_guest_driver(guests, spec)
         findings += _validate_kinds(members, guests, spec)
@@ -98,6 +100,30 @@ def _validate_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
             " these pools cannot share a GPU, whatever is free on it",
             "use one size, or plan hosts for each",
             kinds={kind: tuple(names) for kind, names in kinds.items()},
+        )
+
+
+def _validate_schedulers(guests: Sequence[Member]) -> Iterable[Finding]:
+    """The scheduler is a setting of a host's GPU, for all vGPUs on it."""
+    by_gpu: dict[str, dict[str, list[str]]] = {}
+    for pool, _, partition, _ in guests:
+        made = partition.vgpu
+        assert made is not None
+        if made.scheduler is not None:
+            value = scheduler_value(made.scheduler, made.time_slice_ms)
+            by_gpu.setdefault(partition.gpu, {}).setdefault(value, []).append(pool.name)
+    for gpu, values in by_gpu.items():
+        if len(values) < 2:
+            continue
+        shown = "; ".join(f"{value}: {', '.join(names)}" for value, names in sorted(values.items()))
+        path = next(path for _, path, part, _ in reversed(guests) if part.gpu == gpu)
+        yield warning(
+            "vgpu-schedulers-differ",
+            f"{path}.sharing.vgpu.scheduler",
+            f"the scheduler is a setting of a host's GPU, and pools of {gpu} want several "
+            f"({shown}): they cannot share a GPU",
+            "write one scheduler, or keep the pools on hosts of their own",
+            values={value: tuple(names) for value, names in values.items()},
         )
 
 

@@ -21,6 +21,7 @@ from gpufleet.fleet import pool_rules, spend
 from gpufleet.fleet.addon_plan import plan_addons
 from gpufleet.fleet.addon_rules import validate_addons
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
+from gpufleet.fleet.balance import validate_balance
 from gpufleet.fleet.capacity_rules import validate_windows
 from gpufleet.fleet.compute_domains import validate_compute_domains
 from gpufleet.fleet.contract_facts import cluster_facts
@@ -170,6 +171,7 @@ def _compile_pools(made: Compilation) -> Iterable[Finding]:
         *validate_windows(made.pools, made.at),
         *validate_cut_overs(made.pools),
         *validate_compute_domains(made.pools),
+        *validate_balance(made.pools),
     ]
 
 

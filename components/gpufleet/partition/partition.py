@@ -148,18 +148,29 @@ def _virtual(
     made, findings = vgpu.cut(gpu, count, declared, f"{path}.vgpu")
     if made is None:
         return None, findings
-    share = PartitionShare(RESOURCES["nvidia"], 1, count, None, 1, made.memory_bytes)
+    slicing = declared.time_slicing
+    replicas = slicing.replicas if slicing is not None else 1
+    rename = slicing is not None and slicing.rename
+    share = PartitionShare(
+        shared_name(RESOURCES["nvidia"], replicas, rename),
+        1,
+        count * replicas,
+        None,
+        replicas,
+        made.memory_bytes // replicas,
+    )
     partition = Partition(
         mode="vgpu",
         strategy="none",
         gpu=gpu.key,
         fraction=made.fraction,
         gpus=_whole_gpus(count),
-        replicas=1,
-        rename=False,
-        fail_requests_greater_than_one=False,
+        replicas=replicas,
+        rename=rename,
+        fail_requests_greater_than_one=slicing is not None
+        and slicing.fail_requests_greater_than_one,
         shares=(share,),
-        advertised=frozen({share.resource: count}),
+        advertised=frozen({share.resource: share.per_node}),
         vgpu=made,
     )
     return partition, findings

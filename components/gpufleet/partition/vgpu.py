@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu, VgpuBoard
 from gpufleet.findings import Finding, error, has_errors, info, warning
-from gpufleet.spec.sharing import Vgpu
+from gpufleet.partition.rules import small_shares
+from gpufleet.spec.sharing import Vgpu, VgpuScheduler
 
 _GRAMMAR = re.compile(
     r"(?:(?P<prefix>grid|nvidia)_)?(?P<board>[a-z0-9]+(?:-ada)?)"
@@ -72,11 +73,38 @@ class VgpuCut:
     memory_bytes: int
     """Frame buffer of one vGPU in bytes."""
     license_secret: str | None
+    scheduler: VgpuScheduler | None = None
+    time_slice_ms: int | None = None
+
+    @property
+    def promised_time(self) -> Fraction | None:
+        """Least part of the GPU's time that a vGPU gets; None: none is promised, or it is not
+        known. An equal share is smallest when the GPU is full."""
+        shared = (VgpuScheduler.EQUAL_SHARE, VgpuScheduler.FIXED_SHARE)
+        if self.scheduler not in shared or self.per_gpu is None:
+            return None
+        return Fraction(1, self.per_gpu)
 
     @property
     def mig_backed(self) -> bool:
         """Whether a MIG slice backs it; else vGPUs take turns on the GPU."""
         return self.type.slices is not None
+
+
+def scheduler_value(scheduler: VgpuScheduler, time_slice_ms: int | None) -> str:
+    """Value of the registry key RmPVMRL of a host: `0x11`, with a length of turns `0x00050011`.
+
+    Source: NVIDIA Virtual GPU Software User Guide, RmPVMRL Registry Key.
+    """
+    number = _SCHEDULERS[scheduler]
+    return f"0x{number:02X}" if time_slice_ms is None else f"0x00{time_slice_ms:02X}{number:04X}"
+
+
+_SCHEDULERS = {
+    VgpuScheduler.BEST_EFFORT: 0x00,
+    VgpuScheduler.EQUAL_SHARE: 0x01,
+    VgpuScheduler.FIXED_SHARE: 0x11,
+}
 
 
 def parse_type(name: str) -> VgpuType | None:
@@ -116,12 +144,25 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
     if has_errors(findings):
         return None, findings
     findings += _check_count(gpu, found, count, place)
+    findings += _check_scheduler(found, declared, place)
+    findings += _check_turns(found, declared, place)
+    if has_errors(findings):
+        return None, findings
     memory = found.gigabytes * _GIB
     if per_gpu is not None:
         fraction = Fraction(1, per_gpu)
     else:
         fraction = Fraction(found.gigabytes, gpu.nominal_gb or found.gigabytes)
-    return VgpuCut(found, per_gpu, fraction, memory, declared.license_secret), findings
+    made = VgpuCut(
+        found,
+        per_gpu,
+        fraction,
+        memory,
+        declared.license_secret,
+        declared.scheduler,
+        declared.time_slice_ms,
+    )
+    return made, findings
 
 
 def most_per_gpu(gpus: Iterable[Gpu], name: str) -> int | None:
@@ -245,6 +286,49 @@ def _check_size(gpu: Gpu, found: VgpuType, per_gpu: int | None, where: str) -> I
             _examples(gpu, found.prefix + found.name, found.prefix),
             value=found.name,
         )
+
+
+def _check_scheduler(found: VgpuType, declared: Vgpu, place: str) -> Iterable[Finding]:
+    """Source: NVIDIA AI Enterprise 8.1, vGPU for Compute, Scheduling Policies."""
+    scheduler = declared.scheduler
+    if scheduler is not None and found.slices is not None:
+        yield error(
+            "vgpu-scheduler-of-mig",
+            f"{place}.scheduler",
+            f"{found.name} is MIG-backed: it has hardware of its own, and no scheduler divides it",
+            "remove `scheduler`, or write a time-sliced type",
+            value=scheduler.value,
+            limit="time-sliced",
+        )
+    if declared.time_slice_ms is not None and scheduler in (None, VgpuScheduler.BEST_EFFORT):
+        yield error(
+            "vgpu-time-slice-without-shares",
+            f"{place}.timeSliceMs",
+            "only the equal and the fixed share scheduler take a length of turns",
+            "write `scheduler: equalShare` or fixedShare, or remove `timeSliceMs`",
+            value=declared.time_slice_ms,
+            limit=("equalShare", "fixedShare"),
+        )
+
+
+def _check_turns(found: VgpuType, declared: Vgpu, place: str) -> Iterable[Finding]:
+    """Time-slicing works in machines with vGPUs (NVIDIA/cloud-native-docs 04d43c1
+    `gpu-operator/gpu-sharing.rst`), which says nothing of MIG-backed ones."""
+    slicing = declared.time_slicing
+    if slicing is None:
+        return
+    if found.slices is not None:
+        yield warning(
+            "vgpu-time-slicing-not-known",
+            f"{place}.timeSlicing",
+            "NVIDIA names machines with vGPUs as a place for time-slicing, and no source says that "
+            f"a MIG-backed one such as {found.name} is advertised as nvidia.com/gpu there",
+            "try it on one machine, or write a time-sliced type",
+            value=found.name,
+        )
+    yield from small_shares(
+        found.name, slicing.replicas, found.gigabytes * _GIB, f"{place}.timeSlicing"
+    )
 
 
 def _check_count(gpu: Gpu, found: VgpuType, count: int, place: str) -> Iterable[Finding]:

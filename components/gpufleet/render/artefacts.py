@@ -35,7 +35,7 @@ from gpufleet.render.manifests import (
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
-from gpufleet.render.vgpu import vgpu_device_file
+from gpufleet.render.vgpu import vgpu_device_file, vgpu_scheduler_file
 from gpufleet.spec.base import Ownership
 
 
@@ -52,6 +52,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
         *neuron_files(fleet),
         *_dra(fleet),
         *_vgpu(fleet),
+        *_vgpu_scheduler(fleet),
         *kueue_files(fleet),
         *monitoring_files(fleet),
         *(file for pool in fleet.pools for file in _pool(fleet, pool)),
@@ -177,6 +178,17 @@ def _vgpu(fleet: Fleet) -> Iterator[Artefact]:
             "nvidia/vgpu-devices.yaml",
             ArtefactKind.CONFIG,
             "what the vGPU device manager reads on hosts that run Kubernetes themselves",
+            text,
+        )
+
+
+def _vgpu_scheduler(fleet: Fleet) -> Iterator[Artefact]:
+    text = vgpu_scheduler_file(fleet)
+    if text:
+        yield Artefact(
+            "nvidia/vgpu-scheduler.sh",
+            ArtefactKind.CONFIG,
+            "commands that set the vGPU scheduler of the hosts, before their next restart",
             text,
         )
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.partition.vgpu import scheduler_value
 
 
 def vgpu_config_name(pool: Pool) -> str:
@@ -27,6 +28,27 @@ def vgpu_device_config(fleet: Fleet) -> dict[str, Any]:
             {"devices": "all", "vgpu-devices": {made.type.name: made.per_gpu}}
         ]
     return {"version": "v1", "vgpu-configs": dict(sorted(configs.items()))} if configs else {}
+
+
+def vgpu_scheduler_file(fleet: Fleet) -> str:
+    """Commands that set the scheduler of the hosts' GPUs; empty where no pool declares one.
+
+    Source: NVIDIA Virtual GPU Software User Guide, Changing the Time-Sliced vGPU Scheduling
+    Behavior for All GPUs.
+    """
+    lines: list[str] = []
+    for pool in fleet.pools:
+        made = pool.partition.vgpu
+        if made is None or made.scheduler is None:
+            continue
+        key = f"RmPVMRL={scheduler_value(made.scheduler, made.time_slice_ms)}"
+        lines += [
+            f"# {pool.name}: {made.scheduler.value} on every host with {pool.gpu.key}; restart it",
+            f'esxcli system module parameters set -m nvidia -p "NVreg_RegistryDwords={key}"',
+            "# hosts with KVM: /etc/modprobe.d/nvidia.conf",
+            f'# options nvidia NVreg_RegistryDwords="{key}"',
+        ]
+    return "\n".join(lines) + "\n" if lines else ""
 
 
 def vgpu_device_file(fleet: Fleet) -> str:

@@ -94,6 +94,17 @@ class Mig(SpecModel):
         return self
 
 
+class VgpuScheduler(StrEnum):
+    """How the hypervisor divides the time of a GPU between time-sliced vGPUs."""
+
+    BEST_EFFORT = "bestEffort"
+    """Turns for those that have work; no vGPU is promised any part. The default of hosts."""
+    EQUAL_SHARE = "equalShare"
+    """The same part for each vGPU that runs."""
+    FIXED_SHARE = "fixedShare"
+    """The same part for each vGPU that the GPU can hold, also while others do not run."""
+
+
 class Vgpu(SpecModel):
     """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
 
@@ -105,6 +116,15 @@ class Vgpu(SpecModel):
     license_secret: SecretName | None = None
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
+    scheduler: VgpuScheduler | None = None
+    """What the hosts of the pool are set to, for time-sliced types: it decides what part of the GPU
+    each vGPU is promised. Default: nothing is known of the hosts, so nothing is promised."""
+    time_slice_ms: int | None = Field(default=None, ge=1, le=30)
+    """With `equalShare` or `fixedShare`: length of a turn in milliseconds, 1 to 30. Default: the
+    host's."""
+    time_slicing: TimeSlicing | None = None
+    """Share each vGPU between containers of its machine, who take turns on it. Default: one
+    container each."""
 
 
 class Dra(ClaimTerms):

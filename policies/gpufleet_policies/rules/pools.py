@@ -189,7 +189,7 @@ def _vgpu_profile(pool: PoolFacts, context: RuleContext) -> Fact[str]:
         return absent("sharing.vgpu")
     if share.profile is not None or share.memory_bytes is None:
         return absent("sharing.vgpu")
-    gigabytes = share.memory_bytes >> 30
+    gigabytes = share.memory_bytes * share.replicas >> 30
     if gigabytes not in gpu.vgpu.time_sliced:
         return absent("sharing.vgpu")
     return known(f"grid_{gpu.vgpu.names[0]}-{gigabytes}c", Provenance.DECLARED)

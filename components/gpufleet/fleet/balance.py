@@ -1,0 +1,111 @@
+"""What a machine has next to each GPU for loading data, and what NVIDIA publishes as needed.
+
+Needs: NVIDIA AI Enterprise reference architecture, Compute Node Hardware (H200 NVL systems: at
+least 7 physical cores and 128 GB of memory for each GPU). Reference: NVIDIA DGX BasePOD, Core
+Components (DGX H100 and H200, eight GPUs: 112 cores, 2 TB, eight NVMe disks of 3.84 TB, eight ports
+of 400 Gb/s). Both read 2026-11-23. The needs are those of systems with Hopper GPUs: of older and
+smaller GPUs none were found published.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpufleet.findings import Finding, warning
+from gpufleet.fleet.model import Machine, Pool
+from gpufleet.spec.pool import Intent
+
+LEAST_CORES = 7
+LEAST_MEMORY = 128 * 10**9
+HOPPER = (9, 0)
+"""First compute capability that the needs are for."""
+_THREADS = 2
+"""Virtual CPUs of a physical core of an x86 machine of the clouds."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostShare:
+    """What a machine has for each of its GPUs; None where it is not known."""
+
+    machine: str
+    vcpus: float | None
+    least_cores: float | None
+    """Physical cores, where each virtual CPU of an x86 machine is a thread."""
+    most_cores: float | None
+    """The same, where each is a core. Of types of the clouds both are the same."""
+    memory_bytes: float | None
+    local_bytes: float | None
+    network_gbps: float | None
+
+    def in_words(self) -> str:
+        """`24 vCPU, 256 GiB, 3.8 TB local, 400 Gb/s`, of what is known."""
+        parts: list[str] = []
+        if self.vcpus is not None:
+            parts.append(f"{self.vcpus:g} vCPU")
+        if self.memory_bytes is not None:
+            parts.append(f"{self.memory_bytes / 2**30:.0f} GiB")
+        if self.local_bytes:
+            parts.append(f"{self.local_bytes / 1e12:.1f} TB local")
+        if self.network_gbps is not None:
+            parts.append(f"{self.network_gbps:g} Gb/s")
+        return ", ".join(parts)
+
+
+def host_share(machine: Machine) -> HostShare:
+    """The parts of one machine, divided by its devices."""
+    row, gpus = machine.instance, machine.gpus
+
+    def each(amount: float | None) -> float | None:
+        return None if amount is None else float(amount) / gpus
+
+    vcpus = each(machine.vcpu)
+    cores = None if vcpus is None or machine.architecture == "arm64" else vcpus / _THREADS
+    most = vcpus if row is None or machine.architecture == "arm64" else cores
+    network = None if row is None or row.network_gbps is None else float(row.network_gbps)
+    return HostShare(
+        machine=machine.name,
+        vcpus=vcpus,
+        least_cores=vcpus if cores is None else cores,
+        most_cores=most,
+        memory_bytes=each(machine.memory_bytes),
+        local_bytes=each(machine.local_nvme_bytes),
+        network_gbps=each(network),
+    )
+
+
+def validate_balance(pools: Sequence[Pool]) -> Iterator[Finding]:
+    """Training pools of whole GPUs whose machines have less than is published as needed. What
+    depends on how virtual CPUs lie on cores gets no finding."""
+    for pool in pools:
+        needs = (pool.gpu.compute_capability or (0, 0)) >= HOPPER and pool.gpu.vendor == "nvidia"
+        if pool.intent is not Intent.TRAINING or not needs or pool.partition.fraction != 1:
+            continue
+        for machine in pool.machines:
+            yield from _validate_machine(pool, host_share(machine))
+
+
+def _validate_machine(pool: Pool, share: HostShare) -> Iterator[Finding]:
+    cores, memory = share.most_cores, share.memory_bytes
+    path = f"{pool.path}.{'instanceTypes' if pool.machines[0].instance else pool.platform.value}"
+    if cores is not None and cores < LEAST_CORES:
+        yield warning(
+            "balance-cores-low",
+            path,
+            f"{share.machine} has {cores:g} cores for each {pool.gpu.key}, and NVIDIA's reference "
+            f"architecture has at least {LEAST_CORES}: loading data can hold training up",
+            "choose a machine with more cores for each GPU",
+            value=cores,
+            limit=LEAST_CORES,
+            machine=share.machine,
+        )
+    if memory is not None and memory < LEAST_MEMORY:
+        yield warning(
+            "balance-memory-low",
+            path,
+            f"{share.machine} has {memory / 1e9:.0f} GB of memory for each {pool.gpu.key}, and "
+            f"NVIDIA's reference architecture has at least {LEAST_MEMORY // 10**9}: buffers of "
+            "data and checkpoints compete",
+            "choose a machine with more memory for each GPU",
+            value=int(memory),
+            limit=LEAST_MEMORY,
+            machine=share.machine,
+        )
