@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
+from gpufleet.fleet import compile_data
+from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet_sandbox.cloud.scenario import Disturbance
 from gpufleet_sandbox.cloud.store import Stored
 from gpufleet_sandbox.engine import EngineError
@@ -250,6 +252,54 @@ def test_the_stack_gke_prod_beside_the_stack_of_its_cluster(
         "training": {"nvidia.com/gpu": 8},
     }
     project.run("preview", "--expect-no-changes")
+
+
+CLASSES: dict[str, dict[str, Any]] = {
+    "ways": {
+        "instanceTypes": ["a3-highgpu-8g"],
+        "capacity": [
+            {"reserved": {"id": "gpus", "zone": "us-central1-a", "blocks": ["block-1"]}},
+            {"spot": {}},
+            {"flexStart": {}},
+        ],
+    },
+    "plain": {
+        "gpu": "L4",
+        "taints": [{"key": "example.com/team", "value": "abc"}, {"key": "example.com/without"}],
+        "zones": ["us-central1-b"],
+        "gke": {
+            "localSsds": 1,
+            "maxPods": 32,
+            "imageCache": "projects/ml/global/images/models",
+            "openReservations": True,
+        },
+    },
+}
+
+
+def test_classes_by_which_gke_makes_node_pools_are_accepted(sandbox: Sandbox) -> None:
+    """By the definition that a cluster serves, its rules included."""
+    spec = {
+        "catalogue": "2026.11",
+        "platform": "gke",
+        "cluster": {"name": "ml", "region": "us-central1"},
+        "provisioner": "computeClass",
+        "pools": [
+            {"name": name, "nodes": {"min": 0, "max": 4}, **pool} for name, pool in CLASSES.items()
+        ],
+    }
+    fleet = compile_data(spec).fleet
+    assert fleet is not None
+    server = sandbox.server()
+    path = "/apis/cloud.google.com/v1/computeclasses?dryRun=All&fieldValidation=Strict"
+    for pool in fleet.pools:
+        manifest = compute_class(pool, "ml")
+        assert manifest is not None
+        answer = server.request("POST", path, json.dumps(manifest).encode())
+        assert answer.status == 201, answer.body.decode()
+        manifest["spec"]["priorities"][0]["reservations"] = {"affinity": "Specific"}
+        refused = server.request("POST", path, json.dumps(manifest).encode())
+        assert "At least 1 specific reservation" in refused.body.decode()
 
 
 @pytest.fixture

@@ -83,7 +83,8 @@ class GpuPoolArgs(TypedDict):
     intent: NotRequired[str]
     """One of `training`, `batch`, `inference`, `interactive`. Default inference."""
     provisioner: NotRequired[str]
-    """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`. Default: the fleet's."""
+    """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`, `computeClass`. Default:
+    the fleet's."""
     capacity: NotRequired[list[CapacityArgs]]
     """Ways of buying, in order of preference. Default: onDemand in a cloud, onPrem on own
     hardware."""

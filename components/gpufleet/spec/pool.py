@@ -54,6 +54,8 @@ class Provisioner(StrEnum):
     """EKS Auto Mode: the Karpenter that AWS runs in the control plane, with its images and
     plugins."""
     CLUSTER_AUTOSCALER = "clusterAutoscaler"
+    COMPUTE_CLASS = "computeClass"
+    """GKE, which makes and removes node pools by a ComputeClass; the one way on Autopilot."""
 
     @property
     def by_node_pool(self) -> bool:

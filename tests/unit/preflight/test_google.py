@@ -59,6 +59,7 @@ class Project:
         self.block: dict[str, Any] | None = None
         self.denied: set[str] = set()
         self.node_pools: list[dict[str, Any]] = []
+        self.autopilot = False
 
     def ask(self, *pools: dict[str, Any]) -> dict[str, Any]:
         """JSON of the command over a fleet of these pools."""
@@ -91,6 +92,7 @@ class Project:
             "locations": self.zones,
             "networkConfig": self.network,
             "nodePools": self.node_pools,
+            "autopilot": {"enabled": self.autopilot},
         }
         everywhere = [{"metric": "GPUS_ALL_REGIONS", "limit": self.everywhere, "usage": 0}]
         self._get("clusters", re.compile(re.escape(CLUSTER) + r"(\?.*)?$"), cluster)
@@ -249,6 +251,19 @@ def test_gpudirect_needs_a_cluster_made_for_it(project: Project) -> None:
     codes = project.ask({**RESERVED, "fabric": "tcpx"})["codes"]
     assert codes["cluster-without-dataplane-v2"]["path"] == "pools[0].fabric"
     assert "cluster-without-multi-networking" in codes
+
+
+def test_autopilot_makes_node_pools_itself(project: Project) -> None:
+    project.autopilot = True
+    assert project.ask({**L4, "provisioner": "computeClass"})["findings"] == []
+    refused = project.ask(L4)["codes"]["autopilot-makes-node-pools"]
+    assert (refused["path"], refused["severity"]) == ("pools[0].provisioner", "error")
+
+
+def test_autopilot_refuses_the_operator(project: Project) -> None:
+    project.autopilot = True
+    refused = project.ask({**L4, "gke": {"driver": "gpuOperator"}})["codes"]
+    assert refused["autopilot-refuses-privileges"]["path"] == "addons.gpuOperator"
 
 
 def test_what_may_not_be_asked_is_never_taken_for_good(project: Project) -> None:

@@ -30,7 +30,7 @@ class GkeFiles(PlatformFiles):
             yield Artefact(
                 f"manifests/gke/compute-class-{pool.name}.yaml",
                 ArtefactKind.MANIFEST,
-                f"order in which GKE tries the node pools of {pool.name}",
+                f"order in which GKE tries the ways of buying {pool.name}",
                 yaml_text(manifest),
             )
 

@@ -8,6 +8,7 @@ gets some (GKE documentation, about custom compute classes: `priorities`, `activ
 from typing import Any
 
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.auto_class import auto_class, auto_created
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.spec.base import Platform
@@ -28,23 +29,25 @@ _CONSOLIDATION_MINUTES = {
 
 
 def compute_class(pool: Pool, prefix: str) -> dict[str, Any] | None:
-    """The ComputeClass of a pool that is bought in several ways; None for every other pool."""
+    """The ComputeClass of a pool that is bought in several ways, or by which GKE makes node pools;
+    None for every other pool."""
     if pool.platform is not Platform.GKE:
         return None
     shape = gke_shape(pool)
-    if not shape.fallback_order:
+    if not shape.fallback_order and not auto_created(pool):
         return None
+    ours = {
+        "priorities": [{"nodepools": [node_pool_name(pool, step, prefix)]} for step in shape.steps],
+        "nodePoolAutoCreation": {"enabled": False},
+    }
     return {
         "apiVersion": API_VERSION,
         "kind": "ComputeClass",
         "metadata": {"name": pool.name},
         "spec": {
-            "priorities": [
-                {"nodepools": [node_pool_name(pool, step, prefix)]} for step in shape.steps
-            ],
+            **(auto_class(pool, shape) if auto_created(pool) else ours),
             "activeMigration": {"optimizeRulePriority": pool.intent in _MOVES_BACK},
             "autoscalingPolicy": {"consolidationDelayMinutes": _CONSOLIDATION_MINUTES[pool.intent]},
-            "nodePoolAutoCreation": {"enabled": False},
             "whenUnsatisfiable": "DoNotScaleUp",
         },
     }

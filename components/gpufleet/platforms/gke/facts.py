@@ -3,7 +3,7 @@
 from gpufleet.catalogue.model import Cloud
 from gpufleet.contract.platform_facts import PlatformFacts, PlatformPlugin
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric
+from gpufleet.spec.pool import Fabric, Provisioner
 
 FACTS = PlatformFacts(
     platform=Platform.GKE,
@@ -11,6 +11,7 @@ FACTS = PlatformFacts(
     clouds=(Cloud.GCP,),
     example_region="us-central1",
     vendors=("nvidia", "google"),
+    provisioners=(Provisioner.MANAGED, Provisioner.COMPUTE_CLASS),
     # GKE runs its own autoscaler, and a second one fights it (GKE documentation).
     fabrics=(Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
     # NodeConfig.

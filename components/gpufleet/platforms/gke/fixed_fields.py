@@ -7,6 +7,7 @@ taints, limits, upgrade and repair settings change in place.
 """
 
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.base import Platform
@@ -14,9 +15,9 @@ from gpufleet.spec.base import Platform
 
 def fixed_settings(pool: Pool) -> dict[str, str]:
     """Setting -> its value in words, for everything that is decided when a node pool is made; empty
-    for pools of other platforms."""
+    for pools of other platforms, and where GKE makes node pools by itself."""
     row = pool.machines[0].instance
-    if pool.platform is not Platform.GKE or row is None:
+    if pool.platform is not Platform.GKE or row is None or auto_created(pool):
         return {}
     shape = gke_shape(pool)
     options, partition = shape.options, pool.partition

@@ -14,6 +14,7 @@ from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import Pool
+from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet.platforms.gke.connection import (
     DEFAULT_PREFIX,
@@ -82,7 +83,8 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
     """The nodes of a GPU pool on GKE.
 
     GKE buys the nodes of one node pool in one way. A pool with one way of buying is one node pool;
-    a pool with several is a node pool for each, under a ComputeClass that tries them in order.
+    a pool with several is a node pool for each, under a ComputeClass that tries them in order. With
+    `provisioner: computeClass` there is the ComputeClass alone, and GKE makes the node pools.
     Sizes are set once and then left to GKE's own autoscaler. A node pool with `importId` is taken
     over as it is, and with `gke: {imported: manage}` its limits, labels, taints, repair and upgrade
     settings follow the declaration from then on.
@@ -93,7 +95,7 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
     instance_group_urls: pulumi.Output[list[str]]
     """Managed instance groups behind them."""
     compute_class: pulumi.Output[str | None]
-    """Name of the ComputeClass pods ask for; absent for a pool with one way of buying."""
+    """Name of the ComputeClass pods ask for; absent for a node pool that needs none."""
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its driver and device plugin run."""
 
@@ -118,17 +120,21 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
 
     def _make(self, name: str, plan: GkePoolPlan) -> Mapping[str, object]:
         pool = plan.pool
-        made = [self._node_pool(name, plan, step) for step in plan.shape.steps]
+        steps = [step for step in plan.shape.steps if step.name in plan.node_pools]
+        made = [self._node_pool(name, plan, step) for step in steps]
         self.node_pools = tuple(made)
         manifest = compute_class(pool, plan.connection.name_prefix)
         if manifest is not None:
+            account = plan.connection.service_account
+            if auto_created(pool) and account is not None:
+                manifest["spec"]["nodePoolConfig"]["serviceAccount"] = account
             opts = pulumi.ResourceOptions(parent=self, depends_on=made)
             ManifestObject(f"{name}-class", manifest, opts)
         groups = pulumi.Output.all(*(one.output("instanceGroupUrls") for one in made))
         return {
             "node_pool_names": pulumi.Output.all(*(one.output("name") for one in made)),
             "instance_group_urls": groups.apply(_flat),
-            "compute_class": pool.name if plan.shape.fallback_order else None,
+            "compute_class": None if manifest is None else pool.name,
             "advertised": dict(pool.advertised),
         }
 
@@ -197,7 +203,7 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
     }
     findings = validate_import(pool, place)
     shape = gke_shape(pool)
-    for step in shape.steps:
+    for step in (one for one in shape.steps if one.name in arguments):
         one = arguments[step.name]
         findings += validate_arguments(pool, shape, step, one, f"{pool.path}.gke.nodePool")
         labels = one["nodeConfig"]["labels"]

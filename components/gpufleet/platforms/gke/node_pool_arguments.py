@@ -12,6 +12,7 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.addresses import gke_accelerator, node_pool_arguments
+from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.names import node_pool_name, resource_label
 from gpufleet.platforms.gke.shape import (
     RESERVATION_KEY,
@@ -40,13 +41,15 @@ SIZES_IGNORED = ("initialNodeCount", "nodeCount")
 
 
 def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Suffix of each step -> arguments of its node pool.
+    """Suffix of each step -> arguments of its node pool; none where GKE makes them by itself.
 
     Args:
         pool: a compiled pool on GKE.
         prefix: first part of names.
         labels: resource labels of everything (`tags`).
     """
+    if auto_created(pool):
+        return {}
     shape = gke_shape(pool)
     return {step.name: _node_pool(pool, shape, step, prefix, labels) for step in shape.steps}
 
@@ -55,7 +58,7 @@ def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[st
     """Suffix of each step -> arguments of the workload policy that places its hosts; empty where
     the node pool itself says how (`gcp:compute/resourcePolicy`)."""
     topology = placed_topology(pool)
-    if topology is None or pool.spec.import_id is not None:
+    if topology is None or pool.spec.import_id is not None or auto_created(pool):
         return {}
     throughput = {"type": "HIGH_THROUGHPUT", "acceleratorTopology": topology}
     return {

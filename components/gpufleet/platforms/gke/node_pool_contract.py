@@ -43,7 +43,7 @@ def validate_node_pools(pool: Pool, shape: GkeShape, place: str) -> Iterable[Fin
     """
     seen: set[str] = set()
     rendered = node_pools(pool, "", {})
-    for step in shape.steps:
+    for step in (one for one in shape.steps if one.name in rendered):
         for one in validate_arguments(pool, shape, step, rendered[step.name], place):
             if one.message not in seen:
                 seen.add(one.message)

@@ -11,6 +11,8 @@ from gpufleet.fleet.model import Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
+from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
@@ -32,7 +34,7 @@ from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.gke import UpgradeStrategy
-from gpufleet.spec.pool import Fabric, GpuPool
+from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
 
 QUEUED_CLASS = "queued-provisioning.gke.io"
@@ -76,7 +78,7 @@ class GkeRules(PlatformRules):
 
     def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
         plugin = {} if served_by_gke(pool) else GKE_PLUGIN_OFF
-        return {**plugin, **({COMPUTE_CLASS: pool.name} if _in_class(capacity) else {})}
+        return {**plugin, **({COMPUTE_CLASS: pool.name} if _in_class(pool, capacity) else {})}
 
     def node_taints(
         self,
@@ -85,7 +87,7 @@ class GkeRules(PlatformRules):
         machine: Machine,
         capacity: Sequence[Capacity],
     ) -> tuple[NodeTaint, ...]:
-        if _in_class(capacity):
+        if _in_class(pool, capacity):
             taints = (*taints, NodeTaint(COMPUTE_CLASS, pool.name, "NoSchedule"))
         if machine.architecture == "arm64":
             taints = (*(taint for taint in taints if taint != ARM_TAINT), ARM_TAINT)
@@ -116,7 +118,7 @@ class GkeRules(PlatformRules):
     def validate_sharing(
         self, pool: GpuPool, path: str, machine: InstanceType | None
     ) -> list[Finding]:
-        return validate_gke_sharing(pool, path, machine)
+        return [*validate_class_sharing(pool, path), *validate_gke_sharing(pool, path, machine)]
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
         why = "GKE reserves by a formula of its own, and node pools have no field for it"
@@ -151,13 +153,12 @@ class GkeRules(PlatformRules):
         )
 
     def pod_selector(self, pool: Pool) -> Mapping[str, str]:
-        """Labels of a TPU slice; on a pool of several node pools its ComputeClass, which orders
-        them."""
+        """Labels of a TPU slice; on a pool of several node pools, or of those that GKE makes, its
+        ComputeClass."""
         slice_ = tpu_slice(pool)
-        fallback_order = gke_shape(pool).fallback_order
         return {
             **({} if slice_ is None else slice_.labels),
-            **({COMPUTE_CLASS: pool.name} if fallback_order else {}),
+            **({COMPUTE_CLASS: pool.name} if _in_class(pool.spec, pool.capacity) else {}),
         }
 
     def whole_nodes(self, pool: Pool) -> bool:
@@ -198,8 +199,12 @@ class GkeRules(PlatformRules):
         return input_class(kind, path, old, new)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
-        """A name is used once, so a node pool that cannot change goes before the new one comes.
+        """Nodes of a ComputeClass of GKE's own making are not changed: they go when empty.
+
+        A name is used once, so a node pool that cannot change goes before the new one comes.
         Others follow the upgrade settings (Google's GKE documentation, node upgrade strategies)."""
+        if auto_created(pool):
+            return Rollout("GKE", None, None, "nodes stay as they are until they are empty")
         if replaced:
             return Rollout("pulumi up", None, 0, "the old node pool is deleted first")
         upgrade = gke_shape(pool).options.upgrade
@@ -219,9 +224,10 @@ class GkeRules(PlatformRules):
         return new_pool_because(old, new)
 
 
-def _in_class(capacity: Sequence[Capacity]) -> bool:
-    """Whether the pool is several node pools under a ComputeClass, one for each way of buying."""
-    return len(capacity) > 1
+def _in_class(pool: GpuPool, capacity: Sequence[Capacity]) -> bool:
+    """Whether pods ask for a ComputeClass: over several node pools, one for each way of buying, or
+    by which GKE makes node pools."""
+    return len(capacity) > 1 or pool.provisioner is Provisioner.COMPUTE_CLASS
 
 
 RULES = GkeRules()

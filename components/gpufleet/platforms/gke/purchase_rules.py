@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.names import imported_place
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GkeShape, upgrade_strategy
 from gpufleet.spec.platforms.gke import UpgradeStrategy
@@ -26,8 +27,9 @@ def validate_purchase(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     """Reservations, repair and upgrades of what is bought, several ways of buying, imports."""
     yield from _import(pool, shape)
     yield from _reservations(pool)
-    yield from _operations(pool, shape)
-    yield from _fallback_order(pool, shape)
+    if not auto_created(pool):
+        yield from _operations(pool, shape)
+        yield from _fallback_order(pool, shape)
 
 
 def _reservations(pool: Pool) -> Iterable[Finding]:

@@ -64,7 +64,8 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
 def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
     """What a difference in one input does to nodes."""
     if kind == "computeClass":
-        return LeafClass.NEW_NODES  # which node pool grows next
+        # Else: which node pool grows next, or is made next.
+        return LeafClass.REPLACEMENT if path in {"", "metadata.name"} else LeafClass.NEW_NODES
     if path == "" or replaces(_TOKENS[kind], path, old, new):
         return LeafClass.REPLACEMENT
     if path == "nodeLocations":

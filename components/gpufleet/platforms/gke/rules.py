@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.auto_class_rules import validate_auto_class
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
@@ -34,6 +36,7 @@ def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
         shape = gke_shape(pool)
         findings += [
             *validate_place(pool, shape, row, spec),
+            *validate_auto_class(pool, shape),
             *validate_purchase(pool, shape),
             *validate_node(pool, shape, row, spec),
             *validate_tpu(pool),
@@ -79,7 +82,8 @@ def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     prefix = spec.name_prefix or spec.cluster.name
     owners: dict[str, Pool] = {}
     for pool in pools:
-        if pool.ownership is Ownership.EXISTING or pool.machines[0].instance is None:
+        made = pool.ownership is not Ownership.EXISTING and not auto_created(pool)
+        if not made or pool.machines[0].instance is None:
             continue
         for step in gke_shape(pool).steps:
             name = node_pool_name(pool, step, prefix)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.tpu import is_tpu
 
@@ -32,6 +33,11 @@ AUTOMATIC = Floor(
     "1.34.1-gke.1829001", "gke.acceleratorNetworkProfile", "networks that GKE makes by itself"
 )
 LADDER = Floor("1.30.3-gke.1451000", "capacity", "a ComputeClass over several ways of buying")
+AUTO_CREATED = Floor(
+    "1.33.3-gke.1136000", "provisioner", "node pools that GKE makes for a ComputeClass"
+)
+"""Without node auto-provisioning of the whole cluster (GKE documentation, about custom compute
+classes, read 2026-11-23)."""
 DRIVER = Floor("1.30.1-gke.1156000", "gke.driver", "GKE's own installation of the driver")
 TIME_SHARING = Floor("1.23.7-gke.1400", "sharing", "time-sharing of GPUs")
 MPS = Floor("1.27.7-gke.1088000", "sharing.mps", "NVIDIA MPS")
@@ -50,7 +56,9 @@ def floors(pool: Pool) -> Iterator[Floor]:
     mig = pool.spec.sharing.mig
     if shape.automatic_networks:
         yield AUTOMATIC
-    if shape.fallback_order:
+    if auto_created(pool):
+        yield AUTO_CREATED
+    elif shape.fallback_order:
         yield LADDER
     if any(step.flex_start for step in shape.steps):
         yield TPU_FLEX_START if is_tpu(pool) else FLEX_START
