@@ -37,6 +37,24 @@ class OpenShiftPlace(BaseModel):
     resource_pool: str | None = None
 
 
+class OpenShiftAwsPlace(BaseModel):
+    """Where an OpenShift cluster's machines are on AWS, as its own MachineSets have it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    infrastructure_name: str | None = None
+    """Name of the cluster's infrastructure. With `clusterStack`: its output of this name."""
+    iam_instance_profile: str
+    ami_id: str | None = None
+    """Image of Red Hat CoreOS in the cluster's region."""
+    subnet_ids_by_zone: dict[str, str] | None = None
+    subnet_names_by_zone: dict[str, str] | None = None
+    """Zone -> value of the tag `Name` of a subnet."""
+    security_group_ids: list[str] | None = None
+    security_group_names: list[str] | None = None
+    """Values of the tag `Name` of security groups."""
+
+
 class VsphereJoin(BaseModel):
     """How machines join their cluster; the token is the secret setting `gpufleet:joinToken`."""
 
@@ -133,7 +151,9 @@ class Connection(BaseModel):
     vsphere: VspherePlace | None = None
     """vSphere: where machines go, and how they join."""
     openshift: OpenShiftPlace | None = None
-    """OpenShift: where machines go."""
+    """OpenShift on vSphere: where machines go."""
+    openshift_aws: OpenShiftAwsPlace | None = None
+    """OpenShift on AWS: where machines go."""
 
     def kubeconfig_file(self) -> Path:
         """Absolute path of the kubeconfig. Raises RunError when there is none."""

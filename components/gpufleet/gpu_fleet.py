@@ -28,6 +28,7 @@ from gpufleet.fleet import (
 )
 from gpufleet.fleet.model import Money, Pool
 from gpufleet.platforms.gke.connection import GkeNetworkArgs
+from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.registry import platform_components, platform_rules
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
@@ -76,6 +77,8 @@ class GpuFleetConnectionArgs(TypedDict):
     there."""
     openshift: NotRequired[OpenShiftConnectionArgs]
     """OpenShift: the cluster's place on its vCenter; needed there."""
+    openshift_aws: NotRequired[OpenShiftAwsConnectionArgs]
+    """OpenShift on AWS: the cluster's place there; needed there."""
 
 
 class GpuFleetArgs(TypedDict):

@@ -8,11 +8,13 @@ import yaml
 from kubernetes import client, config
 
 from gpufleet.fleet import compile_data
-from gpufleet.platforms.openshift.machine_set_manifest import MachinePlace, machine_set
+from gpufleet.platforms.openshift.machine_set_manifest import machine_set
+from gpufleet.platforms.openshift.vsphere_machines import MachinePlace
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
 from tests.engine.test_gke_examples import program
+from tests.unit.platforms.openshift.clouds import AWS_CHAT, AWS_SLICES
 
 MACHINES = "openshift-machine-api"
 OPERATORS = "nvidia-gpu-operator"
@@ -52,13 +54,51 @@ def lab(machines: str, cluster_project: Callable[..., Any], sandbox: Sandbox) ->
     return stack
 
 
+def all_sets(objects: Any) -> list[dict[str, Any]]:
+    return objects.list_namespaced_custom_object(*MACHINE_API, "machinesets")["items"]
+
+
 def sets(objects: Any) -> dict[str, dict[str, Any]]:
     """MachineSets by pool."""
-    found = objects.list_namespaced_custom_object(*MACHINE_API, "machinesets")["items"]
     return {
         one["spec"]["template"]["spec"]["metadata"]["labels"]["gpufleet.dev/pool"]: one
-        for one in found
+        for one in all_sets(objects)
     }
+
+
+def machine(one: dict[str, Any]) -> dict[str, Any]:
+    return one["spec"]["template"]["spec"]["providerSpec"]["value"]
+
+
+def on_aws(lab: Stack) -> None:
+    """The lab's stack, as a fleet on AWS."""
+    fleet, connection = lab.config["gpufleet:fleet"], lab.config["gpufleet:connection"]
+    fleet["platform"] = "openshiftAws"
+    fleet["cluster"]["region"] = "us-east-1"
+    fleet["pools"] = [AWS_CHAT, AWS_SLICES]
+    fleet["budget"] = {"usdPerHour": 40}
+    del connection["openshift"]
+    connection["openshiftAws"] = {
+        "infrastructureName": "ocp-x7k2p",
+        "amiId": "ami-0aaaaaaaaaaaaaaaa",
+        "iamInstanceProfile": "ocp-x7k2p-worker-profile",
+        "subnetIdsByZone": {zone: f"subnet-{zone}" for zone in AWS_CHAT["zones"]},
+        "securityGroupNames": ["ocp-x7k2p-node"],
+    }
+
+
+def written_by_a_controller(objects: Any, one: dict[str, Any]) -> None:
+    """What the controllers of clouds do to a set: their own order of labels."""
+    key = "capacity.cluster-autoscaler.kubernetes.io/labels"
+    labels = one["metadata"]["annotations"][key].split(",")
+    annotations = {key: ",".join(reversed(labels)), "machine.openshift.io/memoryMb": "1"}
+    objects.patch_namespaced_custom_object(
+        *MACHINE_API,
+        "machinesets",
+        one["metadata"]["name"],
+        {"metadata": {"annotations": annotations}},
+        field_manager="machineset-controller",
+    )
 
 
 def names(objects: Any) -> dict[str, str]:
@@ -95,6 +135,20 @@ def test_the_lab_from_nothing_to_nothing(lab: Stack, objects: Any, core: client.
     after = names(objects)
     assert after["chat"] != before["chat"]
     assert {**after, "chat": ""} == {**before, "chat": ""}
+
+    on_aws(lab)
+    lab.up()
+    made = all_sets(objects)
+    assert [machine(one)["instanceType"] for one in made] == ["g6.xlarge"] * 3 + ["p4de.24xlarge"]
+    zones = [machine(one)["placement"]["availabilityZone"] for one in made]
+    assert zones == [*AWS_CHAT["zones"], "us-east-1a"]
+    written_by_a_controller(objects, made[0])
+    lab.config["gpufleet:fleet"]["tags"] = {"cost-center": "4711"}
+    lab.up()
+    tagged = all_sets(objects)
+    assert [one["metadata"]["name"] for one in tagged] == [one["metadata"]["name"] for one in made]
+    assert {"name": "cost-center", "value": "4711"} in machine(tagged[0])["tags"]
+    assert tagged[0]["metadata"]["annotations"]["machine.openshift.io/memoryMb"] == "1"
 
     lab.project.run("destroy")
     assert sets(objects) == {}

@@ -117,7 +117,7 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         "NimService": ["nim"],
         "OlmOperator": ["catalogue", "operator"],
         "OpenShiftClusterAutoscaler": ["catalogue", "pools"],
-        "OpenShiftGpuMachineSet": ["catalogue", "connection", "pool"],
+        "OpenShiftGpuMachineSet": ["catalogue", "pool"],
         "PrometheusAdapter": ["address", "catalogue"],
         "NodeMonitoringAgent": ["clusterName"],
         "SimulatedGpuNodePool": ["catalogue", "pool"],

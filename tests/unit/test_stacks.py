@@ -34,7 +34,7 @@ def as_program() -> Iterator[None]:
     sys.path.insert(0, str(STACKS))
     yield
     sys.path.remove(str(STACKS))
-    for name in ("settings", "eks", "gke", "vsphere", "openshift"):
+    for name in ("settings", "eks", "gke", "vsphere", "openshift", "openshiftAws"):
         sys.modules.pop(name, None)
 
 
@@ -86,6 +86,7 @@ def test_its_settings_are_known(file: Path, settings: dict[str, Any]) -> None:
             {"openshift": {"server": "v", "datacenter": "d", "network": "n"}},
             "infrastructureName is missing",
         ),
+        ("openshiftAws", {}, "gpufleet:connection.openshiftAws is missing"),
         ("vsphere", {}, "gpufleet:connection.vsphere is missing"),
     ],
 )
@@ -94,7 +95,8 @@ def test_what_is_missing_is_named(
     platform: str, given: dict[str, Any], missing: str, settings: dict[str, Any]
 ) -> None:
     module = runpy.run_path(str(STACKS / f"{platform}.py"))
-    stack = settings["Settings"].model_validate({"fleet": {}, "connection": given})
+    fleet = {"platform": platform}
+    stack = settings["Settings"].model_validate({"fleet": fleet, "connection": given})
     with pytest.raises(pulumi.RunError, match=missing):
         module["connection"](stack)
 

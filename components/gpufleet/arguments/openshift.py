@@ -33,8 +33,17 @@ class MachineConfigurationArgs(TypedDict):
 
 
 class OpenShiftOptionsArgs(TypedDict):
-    """What only OpenShift needs to know: the machine, and the template that brings its GPU."""
+    """What only OpenShift on vSphere needs to know: the machine, and the template that brings its
+    GPU."""
 
+    rollout: NotRequired[str]
+    """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
+    the machine API changes nothing on machines that exist. Default recreate."""
+    health: NotRequired[MachineHealthArgs]
+    """When machines are given up. Default: not ready for 5 minutes."""
+    machine_config: NotRequired[MachineConfigurationArgs]
+    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
+    to the pool `worker`."""
     cpus: int
     """Virtual CPUs of each machine, 2 to 768."""
     cores_per_socket: NotRequired[int]
@@ -55,11 +64,3 @@ class OpenShiftOptionsArgs(TypedDict):
     connection's."""
     tag_ids: NotRequired[list[str]]
     """vSphere tags of each machine, by id, at most 10. Default: none."""
-    rollout: NotRequired[str]
-    """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
-    the machine API changes nothing on machines that exist. Default recreate."""
-    health: NotRequired[MachineHealthArgs]
-    """When machines are given up. Default: not ready for 5 minutes."""
-    machine_config: NotRequired[MachineConfigurationArgs]
-    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
-    to the pool `worker`."""

@@ -12,6 +12,7 @@ from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
 from gpufleet.arguments.kubelet import KubeletArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.openshift import OpenShiftOptionsArgs
+from gpufleet.arguments.openshift_aws import OpenShiftAwsOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
 from gpufleet.arguments.storage import PoolVolumeArgs
 from gpufleet.arguments.vsphere import VsphereOptionsArgs
@@ -135,4 +136,6 @@ class GpuPoolArgs(TypedDict):
     vsphere: NotRequired[VsphereOptionsArgs]
     """Only on vSphere, and needed there."""
     openshift: NotRequired[OpenShiftOptionsArgs]
-    """Only on OpenShift, and needed there for machines that gpufleet makes."""
+    """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    openshift_aws: NotRequired[OpenShiftAwsOptionsArgs]
+    """Only on OpenShift on AWS. Default: none."""

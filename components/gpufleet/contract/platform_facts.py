@@ -64,6 +64,8 @@ class PlatformFacts:
     """Ways of buying, the default first."""
     default_image: str
     """Node image of a pool that names none (`catalogue/data/<edition>/images`)."""
+    images_of: Platform | None = None
+    """Platform whose node images it has. Default: images of its own."""
     default_neuron_image: str | None = None
     """The same for Trainium and Inferentia. Default: `default_image`."""
     provisioner_images: Mapping[Provisioner, str] = field(default_factory=dict[Provisioner, str])
@@ -120,6 +122,11 @@ class PlatformFacts:
     one_mig_profile: bool = False
     """Whether all MIG instances of a pool have the same profile."""
     relabelling: Relabelling = LABELLED_BY_HAND
+
+    @property
+    def image_platform(self) -> str:
+        """The platform that rows of its node images name."""
+        return (self.images_of or self.platform).value
 
     @property
     def cloud(self) -> Cloud | None:

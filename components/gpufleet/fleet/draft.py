@@ -76,7 +76,7 @@ def draft_pool(
         findings.append(_not_supported(path, gpu, chosen[0], spec))
         return None, findings
     if spec.addons.images.profile is not None:
-        pool = in_fips_mode(pool, spec.platform.value, chosen[0], gpu, catalogue)
+        pool = in_fips_mode(pool, facts.image_platform, chosen[0], gpu, catalogue)
     image, found = choose_image(pool, path, facts, chosen[0], gpu, catalogue)
     findings += found
     if image is not None:

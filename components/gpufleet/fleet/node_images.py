@@ -38,7 +38,7 @@ def choose_image(
     catalogue: Catalogue,
 ) -> tuple[NodeImage | None, list[Finding]]:
     """The image a pool names, or its platform's own; None exactly when a finding is an error."""
-    platform = facts.platform.value
+    platform = facts.image_platform
     neuron = facts.default_neuron_image if is_neuron(gpu) else None
     chosen = None if pool.provisioner is None else facts.provisioner_images.get(pool.provisioner)
     key = pool.image or chosen or neuron or facts.default_image

@@ -59,7 +59,7 @@ def _platform(
             allowed=allowed,
         )
     for other in Platform:
-        if other is not platform and getattr(pool, other.value, None) is not None:
+        if other is not platform and getattr(pool, other.section, None) is not None:
             yield error(
                 "options-of-other-platform",
                 f"{path}.{other.value}",

@@ -88,7 +88,7 @@ class OwnHardware(RequestModel):
     def shape(self, platform: Platform) -> dict[str, Any] | None:
         """The shape of the machines on a platform: the field of its name. None where none is
         stated."""
-        return getattr(self, platform.value, None)
+        return getattr(self, platform.section, None)
 
 
 class PlanBudget(RequestModel):

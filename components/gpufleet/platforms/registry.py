@@ -38,6 +38,7 @@ FOLDERS = {
     Platform.GKE: PlatformFolder("gpufleet.platforms.gke", preflight=True),
     Platform.VSPHERE: PlatformFolder("gpufleet.platforms.vsphere"),
     Platform.OPENSHIFT: PlatformFolder("gpufleet.platforms.openshift"),
+    Platform.OPENSHIFT_AWS: PlatformFolder("gpufleet.platforms.openshift.aws"),
     Platform.SANDBOX: PlatformFolder("gpufleet.platforms.sandbox"),
 }
 

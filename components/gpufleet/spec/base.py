@@ -56,8 +56,16 @@ class Platform(StrEnum):
     GKE = "gke"
     VSPHERE = "vsphere"
     OPENSHIFT = "openshift"
+    """OpenShift on vSphere."""
+    OPENSHIFT_AWS = "openshiftAws"
+    """OpenShift on AWS."""
     SANDBOX = "sandbox"
     """The local control plane with simulated GPU nodes."""
+
+    @property
+    def section(self) -> str:
+        """Attribute of a pool that has the platform's options."""
+        return self.name.lower()
 
 
 class Ownership(StrEnum):

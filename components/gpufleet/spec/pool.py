@@ -13,6 +13,7 @@ from gpufleet.spec.neuron import NeuronOptions
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.platforms.gke import GkeOptions
 from gpufleet.spec.platforms.openshift import OpenShiftOptions
+from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
 from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet.spec.sharing import Sharing, exclusive
 from gpufleet.spec.storage import PoolVolume
@@ -203,4 +204,6 @@ class GpuPool(SpecModel):
     vsphere: VsphereOptions | None = None
     """Only on vSphere, and needed there."""
     openshift: OpenShiftOptions | None = None
-    """Only on OpenShift, and needed there for machines that gpufleet makes."""
+    """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    openshift_aws: OpenShiftAwsOptions | None = None
+    """Only on OpenShift on AWS. Default: none."""

@@ -22,7 +22,8 @@ COLUMNS = {
     "eks-karpenter": "Karpenter",
     "gke": "GKE",
     "vsphere": "vSphere",
-    "openshift": "OpenShift",
+    "openshift": "OpenShift on vSphere",
+    "openshiftAws": "OpenShift on AWS",
     "sandbox": "sandbox",
 }
 VALUES = 2

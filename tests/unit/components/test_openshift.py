@@ -308,4 +308,8 @@ def test_the_page(run: Any) -> None:
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     recordings = [run(lambda block=block: exec(block, {})) for block in blocks]
     assert len(recordings[0].all(SET)) == 1
-    assert recordings[1].one(SUBSCRIPTION).inputs["spec"]["installPlanApproval"] == "Manual"
+    assert [one.name for one in recordings[1].all(SET)] == [
+        "slices-machines-us-east-1a",
+        "slices-machines-us-east-1b",
+    ]
+    assert recordings[2].one(SUBSCRIPTION).inputs["spec"]["installPlanApproval"] == "Manual"

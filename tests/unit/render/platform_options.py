@@ -1,4 +1,4 @@
-"""One declaration of every option that only GKE or only EKS has."""
+"""One declaration of every option that only one cloud has."""
 
 from typing import Any
 
@@ -76,4 +76,25 @@ EKS: dict[str, Row] = {
         '`launchTemplate: {ebsOptimized: "true"}`',
         {"eks": {"launchTemplate": {"ebsOptimized": "true"}}},
     ),
+}
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d"
+
+OPENSHIFT_AWS: dict[str, Row] = {
+    "openshiftAws.rollout": option("openshiftAws", "rollout", "surge"),
+    "openshiftAws.health": option("openshiftAws", "health", {"unhealthySeconds": 600}),
+    "openshiftAws.machineConfig": option("openshiftAws", "machineConfig", {"maxUnavailable": 2}),
+    "openshiftAws.amiId": option("openshiftAws", "amiId", "ami-0123456789abcdef0"),
+    "openshiftAws.volumeType": option("openshiftAws", "volumeType", "gp2"),
+    "openshiftAws.iops": option("openshiftAws", "iops", 6000),
+    "openshiftAws.throughputMib": option("openshiftAws", "throughputMib", 500),
+    "openshiftAws.kmsKeyArn": option("openshiftAws", "kmsKeyArn", KEY),
+    "openshiftAws.placementGroup": option("openshiftAws", "placementGroup", "near"),
+    "openshiftAws.placementGroupPartition": Row(
+        "`placementGroupPartition: 2` with `placementGroup`",
+        {"openshiftAws": {"placementGroup": "apart", "placementGroupPartition": 2}},
+        base={"openshiftAws": {"placementGroup": "apart"}},
+    ),
+    "openshiftAws.tenancy": option("openshiftAws", "tenancy", "dedicated"),
+    "openshiftAws.metadataTokens": option("openshiftAws", "metadataTokens", "optional"),
 }

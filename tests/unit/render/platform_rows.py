@@ -12,6 +12,7 @@ from gpufleet.spec.cluster import Cluster
 from gpufleet.spec.fleet_spec import Budget, FleetSpec
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.platforms.gke import GkeOptions
+from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
 from gpufleet.spec.pool import Disk, GpuPool, Nodes
 from gpufleet.spec.sharing import Sharing
 
@@ -30,7 +31,11 @@ PARTS: Mapping[str, type[BaseModel]] = {
 }
 """Models each field of which has a row, by their place; a field that is one of them has none."""
 
-OPTIONS: Mapping[str, type[BaseModel]] = {"gke": GkeOptions, "eks": EksOptions}
+OPTIONS: Mapping[str, type[BaseModel]] = {
+    "gke": GkeOptions,
+    "eks": EksOptions,
+    "openshiftAws": OpenShiftAwsOptions,
+}
 """Options of one cloud, in a table of their own."""
 
 
@@ -64,6 +69,7 @@ SCALED = {"nodes": {"min": 0, "max": 3}}
 A100: dict[str, Data] = {
     "eks": {"instanceTypes": ["p4de.24xlarge"]},
     "gke": {"instanceTypes": ["a2-ultragpu-8g"]},
+    "openshiftAws": {"instanceTypes": ["p4de.24xlarge"]},
     **{
         name: {"gpu": "A100-80GB", "gpusPerNode": 8} for name in ("vsphere", "openshift", "sandbox")
     },
@@ -78,6 +84,7 @@ H100: dict[str, Data] = {
     },
 }
 H100["gke"]["zones"] = ["us-central1-a"]
+H100["openshiftAws"] = H100["eks"]
 
 
 def addon(name: str, **settings: Any) -> Row:
@@ -144,6 +151,7 @@ ROWS: dict[str, Row] = {
         of={
             "eks": {"instanceTypes": ["g6.4xlarge"]},
             "gke": {"instanceTypes": ["g2-standard-16"]},
+            "openshiftAws": {"instanceTypes": ["g6.4xlarge"]},
             **{
                 name: {"instanceTypes": ["g6.4xlarge"]}
                 for name in ("vsphere", "openshift", "sandbox")
@@ -177,6 +185,9 @@ ROWS: dict[str, Row] = {
                 "capacity": [{"reserved": {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "us-east-1a"}}]
             },
             "gke": {"capacity": [{"reserved": {"id": "gpus", "zone": "us-central1-a"}}]},
+            "openshiftAws": {
+                "capacity": [{"reserved": {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "us-east-1a"}}]
+            },
         },
     ),
     "pools.capacity.capacityBlock": Row(
@@ -293,13 +304,18 @@ ROWS: dict[str, Row] = {
             "eks": {"image": "bottlerocket-nvidia"},
             "gke": {"image": "ubuntu-gke"},
             "openshift": {"image": "rhcos"},
+            "openshiftAws": {"image": "rhcos"},
             "sandbox": {"image": "sandbox"},
         },
     ),
     "pools.zones": Row(
         "`zones` (one)",
         {"zones": ["local-b"]},
-        of={"eks": {"zones": ["us-east-1a"]}, "gke": {"zones": ["us-central1-a"]}},
+        of={
+            "eks": {"zones": ["us-east-1a"]},
+            "gke": {"zones": ["us-central1-a"]},
+            "openshiftAws": {"zones": ["us-east-1b"]},
+        },
     ),
     "pools.disk.sizeGib": Row("`disk: {sizeGib: 400}`", {"disk": {"sizeGib": 400}}),
     "pools.labels": Row("`labels`", {"labels": {"example.com/tier": "web"}}),
@@ -335,6 +351,9 @@ ROWS: dict[str, Row] = {
     "pools.openshift": Row(
         "`openshift: {cpus: 16, ...}`",
         {"openshift": {"cpus": 16, "memoryGib": 32, "template": "rhcos"}},
+    ),
+    "pools.openshiftAws": Row(
+        "`openshiftAws: {tenancy: dedicated}`", {"openshiftAws": {"tenancy": "dedicated"}}
     ),
 }
 """Place of a field -> how it is tried."""

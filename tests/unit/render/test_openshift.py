@@ -12,7 +12,6 @@ from gpufleet.fleet import Fleet
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
-    MachinePlace,
     health_check,
     machine_autoscaler,
     machine_set,
@@ -24,6 +23,7 @@ from gpufleet.platforms.openshift.olm import (
     subscription,
 )
 from gpufleet.platforms.openshift.shape import machine_set_name
+from gpufleet.platforms.openshift.vsphere_machines import MachinePlace
 from gpufleet.render.artefacts import artefacts
 from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, NOTEBOOKS, TRAIN, fleet
 from tests.unit.render.upstream_definitions import assert_fits, problems_of
@@ -93,7 +93,7 @@ def test_every_object_fits_the_strict_definitions() -> None:
         (("spec", "template", "spec", "providerSpec", "value", "pciDevices"), []),
         (("spec", "template", "spec", "providerSpec", "value", "vGPUDevices"), []),
         (("spec", "template", "spec", "providerSpec", "value", "memoryMib"), 4096),
-        (("spec", "template", "spec", "providerSpec", "value", "kind"), "AWSMachineProviderConfig"),
+        (("spec", "template", "spec", "providerSpec", "value", "kind"), "AzureMachineProviderSpec"),
         (("spec", "template", "spec", "taint"), []),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.render.platform_effects import MACHINES, Effect, effect, in_words
-from tests.unit.render.platform_options import EKS, GKE
+from tests.unit.render.platform_options import EKS, GKE, OPENSHIFT_AWS
 from tests.unit.render.platform_rows import OPTIONS, PARTS, ROWS, Row, fields
 
 PAGE = Path(__file__).parents[3] / "docs" / "platforms.md"
@@ -19,9 +19,12 @@ NAMES = {
     "eks": "EKS",
     "gke": "GKE",
     "vsphere": "vSphere",
-    "openshift": "OpenShift",
+    "openshift": "OpenShift on vSphere",
+    "openshiftAws": "OpenShift on AWS",
     "sandbox": "sandbox",
 }
+ROLLOUT = "openshiftAws.rollout"
+"""How the engine replaces machines: no file has it (tests/unit/components)."""
 BOTH_CLOUDS = (
     "pools.nodes.min",
     "pools.labels",
@@ -47,7 +50,7 @@ BOTH_CLOUDS = (
 @cache
 def pair(field: str, platform: str) -> tuple[Effect, Effect]:
     """A platform without and with a field."""
-    row = (ROWS | GKE | EKS)[field]
+    row = (ROWS | GKE | EKS | OPENSHIFT_AWS)[field]
     base = {**row.base, **row.base_of.get(platform, {})}
     with_it = {**base, **row.of.get(platform, row.pool)}
     return effect(platform, base, {}), effect(platform, with_it, row.fleet)
@@ -71,7 +74,7 @@ def table(heads: list[str], rows: Mapping[str, Row], platforms: list[str]) -> li
 
 def page() -> str:
     lines = [
-        "# One declaration, five platforms",
+        "# One declaration, every platform",
         "",
         "What changes when a field is added to the same pool (one to three nodes with an L4 each,",
         "where a row does not say otherwise); only `platform`, `cluster` and the platforms' own",
@@ -94,6 +97,10 @@ def page() -> str:
         "",
         *table(["`eks`", "node group, launch template"], EKS, ["eks"]),
         "",
+        "## Options of OpenShift on AWS",
+        "",
+        *table(["`openshiftAws`", "MachineSets"], OPENSHIFT_AWS, ["openshiftAws"]),
+        "",
     ]
     return "\n".join(lines)
 
@@ -103,7 +110,7 @@ def test_every_field_of_the_spec_has_a_row() -> None:
 
 
 def test_every_option_of_a_cloud_has_a_row() -> None:
-    assert {*GKE, *EKS} == set(fields(OPTIONS))
+    assert {*GKE, *EKS, *OPENSHIFT_AWS} == set(fields(OPTIONS))
 
 
 @pytest.mark.parametrize("field", [field for field in ROWS if field != "platform"])
@@ -125,7 +132,7 @@ def test_one_declaration_does_its_work_on_both_clouds(field: str) -> None:
         assert before.files != after.files, cloud
 
 
-@pytest.mark.parametrize("field", [*GKE, *EKS])
+@pytest.mark.parametrize("field", [*GKE, *EKS, *(one for one in OPENSHIFT_AWS if one != ROLLOUT)])
 def test_every_option_of_a_cloud_does_something(field: str) -> None:
     before, after = pair(field, field.split(".")[0])
     assert (before.refused, after.refused) == ((), ())

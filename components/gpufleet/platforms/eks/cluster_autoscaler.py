@@ -16,6 +16,7 @@ from gpufleet.components_base.inputs import checked, declared, refuse
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
+from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     CHART,
     SERVICE_ACCOUNT,
@@ -24,7 +25,6 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     validate_program,
 )
 from gpufleet.platforms.eks.pod_identity import pod_identity
-from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings

@@ -17,9 +17,9 @@ from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
+from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
-from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 MOST_ZONES = 6

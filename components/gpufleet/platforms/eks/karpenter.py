@@ -14,6 +14,7 @@ from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding
+from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import (
     ACCESS_ENTRY,
     EVENT_RULE,
@@ -32,7 +33,6 @@ from gpufleet.platforms.eks.karpenter_access import (
 from gpufleet.platforms.eks.karpenter_values import CHART, SERVICE_ACCOUNT, Gates, karpenter_values
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity
-from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
 from gpufleet.render.gpu_operator_values import merged
 
 DISCOVERY = "karpenter.sh/discovery"

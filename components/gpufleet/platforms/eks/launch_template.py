@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.aws_capacity import reservation_group_region
 from gpufleet.platforms.eks.names import name_prefix, pool_tags
-from gpufleet.platforms.eks.shape import EksShape, reservation_group_region
+from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import image_family
 
 TAGGED = ("instance", "volume", "network-interface")

@@ -10,6 +10,7 @@ from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.configurations import validate_known_labels
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
+from gpufleet.platforms.clouds.aws_tags import validate_karpenter_tags, validate_tags
 from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.connection import EksConnection, validate_connection
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
@@ -19,7 +20,6 @@ from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.rules import pinning_missing
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
-from gpufleet.platforms.eks.tags import validate_karpenter_tags, validate_tags
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredE
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.aws_capacity import reservation_group_region
 from gpufleet.platforms.eks.preflight_client import AwsClient
-from gpufleet.platforms.eks.shape import reservation_group_region
 from gpufleet.spec.capacity import Capacity, CapacityBlock
 
 NEARLY_OVER = timedelta(days=1)

@@ -5,13 +5,9 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.eks.shape import EksShape, reservation_group_region
+from gpufleet.platforms.clouds.aws_capacity import reservation_group_region, validate_block
+from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.capacity import Capacity
-
-MOST_INSTANCES = 64
-"""Most instances of one Capacity Block (EC2 service model, DescribeCapacityBlockOfferings)."""
-MOST_DAYS = 182
-"""Longest Capacity Block, in days (same source)."""
 
 _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
 
@@ -19,7 +15,7 @@ _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
 def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     """Everything about reservations, blocks and spot, next to what `capacity_rules` says."""
     yield from _reservations(pool, shape)
-    yield from _block(pool, shape)
+    yield from validate_block(pool, waits=not pool.provisioner.by_node_pool)
     yield from _spot(pool)
 
 
@@ -79,41 +75,6 @@ def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding
             "Karpenter takes reservations by id or by tags, and no resource group",
             "name the ids, one `reserved` each, or write `karpenter: {reservationTags: ...}`",
             found=identifier,
-        )
-
-
-def _block(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    blocks = [entry.capacity_block for entry in pool.capacity if entry.capacity_block is not None]
-    for block in blocks:
-        if pool.nodes.maximum > MOST_INSTANCES:
-            yield warning(
-                "capacity-block-larger-than-sold",
-                f"{pool.path}.nodes.max",
-                f"max is {pool.nodes.maximum}, and EC2 sells blocks of at most {MOST_INSTANCES} "
-                "instances",
-                f"write {MOST_INSTANCES}, and make a pool for each block",
-                found=pool.nodes.maximum,
-                limit=MOST_INSTANCES,
-            )
-        days = 0 if block.starts is None else (block.until - block.starts).days
-        if days > MOST_DAYS:
-            yield warning(
-                "capacity-block-longer-than-sold",
-                f"{pool.path}.capacity[0].capacityBlock.until",
-                f"from starts to until are {days} days, and EC2 sells {MOST_DAYS} at most",
-                "compare both with the reservation: `gpufleet preflight` does",
-                found=days,
-                limit=MOST_DAYS,
-            )
-    group = not pool.provisioner.by_node_pool
-    if shape.capacity_type == "CAPACITY_BLOCK" and pool.nodes.minimum > 0 and group:
-        yield warning(
-            "capacity-block-min-nodes",
-            f"{pool.path}.nodes.min",
-            f"min is {pool.nodes.minimum}: before the block begins and after it ended, the group "
-            "tries and fails to start nodes",
-            "write 0, and scale when the block begins",
-            found=pool.nodes.minimum,
         )
 
 

@@ -7,20 +7,21 @@ from dataclasses import replace
 from gpufleet.findings import Finding, Severity, error, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.aws_capacity import validate_zones
+from gpufleet.platforms.clouds.aws_tags import (
+    validate_karpenter_tags,
+    validate_role_tags,
+    validate_tags,
+)
 from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
 from gpufleet.platforms.eks.image_drivers import validate_release_driver
 from gpufleet.platforms.eks.purchase_rules import validate_purchase
 from gpufleet.platforms.eks.raw_rules import validate_raw
-from gpufleet.platforms.eks.shape import EksShape, eks_shape, reservation_group_region
-from gpufleet.platforms.eks.tags import validate_karpenter_tags, validate_role_tags, validate_tags
+from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 
-_ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
-"""What follows the region: `a`, or of a local zone `-lax-1a`."""
-_WAVELENGTH = re.compile(r"-wl[0-9]+-[a-z]+-wlz-[0-9]+$")
-"""Zone of a mobile network (`us-east-1-wl1-bos-wlz-1`)."""
 _GROUP_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*:[A-Za-z0-9][A-Za-z0-9_-]*$")
 _LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
 _BOTTLEROCKET_RELEASE = re.compile(r"^([0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{6,12}$")
@@ -44,7 +45,7 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
         findings += [
             *_import(pool),
             *([] if auto else _image(pool, shape, spec)),
-            *_zones(pool, shape, spec),
+            *validate_zones(pool, shape.zones, shape.one_zone, spec.cluster.region),
             *validate_purchase(pool, shape),
             *validate_bottlerocket(pool),
             *validate_scaled_group(pool),
@@ -202,73 +203,3 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
 
 def _minor(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
-
-
-def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
-    region = spec.cluster.region
-    for index, zone in enumerate(pool.spec.zones):
-        if _WAVELENGTH.search(zone):
-            yield error(
-                "zone-of-wavelength",
-                f"{pool.path}.zones[{index}]",
-                f"{zone} is a Wavelength zone: node groups are made in availability zones and "
-                "local zones",
-                f"write an availability zone ({region}a), or a local zone ({region}-bos-1a)",
-                found=zone,
-            )
-        elif region is not None and not _is_zone(zone, region):
-            yield error(
-                "zone-not-in-region",
-                f"{pool.path}.zones[{index}]",
-                f"{zone} is no zone of {region}",
-                f"write it as {region}a",
-                found=zone,
-                limit=region,
-            )
-    if shape.one_zone is not None and len(shape.zones) > 1:
-        yield error(
-            "zones-too-many",
-            f"{pool.path}.zones",
-            f"{', '.join(shape.zones)} are {len(shape.zones)} zones, and {shape.one_zone}",
-            f"write `zones: [{shape.zones[0]}]`, and make a pool for each zone",
-            found=list(shape.zones),
-            limit=1,
-        )
-    for index, entry in enumerate(pool.capacity):
-        bought = entry.capacity_block or entry.reserved
-        of_group = None if bought is None else reservation_group_region(bought.id)
-        if None not in (of_group, region) and of_group != region:
-            yield error(
-                "reservation-group-in-other-region",
-                f"{pool.path}.capacity[{index}].reserved.id",
-                f"the resource group is in {of_group}, and the cluster in {region}",
-                "name a group of reservations in the cluster's region",
-                found=of_group,
-                limit=region,
-            )
-        if bought is None or bought.zone is None:
-            continue
-        place = f"{pool.path}.capacity[{index}].{entry.mode}.zone"
-        if region is not None and not _is_zone(bought.zone, region):
-            yield error(
-                "zone-not-in-region",
-                place,
-                f"{bought.zone} is no zone of {region}",
-                "a reservation of another region cannot be used here",
-                found=bought.zone,
-                limit=region,
-            )
-        if pool.spec.zones and bought.zone not in pool.spec.zones:
-            yield error(
-                "reservation-in-other-zone",
-                place,
-                f"the reservation is in {bought.zone}, and the pool's zones are "
-                f"{', '.join(pool.spec.zones)}",
-                f"write `zones: [{bought.zone}]`, or remove `zones`",
-                found=bought.zone,
-                allowed=list(pool.spec.zones),
-            )
-
-
-def _is_zone(zone: str, region: str) -> bool:
-    return zone.startswith(region) and bool(_ZONE_OF_REGION.match(zone.removeprefix(region)))

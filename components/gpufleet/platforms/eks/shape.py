@@ -1,6 +1,5 @@
 """What an EKS pool's declaration decides about its machines: purchase, zones, image, interfaces."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,15 +59,6 @@ class EksShape:
     def bottlerocket(self) -> bool:
         """Whether the image is Bottlerocket, with settings for user data and a data disk."""
         return self.ami_type.startswith("BOTTLEROCKET")
-
-
-_GROUP = re.compile(r"^arn:aws[a-z-]*:resource-groups:([a-z0-9-]+):[0-9]{12}:group/[\w.-]+$")
-
-
-def reservation_group_region(identifier: str) -> str | None:
-    """Region of a resource group of capacity reservations; None where the id is none of one."""
-    found = _GROUP.match(identifier)
-    return None if found is None else found[1]
 
 
 def interfaces(machine: Machine) -> tuple[Interface, ...]:

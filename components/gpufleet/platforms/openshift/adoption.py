@@ -16,24 +16,28 @@ from gpufleet.fleet.observed import (
     PlatformAdoption,
     ProposedPool,
 )
+from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.shape import ACCELERATOR_LABEL, GPU_ANNOTATION, ROLE_PREFIX
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Intent
 
 _OWN_TAINTS = ("nvidia.com/gpu",)
+MACHINE = "spec.template.spec.providerSpec.value"
+SET_WIRED = (
+    *("metadata.name", "metadata.labels", "spec.selector", "spec.template.metadata"),
+    *("spec.replicas", f"{MACHINE}.credentialsSecret", f"{MACHINE}.userDataSecret"),
+)
+"""Paths of every MachineSet whose values other resources give."""
 
 
 class OpenShiftAdoption(PlatformAdoption):
-    """MachineSets on vSphere."""
+    """MachineSets on vSphere; subclasses those of clouds."""
 
     platform = Platform.OPENSHIFT
     wired: ClassVar[Mapping[str, Sequence[str]]] = {
         "machineSet": (
-            *("metadata.name", "metadata.labels", "spec.selector", "spec.template.metadata"),
-            *("spec.replicas", "spec.template.spec.providerSpec.value.workspace"),
-            *("spec.template.spec.providerSpec.value.network",),
-            *("spec.template.spec.providerSpec.value.credentialsSecret",),
-            *("spec.template.spec.providerSpec.value.userDataSecret",),
+            *SET_WIRED,
+            *(f"{MACHINE}.{key}" for key in ("workspace", "network")),
         ),
         "machineAutoscaler": ("metadata", "spec.scaleTargetRef.name"),
         "healthCheck": ("metadata",),
@@ -42,8 +46,9 @@ class OpenShiftAdoption(PlatformAdoption):
     choices = (INTENT, Choice("gpuTaint", (False, True)))
 
     def recognises(self, seen: Observations) -> bool:
-        """By types of resources, or by the nodes."""
-        return any(True for _ in seen.objects("MachineSet"))
+        """By the kind of machine that a MachineSet makes."""
+        kind = CLOUDS[self.platform].provider_kind
+        return any(_machine(one).get("kind") == kind for one in seen.objects("MachineSet"))
 
     def cluster(self, seen: Observations) -> Declaration:
         """Name and place."""
@@ -52,81 +57,142 @@ class OpenShiftAdoption(PlatformAdoption):
             name = str(_metadata(one).get("name"))
             pool = labels.get(POOL_LABEL)
             if pool is not None and f"-{pool}-" in name:
-                return {"name": name.partition(f"-{pool}-")[0]}
-        return {"name": "adopted"}
+                return {"name": name.partition(f"-{pool}-")[0], **self.place(_machine(one))}
+        first = next(seen.objects("MachineSet"), None)
+        return {"name": "adopted", **({} if first is None else self.place(_machine(first)))}
 
     def pools(self, seen: Observations) -> Iterator[ProposedPool]:
-        """One pool for each group of nodes."""
+        """One pool for each group of nodes: the sets of one pool in all its zones."""
+        groups: dict[str, list[ObservedResource]] = {}
         for one in seen.objects("MachineSet"):
-            made = _pool(seen, one)
+            if _machine(one).get("kind") == CLOUDS[self.platform].provider_kind:
+                groups.setdefault(self.group(one), []).append(one)
+        for sets in groups.values():
+            made = self._pool(seen, sets)
             if made is not None:
                 yield made
 
+    def group(self, one: ObservedResource) -> str:
+        """What the sets of one pool have in common: here a pool has one set."""
+        return one.address
 
-def _pool(seen: Observations, one: ObservedResource) -> ProposedPool | None:
-    metadata, spec = _metadata(one), mapping(one.properties.get("spec"))
-    template = mapping(mapping(spec.get("template")).get("spec"))
-    labels = _texts(mapping(template.get("metadata")).get("labels"))
-    machine = mapping(mapping(template.get("providerSpec")).get("value"))
-    annotations = _texts(metadata.get("annotations"))
-    name = _texts(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
-    gpu = _gpu(labels, _texts(metadata.get("labels"))) or _gpu_of_nodes(seen, name)
-    count = annotations.get(GPU_ANNOTATION)
-    if machine.get("kind") != "VSphereMachineProviderSpec" or not (gpu or count):
+    def place(self, machine: Mapping[str, Any]) -> Declaration:
+        """What a machine says of the cluster's place."""
+        del machine
+        return {}
+
+    def zone(self, machine: Mapping[str, Any]) -> str | None:
+        """Zone of a machine."""
+        del machine
         return None
-    scaler = _target(seen, "MachineAutoscaler", str(metadata.get("name")))
-    bounds = {} if scaler is None else mapping(scaler.properties.get("spec"))
-    size = spec.get("replicas") or 0
-    low, high = bounds.get("minReplicas", size), bounds.get("maxReplicas", size)
-    notes = [] if gpu else ["the GPU is in the template, and no label names it: `gpu` is a guess"]
-    options: Declaration = {
-        "cpus": machine.get("numCPUs"),
-        "memoryGib": (machine.get("memoryMiB") or 0) // 1024,
-        "template": machine.get("template"),
-    }
-    if machine.get("numCoresPerSocket"):
-        options["coresPerSocket"] = machine["numCoresPerSocket"]
-    if items(machine.get("tagIDs")):
-        options["tagIds"] = items(machine["tagIDs"])
-    workspace = mapping(machine.get("workspace"))
-    for key in ("datastore", "folder"):
-        if isinstance(workspace.get(key), str):
-            options[key] = workspace[key]
-    _health(options, seen, name)
-    _configuration(options, seen, name, labels)
-    pool: Declaration = {
-        "name": name,
-        "gpu": gpu or "L4",
-        "gpusPerNode": int(str(count)) if str(count).isdigit() else 1,
-        "nodes": {"min": low, "max": max(high, 1)},
-        "disk": {"sizeGib": machine.get("diskGiB") or 200},
-        "openshift": options,
-    }
-    intent = _patient_intent(seen)
-    if intent is not None and scaler is not None:
-        pool["intent"] = intent
-    taints = [dict(mapping(t)) for t in items(template.get("taints"))]
-    own = [t for t in taints if t.get("key") not in _OWN_TAINTS]
-    if own:
-        pool["taints"] = own
-    found: dict[str, Mapping[str, Any]] = {"machineSet": _object(one)}
-    seen_too: list[ObservedResource] = [one]
-    for kind, resource in (
-        ("MachineAutoscaler", "machineAutoscaler"),
-        ("MachineHealthCheck", "healthCheck"),
-        ("MachineConfigPool", "machineConfigPool"),
-        ("MachineConfig", "machineConfig"),
-    ):
-        other = scaler if kind == "MachineAutoscaler" else _of_pool(seen, kind, name)
-        if other is not None:
-            found[resource] = _object(other)
-            seen_too.append(other)
-    labelled = {k: v for k, v in labels.items() if not k.startswith(ROLE_PREFIX)}
-    text = str(metadata.get("name"))
-    prefix = text.partition(f"-{name}-")[0] if f"-{name}-" in text else None
-    return ProposedPool(
-        pool, found, tuple(seen_too), labels=labelled, name_prefix=prefix, notes=tuple(notes)
-    )
+
+    def tags(self, machine: Mapping[str, Any]) -> dict[str, str]:
+        """Tags of a machine."""
+        del machine
+        return {}
+
+    def machine(
+        self, machine: Mapping[str, Any], gpu: str | None, count: int | None
+    ) -> tuple[Declaration, Declaration] | None:
+        """Fields of the pool that say what its machines are, and the platform's options; None
+        where they have no GPU that is known."""
+        if gpu is None and count is None:
+            return None
+        options: Declaration = {
+            "cpus": machine.get("numCPUs"),
+            "memoryGib": (machine.get("memoryMiB") or 0) // 1024,
+            "template": machine.get("template"),
+        }
+        if machine.get("numCoresPerSocket"):
+            options["coresPerSocket"] = machine["numCoresPerSocket"]
+        if items(machine.get("tagIDs")):
+            options["tagIds"] = items(machine["tagIDs"])
+        workspace = mapping(machine.get("workspace"))
+        for key in ("datastore", "folder"):
+            if isinstance(workspace.get(key), str):
+                options[key] = workspace[key]
+        pool: Declaration = {
+            "gpu": gpu or "L4",
+            "gpusPerNode": count or 1,
+            "disk": {"sizeGib": machine.get("diskGiB") or 200},
+        }
+        return pool, options
+
+    def _pool(self, seen: Observations, sets: list[ObservedResource]) -> ProposedPool | None:
+        one = sets[0]
+        metadata, spec = _metadata(one), mapping(one.properties.get("spec"))
+        template = mapping(mapping(spec.get("template")).get("spec"))
+        labels = _texts(mapping(template.get("metadata")).get("labels"))
+        annotations = _texts(metadata.get("annotations"))
+        name = _texts(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
+        gpu = _gpu(labels, _texts(metadata.get("labels"))) or _gpu_of_nodes(seen, name)
+        count = str(annotations.get(GPU_ANNOTATION))
+        machine = _machine(one)
+        read = self.machine(machine, gpu, int(count) if count.isdigit() else None)
+        if read is None:
+            return None
+        declared, options = read
+        found: dict[str, Mapping[str, Any]] = {}
+        seen_too: list[ObservedResource] = [*sets]
+        low = high = 0
+        scaled = False
+        for each in sets:
+            zone = self.zone(_machine(each))
+            apart = "" if zone is None else f"/{zone}"
+            found[f"machineSet{apart}"] = _object(each)
+            scaler = _target(seen, "MachineAutoscaler", str(_metadata(each).get("name")))
+            bounds = {} if scaler is None else mapping(scaler.properties.get("spec"))
+            size = mapping(each.properties.get("spec")).get("replicas") or 0
+            low += bounds.get("minReplicas", size)
+            high += bounds.get("maxReplicas", size)
+            if scaler is not None:
+                scaled = True
+                found[f"machineAutoscaler{apart}"] = _object(scaler)
+                seen_too.append(scaler)
+        notes = (
+            []
+            if gpu or "instanceTypes" in declared
+            else ["the GPU is in the template, and no label names it: `gpu` is a guess"]
+        )
+        _health(options, seen, name)
+        _configuration(options, seen, name, labels)
+        pool: Declaration = {
+            "name": name,
+            **declared,
+            "nodes": {"min": low, "max": max(high, 1)},
+            **({self.platform.value: options} if options else {}),
+        }
+        zones = [zone for each in sets if (zone := self.zone(_machine(each))) is not None]
+        if zones:
+            pool["zones"] = zones
+        intent = _patient_intent(seen)
+        if intent is not None and scaled:
+            pool["intent"] = intent
+        taints = [dict(mapping(t)) for t in items(template.get("taints"))]
+        own = [t for t in taints if t.get("key") not in _OWN_TAINTS]
+        if own:
+            pool["taints"] = own
+        for kind, resource in (
+            ("MachineHealthCheck", "healthCheck"),
+            ("MachineConfigPool", "machineConfigPool"),
+            ("MachineConfig", "machineConfig"),
+        ):
+            other = _of_pool(seen, kind, name)
+            if other is not None:
+                found[resource] = _object(other)
+                seen_too.append(other)
+        labelled = {k: v for k, v in labels.items() if not k.startswith(ROLE_PREFIX)}
+        text = str(metadata.get("name"))
+        prefix = text.partition(f"-{name}-")[0] if f"-{name}-" in text else None
+        return ProposedPool(
+            pool,
+            found,
+            tuple(seen_too),
+            labels=labelled,
+            tags=self.tags(machine),
+            name_prefix=prefix,
+            notes=tuple(notes),
+        )
 
 
 def _health(options: Declaration, seen: Observations, name: str) -> None:
@@ -224,6 +290,11 @@ def _object(one: ObservedResource) -> dict[str, Any]:
     }
     rest = {k: v for k, v in one.properties.items() if k not in ("status", "metadata")}
     return {**rest, "metadata": metadata}
+
+
+def _machine(one: ObservedResource) -> dict[str, Any]:
+    template = mapping(mapping(one.properties.get("spec")).get("template"))
+    return mapping(mapping(mapping(template.get("spec")).get("providerSpec")).get("value"))
 
 
 def _metadata(one: ObservedResource) -> dict[str, Any]:

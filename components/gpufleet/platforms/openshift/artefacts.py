@@ -7,9 +7,10 @@ from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, Operator
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
 from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.lifecycle import NODE_FEATURE_DISCOVERY
+from gpufleet.platforms.openshift.machine_cloud import MANIFEST
+from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
-    MachinePlace,
     health_check,
     machine_autoscaler,
     machine_set,
@@ -25,18 +26,6 @@ from gpufleet.platforms.openshift.shape import openshift_shape
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
 from gpufleet.spec.base import Ownership
-
-OPEN_PLACE = MachinePlace(
-    infrastructure="${INFRASTRUCTURE_NAME}",
-    server="${VCENTER}",
-    datacenter="${DATACENTER}",
-    network="${NETWORK}",
-    datastore="${DATASTORE}",
-    folder="${FOLDER}",
-    resource_pool="${RESOURCE_POOL}",
-)
-"""Placeholders for values that only the cluster has. `envsubst` and Flux fill them in. An API
-server refuses a file that still contains one."""
 
 _FOLDERS = {
     NODE_FEATURE_DISCOVERY: "node-feature-discovery",
@@ -96,17 +85,14 @@ def autoscaler_files(fleet: Fleet) -> Iterator[Artefact]:
 def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
     """MachineSet, health check, autoscaler and configuration of a pool's machines."""
     prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    machines = machine_set(pool, prefix, OPEN_PLACE)
-    if openshift_shape(pool).scaled:
-        # Whoever applies the file again would put the size back that the autoscaler has changed.
-        del machines["spec"]["replicas"]
+    zones = zones_of(pool)
     documents = (
         machine_config_pool(pool),
         machine_config(pool),
         kubelet_config(pool),
-        machines,
+        *(open_machine_set(fleet, pool, prefix, zone) for zone in zones),
         health_check(pool, prefix),
-        machine_autoscaler(pool, prefix),
+        *(machine_autoscaler(pool, prefix, zone) for zone in zones),
     )
     yield Artefact(
         f"manifests/openshift/{pool.name}.yaml",
@@ -114,6 +100,16 @@ def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         f"machines of {pool.name}; fill in ${{...}} as the cluster's own MachineSets have it",
         yaml_stream([one for one in documents if one is not None]),
     )
+
+
+def open_machine_set(fleet: Fleet, pool: Pool, prefix: str, zone: str | None) -> MANIFEST:
+    """A MachineSet as far as it follows from the declaration, without a size that the autoscaler
+    changes: a tool that applies it again would put the first size back."""
+    place = CLOUDS[pool.platform].open_place(fleet.spec)
+    machines = machine_set(pool, prefix, place, zone)
+    if openshift_shape(pool).scaled:
+        del machines["spec"]["replicas"]
+    return machines
 
 
 def _subscribed(operator: OperatorSubscription, folder: str) -> Artefact:

@@ -17,6 +17,7 @@ from gpufleet.platforms.openshift.cluster_autoscaler_manifest import (
     NAME,
     cluster_autoscaler,
 )
+from gpufleet.spec.base import Platform
 
 
 class OpenShiftClusterAutoscalerArgs(TypedDict):
@@ -30,6 +31,10 @@ class OpenShiftClusterAutoscalerArgs(TypedDict):
     """How it chooses. Default: the pool that leaves the least idle."""
     kubernetes_version: NotRequired[str]
     """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
+    platform: NotRequired[str]
+    """`openshift` or `openshiftAws`. Default `openshift`, which is on vSphere."""
+    region: NotRequired[str]
+    """Region of the cluster, `us-east-1`; needed on a cloud."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +92,7 @@ def _planned(component: str, args: OpenShiftClusterAutoscalerArgs) -> OpenShiftA
         component,
         {
             **{key: value for key, value in given.items() if key != "settings"},
-            "platform": "openshift",
+            "platform": given.get("platform", Platform.OPENSHIFT.value),
             "addons": {"clusterAutoscaler": given.get("settings", {})},
         },
     )

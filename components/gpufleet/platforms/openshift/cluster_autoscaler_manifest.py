@@ -11,6 +11,7 @@ from gpufleet.documents.durations import go_duration
 from gpufleet.fleet.autoscaler_rules import UNNEEDED
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.openshift.machine_clouds import makes_machines
 from gpufleet.platforms.openshift.shape import openshift_shape
 from gpufleet.spec.addons import ClusterAutoscaler
 
@@ -24,7 +25,7 @@ _EXPANDERS = {"least-waste": "LeastWaste", "priority": "Priority"}
 
 def scaled_on_openshift(pools: Sequence[Pool]) -> list[Pool]:
     """Pools whose machines an autoscaler adds and removes."""
-    return [p for p in pools if p.spec.openshift is not None and openshift_shape(p).scaled]
+    return [p for p in pools if makes_machines(p) and openshift_shape(p).scaled]
 
 
 def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[str, Any] | None:
@@ -62,7 +63,7 @@ def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[
 def _gpu_limits(pools: Sequence[Pool]) -> list[dict[str, Any]]:
     most: dict[str, int] = {}
     for pool in pools:
-        if pool.spec.openshift is None:
+        if not makes_machines(pool):
             continue
         accelerator = openshift_shape(pool).accelerator
         if accelerator is not None:

@@ -11,7 +11,6 @@ from gpufleet.components_base.platform_components import (
     PlatformFleet,
     connection_missing,
     managed_pools,
-    name_prefix,
     no_charts,
 )
 from gpufleet.findings import Finding
@@ -21,6 +20,7 @@ from gpufleet.platforms.openshift.cluster_autoscaler import (
     OpenShiftClusterAutoscaler,
     openshift_autoscaler_plan,
 )
+from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.machine_set import (
     MachineSetPlan,
     OpenShiftGpuMachineSet,
@@ -62,22 +62,16 @@ def platform_operators(
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
     """The fleet, with each pool validated."""
-    managed, place = managed_pools(fleet), connection.get("openshift")
+    cloud = CLOUDS[fleet.spec.platform]
+    managed, given = managed_pools(fleet), connection.get(cloud.connection)
     findings: list[Finding] = []
     pools: dict[str, MachineSetPlan] = {}
-    if managed and place is None:
-        findings.append(
-            connection_missing(
-                "openshift",
-                "pools on OpenShift need the cluster's place on its vCenter: infrastructureName, "
-                "server, datacenter, network",
-                "pass it besides the spec, with the values of an existing MachineSet",
-            )
-        )
-    elif place is not None:
+    if managed and given is None:
+        findings.append(connection_missing(cloud.connection, *cloud.place_missing))
+    elif given is not None:
         for pool in managed:
             pools[pool.name], found = machine_set_plan(
-                pool, name_prefix(fleet), place, "connection.openshift"
+                pool, fleet.spec, given, f"connection.{cloud.connection}"
             )
             findings += found
     addon = fleet.spec.addons.cluster_autoscaler

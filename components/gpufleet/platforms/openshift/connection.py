@@ -1,13 +1,8 @@
 """What pools on OpenShift are wired to: the cluster's place on its vCenter."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
-
-from gpufleet.findings import Finding, error
-from gpufleet.fleet import Pool
-from gpufleet.platforms.openshift.machine_set_manifest import CREDENTIALS, USER_DATA, MachinePlace
 
 
 class OpenShiftConnectionArgs(TypedDict):
@@ -34,40 +29,3 @@ class OpenShiftConnectionArgs(TypedDict):
     user_data_secret: NotRequired[pulumi.Input[str]]
     """Secret with the workers' Ignition, in `openshift-machine-api`. Default `worker-user-data`,
     which every cluster has."""
-
-
-def machine_place(connection: Mapping[str, Any]) -> MachinePlace:
-    """A connection, in the spelling of files, as rendering takes it."""
-    return MachinePlace(
-        infrastructure=connection["infrastructureName"],
-        server=connection["server"],
-        datacenter=connection["datacenter"],
-        network=connection["network"],
-        datastore=connection.get("datastore"),
-        folder=connection.get("folder"),
-        resource_pool=connection.get("resourcePool"),
-        credentials=connection.get("credentialsSecret", CREDENTIALS),
-        user_data=connection.get("userDataSecret", USER_DATA),
-    )
-
-
-def validate_place(pool: Pool, connection: Mapping[str, Any], place: str) -> Iterator[Finding]:
-    """What the machine API would refuse of the connection, as far as its values are known.
-
-    `place` is the path of the connection.
-    """
-    datacenter = connection.get("datacenter")
-    own = None if pool.spec.openshift is None else pool.spec.openshift.folder
-    folder, where = connection.get("folder"), f"{place}.folder"
-    if own is not None:
-        folder, where = own, f"{pool.path}.openshift.folder"
-    if not isinstance(folder, str) or not isinstance(datacenter, str):
-        return
-    if not folder.startswith(f"/{datacenter}/vm/"):
-        yield error(
-            "openshift-folder-not-absolute",
-            where,
-            f"{folder!r} is not below /{datacenter}/vm/, and the machine API takes absolute paths",
-            f"write /{datacenter}/vm/{folder.strip('/').rsplit('/', 1)[-1]}",
-            found=folder,
-        )

@@ -11,6 +11,7 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.kubelet import kubelet_configuration
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
 from gpufleet.platforms.openshift.machine_config import API_VERSION
 from gpufleet.spec.kubelet import Kubelet
 
@@ -36,11 +37,10 @@ def kubelet_config(pool: Pool) -> dict[str, Any] | None:
 
 def refused_kubelet_settings(pool: Pool) -> Mapping[str, str]:
     """Field of `kubelet` -> why nodes of the pool do not get it."""
-    options = pool.spec.openshift
-    if options is not None and options.machine_config is not None:
+    if makes_machines(pool) and options_of(pool).machine_config is not None:
         return {}
     why = (
         "a KubeletConfig is for the nodes of a MachineConfigPool, and the pool has none of its own "
-        "(`openshift: {machineConfig: {}}`)"
+        f"(`{pool.platform.value}: {{machineConfig: {{}}}}`)"
     )
     return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)

@@ -4,8 +4,9 @@ it (`registered`)."""
 from collections.abc import Mapping
 
 from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.fleet.model import Pool
 
-LEAF_CLASSES: Mapping[str, LeafClass] = {
-    "openshift.rollout": LeafClass.LIVE,
-}
-"""How machines are replaced is a setting of the engine's update."""
+
+def leaf_classes(pool: Pool) -> Mapping[str, LeafClass]:
+    """How machines are replaced is a setting of the engine's update."""
+    return {f"{pool.platform.value}.rollout": LeafClass.LIVE}

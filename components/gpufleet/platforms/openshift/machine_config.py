@@ -8,7 +8,8 @@ from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.openshift.shape import ROLE_PREFIX, options_of
+from gpufleet.platforms.openshift.machine_clouds import options_of
+from gpufleet.platforms.openshift.shape import ROLE_PREFIX
 
 API_VERSION = "machineconfiguration.openshift.io/v1"
 ROLE_LABEL = "machineconfiguration.openshift.io/role"

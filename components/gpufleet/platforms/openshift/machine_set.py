@@ -12,28 +12,36 @@ from gpufleet.components_base.configurations import checked_labels, validate_kno
 from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.findings import Finding, has_errors
+from gpufleet.findings import Finding, error, has_errors
 from gpufleet.fleet import Pool
-from gpufleet.platforms.openshift.connection import (
-    OpenShiftConnectionArgs,
-    machine_place,
-    validate_place,
-)
+from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
+from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.kubelet_config import kubelet_config
+from gpufleet.platforms.openshift.machine_cloud import ClusterPlace
+from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, zones_of
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
-    MachinePlace,
     health_check,
     machine_autoscaler,
     machine_set,
 )
-from gpufleet.platforms.openshift.shape import machine_set_name, openshift_shape, options_of
+from gpufleet.platforms.openshift.shape import machine_set_name, openshift_shape
+from gpufleet.spec.base import Platform
+from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout
 
 DEFAULT_PREFIX = "gpu"
 DRAIN_TIMEOUT = "2h"
 """How long removing a MachineSet may take: its machines are drained first."""
 REPLICAS = "spec.replicas"
+ANNOTATIONS = "metadata.annotations"
+"""The controllers of AWS and Google write some of them again, the labels in any order, and a second
+writer is a conflict. All follow from what the set's name has a digest of. One by one they cannot be
+left alone: pulumi-kubernetes takes no key with a dot (f47bc2d `pkg/await/await.go`)."""
+
+
+PLACES = {"connection": Platform.OPENSHIFT, "aws": Platform.OPENSHIFT_AWS}
+"""Argument that says where the cluster is -> its platform."""
 
 
 class OpenShiftGpuMachineSetArgs(TypedDict):
@@ -43,8 +51,12 @@ class OpenShiftGpuMachineSetArgs(TypedDict):
     """Edition of facts, `"2026.11"`."""
     pool: GpuPoolArgs
     """The pool's declaration. Must be known before deployment."""
-    connection: OpenShiftConnectionArgs
-    """The cluster's place on its vCenter."""
+    connection: NotRequired[OpenShiftConnectionArgs]
+    """vSphere: the cluster's place on its vCenter. Exactly one place is needed."""
+    aws: NotRequired[OpenShiftAwsConnectionArgs]
+    """AWS: the cluster's place there."""
+    region: NotRequired[str]
+    """Region of the cluster, `us-east-1`; needed on a cloud."""
     kubernetes_version: NotRequired[str]
     """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
     name_prefix: NotRequired[str]
@@ -63,13 +75,14 @@ class MachineSetPlan(PoolPlan):
 
     prefix: str
     """First part of the objects' names."""
-    place: MachinePlace
+    place: ClusterPlace
     configurations: pulumi.Input[list[str]] | None
 
 
 class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
-    """GPU machines of an OpenShift cluster on vSphere: MachineSet, MachineHealthCheck,
-    MachineAutoscaler, and a MachineConfigPool with kernel arguments where one is declared.
+    """GPU machines of an OpenShift cluster: MachineSet, MachineHealthCheck, MachineAutoscaler, and
+    a MachineConfigPool with kernel arguments where one is declared. On a cloud there is a
+    MachineSet for each zone of the pool.
 
     The machine API changes nothing on machines that exist, so the MachineSet's name carries a
     digest of what machines are born with: another way of sharing is another MachineSet, and the
@@ -78,7 +91,9 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
     """
 
     machine_set: pulumi.Output[str]
-    """Name of the MachineSet."""
+    """Name of the MachineSet; of several zones that of the first."""
+    machine_sets: pulumi.Output[list[str]]
+    """Names of all MachineSets, one for each zone."""
     machine_config_pool: pulumi.Output[str | None]
     """Name of the pool's own MachineConfigPool; absent where it has none."""
     accelerator: pulumi.Output[str | None]
@@ -117,27 +132,35 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
             )
             if manifest is not None
         ]
-        made = self._machine_set(name, plan, before)
-        for suffix, manifest in (
-            ("health", health_check(pool, prefix)),
-            ("autoscaler", machine_autoscaler(pool, prefix)),
-        ):
-            if manifest is not None:
-                after = pulumi.ResourceOptions(parent=self, depends_on=[made])
-                ManifestObject(f"{name}-{suffix}", manifest, after)
+        zones = zones_of(pool)
+        made: list[pulumi.Resource] = []
+        for zone in zones:
+            apart = "" if zone is None else f"-{zone}"
+            one = self._machine_set(f"{name}-machines{apart}", plan, zone, before)
+            made.append(one)
+            scaler = machine_autoscaler(pool, prefix, zone)
+            if scaler is not None:
+                after = pulumi.ResourceOptions(parent=self, depends_on=[one])
+                ManifestObject(f"{name}-autoscaler{apart}", scaler, after)
+        health = health_check(pool, prefix)
+        if health is not None:
+            after = pulumi.ResourceOptions(parent=self, depends_on=made)
+            ManifestObject(f"{name}-health", health, after)
+        names = [machine_set_name(prefix, pool, zone) for zone in zones]
         own = options_of(pool).machine_config is not None
         return {
-            "machine_set": machine_set_name(prefix, pool),
+            "machine_set": names[0],
+            "machine_sets": names,
             "machine_config_pool": pool.name if own else None,
             "accelerator": openshift_shape(pool).accelerator,
             "advertised": dict(pool.advertised),
         }
 
     def _machine_set(
-        self, name: str, plan: MachineSetPlan, before: list[ManifestObject]
+        self, name: str, plan: MachineSetPlan, zone: str | None, before: list[ManifestObject]
     ) -> ManifestObject:
         pool = plan.pool
-        manifest = machine_set(pool, plan.prefix, plan.place)
+        manifest = machine_set(pool, plan.prefix, plan.place, zone)
         machine = manifest["spec"]["template"]["spec"]
         labels = checked_labels(
             self.label(name), pool.name, machine["metadata"]["labels"], plan.configurations
@@ -146,13 +169,16 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
         # Another name is another MachineSet. The old one goes first, machines drained, unless the
         # site has GPUs to spare.
         return ManifestObject(
-            f"{name}-machines",
+            name,
             manifest,
             pulumi.ResourceOptions(
                 parent=self,
                 depends_on=before,
                 delete_before_replace=options_of(pool).rollout is MachineRollout.RECREATE,
-                ignore_changes=[REPLICAS] if openshift_shape(pool).scaled else [],
+                ignore_changes=[
+                    *((REPLICAS,) if openshift_shape(pool).scaled else ()),
+                    *(() if zone is None else (ANNOTATIONS,)),
+                ],
                 custom_timeouts=pulumi.CustomTimeouts(delete=DRAIN_TIMEOUT),
             ),
         )
@@ -160,7 +186,7 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
 
 def machine_set_plan(
     pool: Pool,
-    prefix: str,
+    spec: FleetSpec,
     connection: Mapping[str, Any],
     path: str,
     configurations: pulumi.Input[list[str]] | None = None,
@@ -169,28 +195,43 @@ def machine_set_plan(
 
     Args:
         pool: The compiled pool.
-        prefix: First part of the objects' names.
-        connection: `OpenShiftConnectionArgs` in the spelling of files.
+        spec: The declaration it is of.
+        connection: The cluster's place, in the spelling of files.
         path: Path of the connection.
         configurations: What the cluster's add-ons have. Default: not compared.
     """
-    plan = MachineSetPlan(
-        pool=pool, prefix=prefix, place=machine_place(connection), configurations=configurations
-    )
-    findings = list(validate_place(pool, connection, path))
+    cloud, prefix = CLOUDS[pool.platform], spec.name_prefix or spec.cluster.name
+    place = cloud.place(connection, spec)
+    plan = MachineSetPlan(pool=pool, prefix=prefix, place=place, configurations=configurations)
+    findings = list(cloud.validate_place(pool, connection, path))
     if isinstance(configurations, list):
-        rendered = machine_set(pool, prefix, plan.place)["spec"]["template"]["spec"]["metadata"]
-        findings += validate_known_labels(rendered["labels"], configurations, pool.name)
+        labels = openshift_shape(pool).node_labels
+        findings += validate_known_labels(labels, configurations, pool.name)
     return plan, findings
 
 
 def _planned(component: str, args: OpenShiftGpuMachineSetArgs) -> MachineSetPlan:
     given = declared(component, OpenShiftGpuMachineSetArgs, args)
     given.setdefault("namePrefix", DEFAULT_PREFIX)
-    keys = ("kubernetesVersion", "namePrefix", "addons")
-    pool = compiled_pool(component, "openshift", given, *keys).pools[0]
+    places = [key for key in PLACES if key in given]
+    if len(places) != 1:
+        refuse(
+            component,
+            [
+                error(
+                    "openshift-one-place",
+                    "connection",
+                    f"{' and '.join(places) or 'none'} of {', '.join(PLACES)} is given, and a "
+                    "cluster is in one place",
+                    "keep the one where the cluster is",
+                    found=places,
+                )
+            ],
+        )
+    keys = ("kubernetesVersion", "namePrefix", "addons", "region")
+    fleet = compiled_pool(component, PLACES[places[0]].value, given, *keys)
     plan, findings = machine_set_plan(
-        pool, given["namePrefix"], given["connection"], "connection", given.get("configurations")
+        fleet.pools[0], fleet.spec, given[places[0]], places[0], given.get("configurations")
     )
     if has_errors(findings):
         refuse(component, findings)

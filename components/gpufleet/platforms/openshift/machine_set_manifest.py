@@ -1,25 +1,23 @@
 """A pool on OpenShift as objects of its machine API: MachineSet, health check, autoscaler.
 
-Formats, read 2026-11-22: openshift/api `machine/v1beta1` (MachineSet, MachineHealthCheck,
-VSphereMachineProviderSpec), openshift/cluster-autoscaler-operator `pkg/apis/autoscaling/v1beta1`.
+Formats, read 2026-11-22: openshift/api `machine/v1beta1` (MachineSet, MachineHealthCheck),
+openshift/cluster-autoscaler-operator `pkg/apis/autoscaling/v1beta1`.
 """
-
-from dataclasses import dataclass
-from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MANIFEST, ClusterPlace
+from gpufleet.platforms.openshift.machine_clouds import options_of, sizes_of
 from gpufleet.platforms.openshift.shape import (
     ACCELERATOR_LABEL,
     MACHINE_NAMESPACE,
+    base_name,
     born_with,
     capacity_annotations,
     machine_set_name,
     openshift_shape,
-    options_of,
 )
 
-API_VERSION = "machine.openshift.io/v1beta1"
 AUTOSCALER_API_VERSION = "autoscaling.openshift.io/v1beta1"
 CLUSTER_LABEL = "machine.openshift.io/cluster-api-cluster"
 SET_LABEL = "machine.openshift.io/cluster-api-machineset"
@@ -28,41 +26,21 @@ _ROLE = {
     "machine.openshift.io/cluster-api-machine-type": "worker",
 }
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
-MANIFEST = dict[str, Any]
-CREDENTIALS, USER_DATA = "vsphere-cloud-credentials", "worker-user-data"
-"""Names of the two Secrets in every cluster on vSphere."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachinePlace:
-    """Where machines go, which only the cluster knows. Values may be Outputs; None is left out."""
-
-    infrastructure: Any
-    """Infrastructure name of the cluster, `lab-x7k2p`."""
-    server: Any
-    datacenter: Any
-    network: Any
-    datastore: Any = None
-    folder: Any = None
-    resource_pool: Any = None
-    credentials: Any = CREDENTIALS
-    """Name of the Secret with the vCenter's credentials."""
-    user_data: Any = USER_DATA
-    """Name of the Secret with the workers' Ignition."""
-
-
-def machine_set(pool: Pool, prefix: str, place: MachinePlace) -> MANIFEST:
-    """The MachineSet of a pool, with its smallest number of machines.
+def machine_set(pool: Pool, prefix: str, place: ClusterPlace, zone: str | None = None) -> MANIFEST:
+    """The MachineSet of a pool, or of a pool in one of its zones, with its smallest number of
+    machines.
 
     Raises:
-        ValueError: the name is too long, or the pool has no `openshift` section.
+        ValueError: the name is too long, or no machine can be made of the pool.
     """
-    name, born = machine_set_name(prefix, pool), born_with(pool)
+    name, born = machine_set_name(prefix, pool, zone), born_with(pool)
     shape = openshift_shape(pool)
     selected = {CLUSTER_LABEL: place.infrastructure, SET_LABEL: name}
     spec: MANIFEST = {
         "metadata": {"labels": born["labels"]},
-        "providerSpec": {"value": _provider(pool, place)},
+        "providerSpec": {"value": place.provider(pool, zone)},
     }
     if born["taints"]:
         spec["taints"] = born["taints"]
@@ -79,7 +57,7 @@ def machine_set(pool: Pool, prefix: str, place: MachinePlace) -> MANIFEST:
             "annotations": capacity_annotations(pool),
         },
         "spec": {
-            "replicas": pool.nodes.minimum,
+            "replicas": sizes_of(pool, zone)[0],
             "selector": {"matchLabels": selected},
             "template": {
                 "metadata": {"labels": {**selected, **_ROLE, POOL_LABEL: pool.name}},
@@ -115,50 +93,30 @@ def health_check(pool: Pool, prefix: str) -> MANIFEST | None:
     }
 
 
-def machine_autoscaler(pool: Pool, prefix: str) -> MANIFEST | None:
+def machine_autoscaler(pool: Pool, prefix: str, zone: str | None = None) -> MANIFEST | None:
     """The bounds between which the cluster's autoscaler moves a set; None for a fixed pool."""
     if not openshift_shape(pool).scaled:
         return None
+    fewest, most = sizes_of(pool, zone)
     return {
         "apiVersion": AUTOSCALER_API_VERSION,
         "kind": "MachineAutoscaler",
-        "metadata": _metadata(pool, prefix),
+        "metadata": _metadata(pool, prefix, zone),
         "spec": {
-            "minReplicas": pool.nodes.minimum,
-            "maxReplicas": pool.nodes.maximum,
+            "minReplicas": fewest,
+            "maxReplicas": most,
             "scaleTargetRef": {
                 "apiVersion": API_VERSION,
                 "kind": "MachineSet",
-                "name": machine_set_name(prefix, pool),
+                "name": machine_set_name(prefix, pool, zone),
             },
         },
     }
 
 
-def _metadata(pool: Pool, prefix: str) -> MANIFEST:
+def _metadata(pool: Pool, prefix: str, zone: str | None = None) -> MANIFEST:
     return {
-        "name": f"{prefix}-{pool.name}",
+        "name": base_name(prefix, pool, zone),
         "namespace": MACHINE_NAMESPACE,
         "labels": {POOL_LABEL: pool.name, **MANAGED_BY},
-    }
-
-
-def _provider(pool: Pool, place: MachinePlace) -> MANIFEST:
-    options = options_of(pool)
-    workspace = {
-        "server": place.server,
-        "datacenter": place.datacenter,
-        "datastore": options.datastore or place.datastore,
-        "folder": options.folder or place.folder,
-        "resourcePool": place.resource_pool,
-    }
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "VSphereMachineProviderSpec",
-        **born_with(pool)["machine"],
-        "credentialsSecret": {"name": place.credentials},
-        "userDataSecret": {"name": place.user_data},
-        "network": {"devices": [{"networkName": place.network}]},
-        "snapshot": "",
-        "workspace": {key: value for key, value in workspace.items() if value is not None},
     }

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
@@ -19,14 +20,15 @@ from gpufleet.fleet.model import (
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.kubelet_config import refused_kubelet_settings
-from gpufleet.platforms.openshift.leaf_classes import LEAF_CLASSES
+from gpufleet.platforms.openshift.leaf_classes import leaf_classes
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
-from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
+from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
+from gpufleet.platforms.openshift.registered import ENGINE_NAMES, IN_ZONES, input_class, registered
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout
-from gpufleet.spec.pool import GpuPool
+from gpufleet.spec.pool import GpuPool, Provisioner
 
 
 class OpenShiftRules(PlatformRules):
@@ -94,9 +96,9 @@ class OpenShiftRules(PlatformRules):
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """`rollout` of the pool for another MachineSet; reboots follow its MachineConfigPool."""
-        options = pool.spec.openshift
-        if options is None:
+        if not makes_machines(pool):
             return Rollout("pulumi up", None)
+        options = options_of(pool)
         if not replaced:
             made = options.machine_config
             return Rollout("OpenShift", 1 if made is None else made.max_unavailable)
@@ -104,7 +106,41 @@ class OpenShiftRules(PlatformRules):
         return Rollout("pulumi up", None, None if surge else 0)
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        return LEAF_CLASSES
+        return leaf_classes(pool)
+
+
+class OpenShiftCloudRules(OpenShiftRules):
+    """OpenShift on a cloud: machines of one type, bought in one way, a MachineSet for each zone."""
+
+    engine_names = IN_ZONES
+    node_kinds = frozenset({"machineSet"})
+
+    def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
+        """The one machine type of a MachineSet: the first that is sold as the pool would buy it."""
+        modes = {entry.mode for entry in pool.capacity} or {"onDemand"}
+        sold = [row for row in rows if modes <= row.purchase_options]
+        return [(sold or rows)[0]]
+
+    def validate_capacity(
+        self, pool: GpuPool, path: str, provisioner: Provisioner
+    ) -> Iterable[Finding]:
+        """A MachineSet has one way of buying."""
+        del provisioner
+        modes = [entry.mode for entry in pool.capacity]
+        if len(modes) > 1:
+            yield error(
+                "openshift-one-way-of-buying",
+                f"{path}.capacity",
+                f"a MachineSet buys its machines in one way, and {len(modes)} are listed",
+                "keep one entry, and write a pool for each other",
+                found=modes,
+                limit=1,
+            )
+
+    def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
+        """The set of a zone that comes or goes leaves those of other zones."""
+        of_a_zone = kind == "machineSet" and path == ""
+        return LeafClass.LIVE if of_a_zone else input_class(kind, path, old, new)
 
 
 RULES = OpenShiftRules()

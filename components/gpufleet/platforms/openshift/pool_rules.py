@@ -5,10 +5,16 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.openshift.machine_clouds import (
+    CLOUDS,
+    makes_machines,
+    options_of,
+    sizes_of,
+    zones_of,
+)
 from gpufleet.platforms.openshift.shape import MAX_NAME, machine_set_name
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.platforms.openshift import OpenShiftOptions
-from gpufleet.spec.platforms.vsphere import Attachment
+from gpufleet.spec.fleet_spec import FleetSpec
 
 SMALLEST_DISK_GIB = 120
 """Below it nodes may not start (openshift/machine-api-operator `pkg/controller/vsphere`)."""
@@ -17,14 +23,13 @@ OTHER_POOLS = ("master", "worker", "arbiter")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
-def validate_pool(pool: Pool, prefix: str) -> Iterable[Finding]:
+def validate_pool(pool: Pool, prefix: str, spec: FleetSpec) -> Iterable[Finding]:
     """Findings on one pool. `prefix` is the first part of its MachineSet's name."""
     yield from _unsupported(pool)
-    options = pool.spec.openshift
-    if options is None:
+    yield from CLOUDS[pool.platform].validate_pool(pool, spec)
+    if not makes_machines(pool):
         return
-    place = f"{pool.path}.openshift"
-    yield from _attachment(pool, options, place)
+    options, place = options_of(pool), f"{pool.path}.{pool.platform.value}"
     yield from _from_zero(pool)
     if pool.spec.disk.size_gib < SMALLEST_DISK_GIB:
         yield warning(
@@ -59,14 +64,6 @@ def _unsupported(pool: Pool) -> Iterable[Finding]:
             "cluster with the ClusterPolicy that everything else needs",
             "choose timeSlicing, mps or mig; or another cluster, with `ownership: existing`",
         )
-    if spec.zones:
-        yield error(
-            "openshift-zones",
-            f"{path}.zones",
-            "machines of a MachineSet are in one place, which the connection names",
-            "remove zones; a pool for each failure domain has its own datastore and folder",
-            found=list(spec.zones),
-        )
     if spec.import_id is not None:
         yield error(
             "openshift-import",
@@ -82,43 +79,24 @@ def _unsupported(pool: Pool) -> Iterable[Finding]:
             f"{path}.change",
             "a MachineSet creates all its machines alike, so nodes cannot change in waves here",
             "remove it: machines are drained and recreated, one MachineSet after the other "
-            "(openshift.rollout)",
-        )
-
-
-def _attachment(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Finding]:
-    by_profile = options.attachment is Attachment.VGPU
-    if by_profile != (pool.spec.sharing.vgpu is not None):
-        yield error(
-            "vgpu-attachment-and-sharing-disagree",
-            f"{place}.attachment",
-            f"attachment is {options.attachment.value} and sharing is {pool.spec.sharing.mode}",
-            "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
-        )
-    if options.attachment is Attachment.PASSTHROUGH and pool.nodes.maximum > 1:
-        yield error(
-            "openshift-passthrough-one-machine",
-            f"{pool.path}.nodes.max",
-            f"{pool.nodes.maximum} machines from a template that names one PCI device of one host:"
-            " only the first would start",
-            "write `attachment: dynamicDirectPath` and such a template, or nodes.max: 1",
-            found=pool.nodes.maximum,
-            limit=1,
+            f"({pool.platform.value}.rollout)",
         )
 
 
 def _from_zero(pool: Pool) -> Iterable[Finding]:
     """An empty group is described by annotations, which hold one extended resource."""
     offered = sorted(name for name, count in pool.advertised.items() if count > 0)
-    if pool.nodes.minimum == 0 and len(offered) > 1:
+    fewest = min((sizes_of(pool, zone)[0] for zone in zones_of(pool)), default=1)
+    if fewest == 0 and len(offered) > 1:
         yield error(
             "openshift-scale-from-zero",
             f"{pool.path}.nodes.min",
             f"nodes offer {', '.join(offered)}, and what an empty MachineSet would offer is "
             "reported "
             "in one pair of annotations: pods that ask for the others would never start a node",
-            "write min: 1, so that the autoscaler sees a node, or a pool for each profile",
-            found=0,
+            f"write min: {max(1, len(zones_of(pool)))}, so that the autoscaler sees a node, or a "
+            "pool for each profile",
+            found=pool.nodes.minimum,
             resources=offered,
         )
 
@@ -135,7 +113,8 @@ def _name(pool: Pool, prefix: str) -> Iterable[Finding]:
         )
         return
     try:
-        machine_set_name(prefix, pool)
+        for zone in zones_of(pool):
+            machine_set_name(prefix, pool, zone)
     except ValueError as problem:
         yield error(
             "openshift-name-too-long",

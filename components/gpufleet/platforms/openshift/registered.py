@@ -13,15 +13,11 @@ from typing import Any
 from gpufleet.fleet.input_differences import within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.openshift.artefacts import OPEN_PLACE
+from gpufleet.platforms.openshift.artefacts import open_machine_set
 from gpufleet.platforms.openshift.kubelet_config import kubelet_config
+from gpufleet.platforms.openshift.machine_clouds import makes_machines, zones_of
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
-from gpufleet.platforms.openshift.machine_set_manifest import (
-    health_check,
-    machine_autoscaler,
-    machine_set,
-)
-from gpufleet.platforms.openshift.shape import openshift_shape
+from gpufleet.platforms.openshift.machine_set_manifest import health_check, machine_autoscaler
 
 ENGINE_NAMES = {
     "machineSet": "machines",
@@ -32,24 +28,29 @@ ENGINE_NAMES = {
     "machineAutoscaler": "autoscaler",
 }
 """Kind -> what the name of the resource ends with (`machine_set`)."""
+IN_ZONES = {
+    **ENGINE_NAMES,
+    "machineSet": "machines-{}",
+    "machineAutoscaler": "autoscaler-{}",
+}
+"""The same where there is a MachineSet for each zone."""
 
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each object -> the object."""
-    if pool.spec.openshift is None:
+    if not makes_machines(pool):
         return {}
     prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    machines = machine_set(pool, prefix, OPEN_PLACE)
-    if openshift_shape(pool).scaled:
-        del machines["spec"]["replicas"]
-    objects = {
-        "machineSet": machines,
+    objects: dict[str, Mapping[str, Any] | None] = {
         "machineConfigPool": machine_config_pool(pool),
         "machineConfig": machine_config(pool),
         "kubeletConfig": kubelet_config(pool),
         "healthCheck": health_check(pool, prefix),
-        "machineAutoscaler": machine_autoscaler(pool, prefix),
     }
+    for zone in zones_of(pool):
+        apart = "" if zone is None else f"/{zone}"
+        objects[f"machineSet{apart}"] = open_machine_set(fleet, pool, prefix, zone)
+        objects[f"machineAutoscaler{apart}"] = machine_autoscaler(pool, prefix, zone)
     return {name: one for name, one in objects.items() if one is not None}
 
 

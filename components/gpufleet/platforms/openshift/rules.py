@@ -8,6 +8,7 @@ from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, AddonPlan, Pool
 from gpufleet.platforms.openshift.cluster_policy import without_a_place
+from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.pool_rules import validate_pool
 from gpufleet.spec.addons import Addons, ClusterAutoscaler, Expander, GpuOperator
 from gpufleet.spec.base import Ownership
@@ -26,7 +27,8 @@ def _validate(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterab
     addons = spec.addons
     prefix = spec.name_prefix or spec.cluster.name
     for pool in pools:
-        yield from validate_pool(pool, prefix)
+        yield from validate_pool(pool, prefix, spec)
+    yield from CLOUDS[spec.platform].validate_fleet(spec)
     yield from _charts(addons)
     yield from _versions(addons)
     yield from _driver(addons.gpu_operator)
@@ -166,7 +168,7 @@ def _autoscaler(addon: ClusterAutoscaler) -> Iterator[Finding]:
         yield error(
             "openshift-autoscaler-priority",
             f"{_SCALER}.expander",
-            "priorities follow the way of buying, and all machines here are owned",
+            "the autoscaler reads priorities from a ConfigMap, which is not made on OpenShift",
             f"write {Expander.LEAST_WASTE.value}",
             found=addon.expander.value,
         )

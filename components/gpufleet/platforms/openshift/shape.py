@@ -13,7 +13,7 @@ from typing import Any
 
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.shares import RESOURCES
-from gpufleet.spec.platforms.openshift import OpenShiftOptions
+from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of
 
 MACHINE_NAMESPACE = "openshift-machine-api"
 ACCELERATOR_LABEL = "cluster-api/accelerator"
@@ -50,7 +50,7 @@ class OpenShiftShape:
 
 
 def openshift_shape(pool: Pool) -> OpenShiftShape:
-    """The shape of a pool with an `openshift` section."""
+    """The shape of a pool whose machines can be made."""
     options = options_of(pool)
     whole = RESOURCES[pool.gpu.vendor]
     accelerator = accelerator_name(pool) if pool.advertised.get(whole, 0) > 0 else None
@@ -77,17 +77,6 @@ def openshift_shape(pool: Pool) -> OpenShiftShape:
     )
 
 
-def options_of(pool: Pool) -> OpenShiftOptions:
-    """The pool's `openshift` section.
-
-    Raises:
-        ValueError: it has none, so that nothing can be made of it.
-    """
-    if pool.spec.openshift is None:
-        raise ValueError(f"pool {pool.name} has no openshift section")
-    return pool.spec.openshift
-
-
 def accelerator_name(pool: Pool) -> str:
     """`nvidia-l4`: the kind of GPU, as limits of the autoscaler name it."""
     return f"nvidia-{pool.gpu.key.lower()}"
@@ -96,16 +85,15 @@ def accelerator_name(pool: Pool) -> str:
 def capacity_annotations(pool: Pool) -> dict[str, str]:
     """Annotations that report the capacity of an empty MachineSet to the autoscaler.
 
-    The machine API's controller writes CPU and memory from the machine's shape. It does not write
-    GPUs, MIG slices or shares of a GPU.
+    The machine API's controller writes CPU, memory and whole GPUs from the machine's shape. It
+    does not write MIG slices or shares of a GPU.
     """
     shape = openshift_shape(pool)
-    labels = ",".join(
-        f"{key}={value}"
-        for key, value in {"kubernetes.io/arch": "amd64", **shape.node_labels}.items()
-    )
+    arch = {"kubernetes.io/arch": pool.machines[0].architecture}
+    labels = ",".join(f"{key}={value}" for key, value in {**arch, **shape.node_labels}.items())
     taints = ",".join(f"{t['key']}={t['value']}:{t['effect']}" for t in shape.taints)
     return {
+        **CLOUDS[pool.platform].capacity(pool),
         GPU_ANNOTATION: str(pool.gpus_per_node),
         f"{CAPACITY}gpu-count": str(shape.per_node),
         f"{CAPACITY}gpu-type": shape.resource or RESOURCES[pool.gpu.vendor],
@@ -114,8 +102,9 @@ def capacity_annotations(pool: Pool) -> dict[str, str]:
     }
 
 
-def machine_set_name(prefix: str, pool: Pool) -> str:
-    """Name of the pool's MachineSet: `<prefix>-<pool>-<digest>`.
+def machine_set_name(prefix: str, pool: Pool, zone: str | None = None) -> str:
+    """Name of the pool's MachineSet, `<prefix>-<pool>-<digest>`; `<prefix>-<pool>-<zone>-<digest>`
+    of that in a zone.
 
     The digest covers everything that a machine gets when it is created, because the machine API
     changes nothing on machines that exist.
@@ -123,7 +112,7 @@ def machine_set_name(prefix: str, pool: Pool) -> str:
     Raises:
         ValueError: the name is too long; the text says by how much.
     """
-    name = f"{prefix}-{pool.name}-{_digest(born_with(pool))}"
+    name = f"{base_name(prefix, pool, zone)}-{_digest(born_with(pool))}"
     if len(name) > MAX_NAME:
         raise ValueError(
             f"{name!r} has {len(name)} characters, and a MachineSet's name at most {MAX_NAME}: "
@@ -132,24 +121,18 @@ def machine_set_name(prefix: str, pool: Pool) -> str:
     return name
 
 
+def base_name(prefix: str, pool: Pool, zone: str | None) -> str:
+    """Name of what belongs to a pool, or to a pool in a zone."""
+    return "-".join([prefix, pool.name, *([] if zone is None else [zone])])
+
+
 def born_with(pool: Pool) -> dict[str, Any]:
     """Labels, taints and settings that a machine gets only when it is created."""
-    options, shape = options_of(pool), openshift_shape(pool)
+    shape = openshift_shape(pool)
     return {
         "labels": dict(shape.node_labels),
         "taints": [dict(taint) for taint in shape.taints],
-        "machine": {
-            "numCPUs": options.cpus,
-            **(
-                {"numCoresPerSocket": options.cores_per_socket}
-                if options.cores_per_socket is not None
-                else {}
-            ),
-            "memoryMiB": options.memory_gib * 1024,
-            "diskGiB": pool.spec.disk.size_gib,
-            "template": options.template,
-            **({"tagIDs": list(options.tag_ids)} if options.tag_ids else {}),
-        },
+        "machine": CLOUDS[pool.platform].machine(pool),
     }
 
 

@@ -60,8 +60,22 @@ class MachineConfiguration(SpecModel):
     """Nodes that may reboot at the same time, 1 to 1000. Default 1."""
 
 
-class OpenShiftOptions(SpecModel):
-    """What only OpenShift needs to know: the machine, and the template that brings its GPU."""
+class OpenShiftMachineOptions(SpecModel):
+    """What the machine API needs to know, whatever makes the machines."""
+
+    rollout: MachineRollout = MachineRollout.RECREATE
+    """How machines are replaced when labels, taints or shape change: the machine API changes
+    nothing on machines that exist. Default recreate."""
+    health: MachineHealth = Field(default_factory=MachineHealth)
+    """When machines are given up. Default: not ready for 5 minutes."""
+    machine_config: MachineConfiguration | None = None
+    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong to
+    the pool `worker`."""
+
+
+class OpenShiftOptions(OpenShiftMachineOptions):
+    """What only OpenShift on vSphere needs to know: the machine, and the template that brings its
+    GPU."""
 
     cpus: int = Field(ge=2, le=768)
     """Virtual CPUs of each machine, 2 to 768."""
@@ -81,14 +95,6 @@ class OpenShiftOptions(SpecModel):
     """Folder of the machines, absolute: `/<datacenter>/vm/<folder>`. Default: the connection's."""
     tag_ids: Annotated[tuple[VsphereTagId, ...], Field(max_length=10)] = ()
     """vSphere tags of each machine, by id, at most 10. Default: none."""
-    rollout: MachineRollout = MachineRollout.RECREATE
-    """How machines are replaced when labels, taints or shape change: the machine API changes
-    nothing on machines that exist. Default recreate."""
-    health: MachineHealth = Field(default_factory=MachineHealth)
-    """When machines are given up. Default: not ready for 5 minutes."""
-    machine_config: MachineConfiguration | None = None
-    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong to
-    the pool `worker`."""
 
     @model_validator(mode="after")
     def _whole_sockets(self) -> Self:

@@ -1,0 +1,42 @@
+"""Inputs of components that restate `gpufleet.spec.platforms.openshift_aws`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.openshift import MachineConfigurationArgs, MachineHealthArgs
+
+
+class OpenShiftAwsOptionsArgs(TypedDict):
+    """What only OpenShift on AWS needs to know."""
+
+    rollout: NotRequired[str]
+    """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
+    the machine API changes nothing on machines that exist. Default recreate."""
+    health: NotRequired[MachineHealthArgs]
+    """When machines are given up. Default: not ready for 5 minutes."""
+    machine_config: NotRequired[MachineConfigurationArgs]
+    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
+    to the pool `worker`."""
+    ami_id: NotRequired[str]
+    """Image of Red Hat CoreOS in the cluster's region. Default: the connection's."""
+    volume_type: NotRequired[str]
+    """One of `gp2`, `gp3`, `io1`. Type of the root volume. Default gp3."""
+    iops: NotRequired[int]
+    """Operations per second of the root volume, 100 to 64000; needed with io1, not with gp2.
+    Default: AWS's."""
+    throughput_mib: NotRequired[int]
+    """Throughput of a gp3 root volume in MiB/s, 125 to 2000. Default: 125."""
+    kms_key_arn: NotRequired[str]
+    """Key that encrypts the root volume. Default: the account's own for EBS."""
+    placement_group: NotRequired[str]
+    """Name of a placement group that exists. Default: none."""
+    placement_group_partition: NotRequired[int]
+    """Partition of a placement group of the strategy `partition`, 1 to 7. Default: none."""
+    tenancy: NotRequired[str]
+    """One of `default`, `dedicated`. `dedicated`: hardware that no other account uses. Default
+    default."""
+    metadata_tokens: NotRequired[str]
+    """One of `required`, `optional`. Whether the instance metadata service asks for a session
+    token. Default required."""

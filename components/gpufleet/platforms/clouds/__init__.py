@@ -1,0 +1,1 @@
+"""What the platforms that run on one cloud have in common. No platform's folder is imported."""

@@ -1,0 +1,21 @@
+"""Plain facts of OpenShift on AWS."""
+
+from gpufleet.catalogue.model import Cloud
+from gpufleet.contract.platform_facts import PlatformFacts
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Provisioner
+
+FACTS = PlatformFacts(
+    platform=Platform.OPENSHIFT_AWS,
+    title="OpenShift on AWS",
+    clouds=(Cloud.AWS,),
+    example_region="us-east-1",
+    provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
+    # AWSMachineProviderConfig: spotMarketOptions, capacityReservationId, marketType. A machine has
+    # one network interface, so that EFA on all cards cannot be had.
+    capacity=("onDemand", "spot", "reserved", "capacityBlock"),
+    default_image="rhcos",
+    images_of=Platform.OPENSHIFT,
+    lifecycle_manager=True,
+    console_dashboards=True,
+)

@@ -1,0 +1,216 @@
+"""Machines of OpenShift on AWS: EC2 instances with a GPU.
+
+Formats and limits: openshift/api bfa868a `machine/v1beta1/types_awsprovider.go`;
+openshift/machine-api-provider-aws bf5b668 `pkg/actuators/machine/instances.go` and b83de56
+`pkg/actuators/machineset/controller.go`; openshift/machine-api-operator 7dc0e85
+`pkg/webhooks/machine_webhook.go`; all read 2026-11-23.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.openshift.aws.rules import validate_aws_fleet, validate_aws_pool
+from gpufleet.platforms.openshift.machine_cloud import (
+    API_VERSION,
+    MANIFEST,
+    USER_DATA,
+    ClusterPlace,
+    MachineCloud,
+    machine_size,
+    named_zones,
+)
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
+from gpufleet.spec.pool import GpuPool
+
+KIND = "AWSMachineProviderConfig"
+CREDENTIALS = "aws-cloud-credentials"
+"""Name of the Secret with credentials, in every cluster on AWS."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsPlace(ClusterPlace):
+    """The cluster's place on AWS. References to resources are as the machine API writes them."""
+
+    infrastructure: Any
+    region: str
+    ami_id: Any
+    iam_instance_profile: Any
+    subnets: Mapping[str, MANIFEST]
+    """Zone -> subnet."""
+    security_groups: tuple[MANIFEST, ...]
+    tags: Mapping[str, str]
+    credentials: Any = CREDENTIALS
+    user_data: Any = USER_DATA
+
+    def provider(self, pool: Pool, zone: str | None) -> MANIFEST:
+        assert zone is not None
+        declared = aws_machine(pool)
+        placement = {"region": self.region, "availabilityZone": zone, **declared.pop("placement")}
+        return {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "ami": {"id": self.ami_id},
+            **declared,
+            "credentialsSecret": {"name": self.credentials},
+            "deviceIndex": 0,
+            "iamInstanceProfile": {"id": self.iam_instance_profile},
+            "placement": placement,
+            "securityGroups": [dict(one) for one in self.security_groups],
+            "subnet": self.subnets.get(zone, {}),
+            "tags": [
+                {"name": key, "value": value}
+                for key, value in {**self.tags, POOL_LABEL: pool.name}.items()
+            ],
+            "userDataSecret": {"name": self.user_data},
+        }
+
+
+class OnAws(MachineCloud):
+    """EC2 instances, one MachineSet for each availability zone."""
+
+    provider_kind = KIND
+    connection = "openshiftAws"
+    place_missing = (
+        (
+            "pools on OpenShift need the cluster's place on AWS: infrastructureName, "
+            "iamInstanceProfile, amiId, subnets by zone, security groups"
+        ),
+        "pass it besides the spec, with the values of an existing MachineSet",
+    )
+
+    def options(self, pool: GpuPool) -> OpenShiftAwsOptions:
+        return pool.openshift_aws or OpenShiftAwsOptions()
+
+    def machine(self, pool: Pool) -> MANIFEST:
+        return aws_machine(pool)
+
+    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> AwsPlace:
+        ids = mapping(connection.get("subnetIdsByZone"))
+        names = mapping(connection.get("subnetNamesByZone"))
+        return AwsPlace(
+            infrastructure=connection["infrastructureName"],
+            region=spec.cluster.region or "",
+            ami_id=connection.get("amiId"),
+            iam_instance_profile=connection["iamInstanceProfile"],
+            subnets={
+                **{zone: {"id": one} for zone, one in ids.items()},
+                **{zone: _named(one) for zone, one in names.items()},
+            },
+            security_groups=(
+                *({"id": one} for one in items(connection.get("securityGroupIds"))),
+                *(_named(one) for one in items(connection.get("securityGroupNames"))),
+            ),
+            tags=spec.tags,
+            credentials=connection.get("credentialsSecret", CREDENTIALS),
+            user_data=connection.get("userDataSecret", USER_DATA),
+        )
+
+    def open_place(self, spec: FleetSpec) -> AwsPlace:
+        zones = {zone for pool in spec.pools for zone in named_zones(pool)}
+        return AwsPlace(
+            infrastructure="${INFRASTRUCTURE_NAME}",
+            region=spec.cluster.region or "",
+            ami_id="${AMI_ID}",
+            iam_instance_profile="${IAM_INSTANCE_PROFILE}",
+            subnets={
+                zone: {"id": f"${{SUBNET_{zone.upper().replace('-', '_')}}}"}
+                for zone in sorted(zones)
+            },
+            security_groups=({"id": "${SECURITY_GROUP}"},),
+            tags=spec.tags,
+        )
+
+    def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
+        return validate_aws_pool(pool, spec) if pool.ownership is not Ownership.EXISTING else ()
+
+    def validate_fleet(self, spec: FleetSpec) -> Iterable[Finding]:
+        return validate_aws_fleet(spec)
+
+    def validate_place(
+        self, pool: Pool, connection: Mapping[str, Any], path: str
+    ) -> Iterable[Finding]:
+        options = self.options(pool.spec)
+        if options.ami_id is None and connection.get("amiId") is None:
+            yield error(
+                "openshift-image-missing",
+                f"{path}.amiId",
+                f"no image is named for the machines of {pool.name}, and the machine API takes "
+                "one by its id only",
+                "write the amiId of an existing MachineSet, or the pool's openshiftAws.amiId",
+            )
+        if not any(connection.get(f"securityGroup{kind}") for kind in ("Ids", "Names")):
+            yield error(
+                "openshift-security-groups-missing",
+                f"{path}.securityGroupIds",
+                "without security groups machines get the network's default one, and do not reach "
+                "the cluster",
+                "write securityGroupIds or securityGroupNames, as an existing MachineSet has them",
+            )
+        subnets = [mapping(connection.get(key)) for key in ("subnetIdsByZone", "subnetNamesByZone")]
+        for zone in named_zones(pool.spec):
+            there = [one for one in subnets if zone in one]
+            if len(there) != 1:
+                known = sorted({*subnets[0], *subnets[1]})
+                yield error(
+                    "zone-without-subnet" if not there else "zone-with-two-subnets",
+                    f"{path}.subnetIdsByZone",
+                    f"{pool.name} is in {zone}, and the connection names {len(there)} subnets "
+                    f"there; it has {', '.join(known) or 'none'}",
+                    f"name one subnet of {zone}, by id or by name",
+                    found=known,
+                )
+
+    def capacity(self, pool: Pool) -> Mapping[str, str]:
+        return machine_size(pool)
+
+
+def aws_machine(pool: Pool) -> MANIFEST:
+    """What the pool declares of a machine."""
+    options = pool.spec.openshift_aws or OpenShiftAwsOptions()
+    volume = {
+        "encrypted": True,
+        "volumeSize": pool.spec.disk.size_gib,
+        "volumeType": options.volume_type,
+        "iops": options.iops,
+        "throughputMib": options.throughput_mib,
+        "kmsKey": None if options.kms_key_arn is None else {"arn": options.kms_key_arn},
+    }
+    tokens = {"required": "Required", "optional": "Optional"}[options.metadata_tokens]
+    declared = {
+        "ami": None if options.ami_id is None else {"id": options.ami_id},
+        "instanceType": pool.machines[0].name,
+        # A device without a name is the root volume.
+        "blockDevices": [{"ebs": {k: v for k, v in volume.items() if v is not None}}],
+        "metadataServiceOptions": {"authentication": tokens},
+        "placementGroupName": options.placement_group,
+        "placementGroupPartition": options.placement_group_partition,
+        "placement": {} if options.tenancy == "default" else {"tenancy": options.tenancy},
+        **_market(pool),
+    }
+    return {key: value for key, value in declared.items() if value is not None}
+
+
+def _market(pool: Pool) -> MANIFEST:
+    entry = pool.capacity[0]
+    if entry.spot is not None:
+        highest = entry.spot.max_price_usd_per_hour
+        return {"spotMarketOptions": {} if highest is None else {"maxPrice": highest}}
+    if entry.capacity_block is not None:
+        return {
+            "marketType": "CapacityBlock",
+            "capacityReservationId": entry.capacity_block.id,
+        }
+    if entry.reserved is not None:
+        return {"capacityReservationId": entry.reserved.id}
+    return {}
+
+
+def _named(name: Any) -> MANIFEST:
+    return {"filters": [{"name": "tag:Name", "values": [name]}]}

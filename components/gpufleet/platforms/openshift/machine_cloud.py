@@ -1,0 +1,97 @@
+"""What differs between machines of OpenShift's machine API on vSphere, AWS and Google Cloud."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpufleet.findings import Finding
+from gpufleet.fleet.model import Pool
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
+from gpufleet.spec.pool import GpuPool
+
+API_VERSION = "machine.openshift.io/v1beta1"
+MANIFEST = dict[str, Any]
+USER_DATA = "worker-user-data"
+"""Name of the Secret with the workers' Ignition, which every cluster has."""
+
+
+VCPU_ANNOTATION = "machine.openshift.io/vCPU"
+MEMORY_ANNOTATION = "machine.openshift.io/memoryMb"
+"""Size of a machine, for the autoscaler. The controllers of AWS and Google write it from what the
+cloud says of the type, and ask for it by hand where they do not know the type
+(openshift/machine-api-provider-aws b83de56 `pkg/actuators/machineset/controller.go`,
+openshift/machine-api-provider-gcp 00650f7 `pkg/cloud/gcp/actuators/machineset/controller.go`)."""
+
+
+class ClusterPlace(ABC):
+    """Where machines go, which only the cluster knows. Values may be Outputs; None is left out."""
+
+    infrastructure: Any
+    """Infrastructure name of the cluster, `lab-x7k2p`."""
+
+    @abstractmethod
+    def provider(self, pool: Pool, zone: str | None) -> MANIFEST:
+        """`providerSpec.value` of the pool's machines, in a zone where there are zones."""
+
+
+class MachineCloud(ABC):
+    """Where the machine API makes machines. Subclasses hold no state."""
+
+    provider_kind: str
+    """Kind of `providerSpec.value`."""
+    zonal: bool = True
+    """Whether a MachineSet makes machines in one zone: a pool has one for each of its zones."""
+    connection: str
+    """Section of a fleet's connection that has the place."""
+    place_missing: tuple[str, str]
+    """What such a connection has to say, and how it is found out."""
+
+    @abstractmethod
+    def options(self, pool: GpuPool) -> OpenShiftMachineOptions | None:
+        """The pool's options; None where machines cannot be made of it."""
+
+    @abstractmethod
+    def machine(self, pool: Pool) -> MANIFEST:
+        """The fields of `providerSpec.value` that the pool declares."""
+
+    @abstractmethod
+    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> ClusterPlace:
+        """A connection, in the spelling of files."""
+
+    @abstractmethod
+    def open_place(self, spec: FleetSpec) -> ClusterPlace:
+        """Placeholders for values that only the cluster has."""
+
+    def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
+        """What the machine API there refuses of a pool."""
+        return ()
+
+    def validate_fleet(self, spec: FleetSpec) -> Iterable[Finding]:
+        """What it refuses of all machines."""
+        return ()
+
+    def validate_place(
+        self, pool: Pool, connection: Mapping[str, Any], path: str
+    ) -> Iterable[Finding]:
+        """What it refuses of the connection at a path, as far as its values are known."""
+        return ()
+
+    def capacity(self, pool: Pool) -> Mapping[str, str]:
+        """Annotations with CPU and memory of a machine, next to those that every set has."""
+        return {}
+
+
+def machine_size(pool: Pool) -> dict[str, str]:
+    """CPU and memory of the pool's machine type, as far as they are known."""
+    machine = pool.machines[0]
+    memory = None if machine.memory_bytes is None else machine.memory_bytes >> 20
+    found = {VCPU_ANNOTATION: machine.vcpu, MEMORY_ANNOTATION: memory}
+    return {key: str(value) for key, value in found.items() if value is not None}
+
+
+def named_zones(pool: GpuPool) -> tuple[str, ...]:
+    """Zones that a declaration names: those of its reservations, else its own."""
+    bought = (entry.capacity_block or entry.reserved for entry in pool.capacity)
+    reserved = [one.zone for one in bought if one is not None and one.zone is not None]
+    return tuple(dict.fromkeys(reserved or pool.zones))

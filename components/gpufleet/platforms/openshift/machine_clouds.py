@@ -1,0 +1,51 @@
+"""The table of places where OpenShift's machine API makes machines."""
+
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.openshift.aws.machines import OnAws
+from gpufleet.platforms.openshift.machine_cloud import MachineCloud, named_zones
+from gpufleet.platforms.openshift.vsphere_machines import OnVsphere
+from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
+
+CLOUDS: dict[Platform, MachineCloud] = {
+    Platform.OPENSHIFT: OnVsphere(),
+    Platform.OPENSHIFT_AWS: OnAws(),
+}
+
+
+def options_of(pool: Pool) -> OpenShiftMachineOptions:
+    """The pool's options for its machines.
+
+    Raises:
+        ValueError: it has none, so that nothing can be made of it.
+    """
+    options = CLOUDS[pool.platform].options(pool.spec)
+    if options is None:
+        raise ValueError(f"pool {pool.name} has no {pool.platform.value} section")
+    return options
+
+
+def makes_machines(pool: Pool) -> bool:
+    """Whether the declaration says what the pool's machines are, so that they can be made."""
+    declared = getattr(pool.spec, pool.platform.section) is not None
+    existing = pool.ownership is Ownership.EXISTING
+    return declared or (not existing and CLOUDS[pool.platform].options(pool.spec) is not None)
+
+
+def zones_of(pool: Pool) -> tuple[str | None, ...]:
+    """Zones that have a MachineSet of the pool each; one None where there are no zones."""
+    if not CLOUDS[pool.platform].zonal:
+        return (None,)
+    return named_zones(pool.spec)
+
+
+def sizes_of(pool: Pool, zone: str | None) -> tuple[int, int]:
+    """Fewest and most machines in a zone: `nodes` is divided evenly, what is left goes to the
+    first zones."""
+    zones = zones_of(pool)
+    index = zones.index(zone)
+
+    def part(total: int) -> int:
+        return total // len(zones) + (index < total % len(zones))
+
+    return part(pool.nodes.minimum), part(pool.nodes.maximum)

@@ -1,0 +1,59 @@
+"""What only OpenShift on AWS needs to know of a pool.
+
+Fields and limits: openshift/api bfa868a `machine/v1beta1/types_awsprovider.go`; types of root
+volumes: Amazon EBS user guide, read 2026-11-23.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.platforms.eks import AmiId
+from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
+
+KmsKeyArn = Annotated[
+    str,
+    StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[\w/-]+$"),
+]
+"""ARN of a key or an alias of AWS KMS."""
+
+
+class OpenShiftAwsOptions(OpenShiftMachineOptions):
+    """What only OpenShift on AWS needs to know."""
+
+    ami_id: AmiId | None = None
+    """Image of Red Hat CoreOS in the cluster's region. Default: the connection's."""
+    volume_type: Literal["gp2", "gp3", "io1"] = "gp3"
+    """Type of the root volume. Default gp3."""
+    iops: int | None = Field(default=None, ge=100, le=64_000)
+    """Operations per second of the root volume, 100 to 64000; needed with io1, not with gp2.
+    Default: AWS's."""
+    throughput_mib: int | None = Field(default=None, ge=125, le=2000)
+    """Throughput of a gp3 root volume in MiB/s, 125 to 2000. Default: 125."""
+    kms_key_arn: KmsKeyArn | None = None
+    """Key that encrypts the root volume. Default: the account's own for EBS."""
+    placement_group: str | None = Field(default=None, min_length=1, max_length=255)
+    """Name of a placement group that exists. Default: none."""
+    placement_group_partition: int | None = Field(default=None, ge=1, le=7)
+    """Partition of a placement group of the strategy `partition`, 1 to 7. Default: none."""
+    tenancy: Literal["default", "dedicated"] = "default"
+    """`dedicated`: hardware that no other account uses. Default default."""
+    metadata_tokens: Literal["required", "optional"] = "required"
+    """Whether the instance metadata service asks for a session token. Default required."""
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if self.volume_type == "io1" and self.iops is None:
+            raise ValueError("volumeType io1 needs iops; write iops: 3000, or volumeType: gp3")
+        if self.volume_type == "gp2" and self.iops is not None:
+            raise ValueError(f"a gp2 volume takes no iops, found {self.iops}; write gp3 or io1")
+        if self.volume_type != "gp3" and self.throughput_mib is not None:
+            raise ValueError(
+                f"throughputMib {self.throughput_mib} is of gp3 volumes only, and volumeType is "
+                f"{self.volume_type}"
+            )
+        if self.placement_group_partition is not None and self.placement_group is None:
+            raise ValueError(
+                f"placementGroupPartition {self.placement_group_partition} needs placementGroup"
+            )
+        return self

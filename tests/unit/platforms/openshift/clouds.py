@@ -1,0 +1,56 @@
+"""Fleets on OpenShift on a cloud that tests of several layers start from."""
+
+import copy
+from typing import Any
+
+from gpufleet.fleet import Fleet, compile_data
+
+AWS_CHAT: dict[str, Any] = {
+    "name": "chat",
+    "gpu": "L4",
+    "nodes": {"min": 1, "max": 4},
+    "zones": ["us-east-1a", "us-east-1b", "us-east-1c"],
+    "sharing": {"timeSlicing": {"replicas": 4}},
+}
+AWS_SLICES: dict[str, Any] = {
+    "name": "slices",
+    "instanceTypes": ["p4de.24xlarge"],
+    "nodes": {"min": 1, "max": 1},
+    "zones": ["us-east-1a"],
+    "intent": "interactive",
+    "sharing": {"mig": {"strategy": "mixed", "layouts": [{"devices": {"1g.10gb": 7}}]}},
+    "openshiftAws": {"machineConfig": {"kernelArguments": ["iommu=pt"]}},
+}
+BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+AWS_PLACE: dict[str, Any] = {
+    "infrastructure_name": "ocp-x7k2p",
+    "ami_id": "ami-0aaaaaaaaaaaaaaaa",
+    "iam_instance_profile": "ocp-x7k2p-worker-profile",
+    "subnet_names_by_zone": {
+        "us-east-1a": "ocp-x7k2p-subnet-private-us-east-1a",
+        "us-east-1b": "ocp-x7k2p-subnet-private-us-east-1b",
+    },
+    "subnet_ids_by_zone": {"us-east-1c": "subnet-0cccccccccccccccc"},
+    "security_group_names": ["ocp-x7k2p-node", "ocp-x7k2p-lb"],
+}
+REGIONS = {"openshiftAws": "us-east-1"}
+POOLS = {"openshiftAws": [AWS_CHAT, AWS_SLICES]}
+
+
+def declaration(platform: str, *pools: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A declaration with these pools; without any, with all of the platform above."""
+    return {
+        "catalogue": "2026.11",
+        "platform": platform,
+        "cluster": {"name": "ocp", "kubernetesVersion": "1.35", "region": REGIONS[platform]},
+        "pools": copy.deepcopy(list(pools) or POOLS[platform]),
+        **more,
+    }
+
+
+def fleet(platform: str, *pools: dict[str, Any], **more: Any) -> Fleet:
+    """The fleet of it, which must compile without an error."""
+    compiled = compile_data(declaration(platform, *pools, **more))
+    assert compiled.deployable, [str(finding) for finding in compiled.findings]
+    assert compiled.fleet is not None
+    return compiled.fleet
