@@ -278,12 +278,15 @@ def _device_lines(answer: Sizing) -> list[str]:
     if room is not None:
         lines.append(f"cache: {room.tokens} tokens, {room.sequences} sequences at once")
     if isinstance(speed, ServingSpeed):
+        low, high = (1000 * seconds for seconds in speed.loaded_token_seconds_range)
+        least, most = speed.tokens_per_second_range
         lines.append(
             f"speed ({speed.basis.value}): first token {speed.first_token_seconds:.3f} s, "
             f"{1000 * speed.token_seconds:.1f} ms per token, {speed.tokens_per_second:.0f} "
-            f"tokens/s; under this load 95 % of first tokens within "
+            f"tokens/s ({least:.0f} to {most:.0f}); under this load 95 % of first tokens within "
             f"{speed.loaded_first_token_seconds:.3f} s, {1000 * speed.loaded_token_seconds:.1f} ms "
-            f"per token; saturated {speed.saturated_tokens_per_second:.0f} tokens/s at "
+            f"per token ({low:.1f} to {high:.1f}); saturated "
+            f"{speed.saturated_tokens_per_second:.0f} tokens/s at "
             f"{speed.saturation_sequences} sequences; {speed.binding} binds"
         )
     elif isinstance(speed, TrainingSpeed):

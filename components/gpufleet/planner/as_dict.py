@@ -83,6 +83,8 @@ def option_as_dict(option: Option) -> dict[str, Any]:
             "batch": reached.batch,
             "firstTokenSeconds": reached.first_token_seconds,
             "tokenSeconds": reached.token_seconds,
+            "tokenSecondsRange": reached.token_seconds_range,
+            "tokensPerSecondRange": reached.tokens_per_second_range,
             "tokensPerSecond": reached.tokens_per_second,
             "askedTokensPerSecond": reached.asked_tokens_per_second,
             "runHours": reached.run_hours,

@@ -182,7 +182,7 @@ def _reached(option: Option, code: str) -> str:
     reached = option.reached
     figures = {
         "first-token": (reached.first_token_seconds or 0.0) * 1000,
-        "token": (reached.token_seconds or 0.0) * 1000,
+        "token": (reached.token_seconds_range or (0.0, 0.0))[1] * 1000,
         "deadline": reached.run_hours or 0.0,
         "budget-hour": (option.billed_micro_usd or 0) / 1e6,
         "budget": option.usd_per_run or 0.0,

@@ -29,8 +29,11 @@ class Reached:
     """Sequences at once on each copy; training: samples per GPU and micro-batch."""
     first_token_seconds: float | None = None
     token_seconds: float | None = None
+    token_seconds_range: tuple[float, float] | None = None
+    """Lowest and highest; a target is kept with the highest."""
     tokens_per_second: float | None = None
     """Of all copies: what they serve, or train, at most."""
+    tokens_per_second_range: tuple[float, float] | None = None
     asked_tokens_per_second: float | None = None
     """What the target asks for; None: nothing."""
     run_hours: float | None = None

@@ -114,8 +114,10 @@ def _speed(option: Option) -> Iterator[str]:
     parts: list[str] = []
     if reached.first_token_seconds is not None and reached.token_seconds is not None:
         parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token")
+        _, most = reached.token_seconds_range or (0.0, reached.token_seconds)
         parts.append(
-            f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences"
+            f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences, "
+            f"at most {1000 * most:.1f}"
         )
     if reached.tokens_per_second is not None:
         asked = reached.asked_tokens_per_second

@@ -1,6 +1,7 @@
 """Speed of serving: time to first token, time per token, tokens per second, saturation."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, log
 
 from gpufleet.sizing.architecture import Architecture
@@ -27,6 +28,23 @@ share a step with one, and at most: the least that cover NVIDIA's load tests wit
 200 tokens (tests/unit/sizing/load_points.py). They bound what is planned with, not the mean."""
 
 
+_LEAST = 0.7
+_MOST = ((1, 1.05), (32, 1.25), (50, 1.25), (150, 1.5))
+"""Spread of the time per token under load, as factors: lowest, and highest by sequences at once, a
+line between them. The least that hold 29 published loads (tests/unit/sizing/load_points.py) and 13
+further ones that AIConfigurator times (docs/benchmarks.md). Throughput: the inverse."""
+
+
+def spread(batch: int) -> tuple[float, float]:
+    """Lowest and highest time per token of so many sequences, as parts of the computed one."""
+    most = _MOST[-1][1]
+    for (low, first), (high, last) in pairwise(_MOST):
+        if batch <= high:
+            most = first + (last - first) * max(batch - low, 0) / (high - low)
+            break
+    return _LEAST, most
+
+
 @dataclass(frozen=True, slots=True)
 class ServingSpeed:
     """Speed of one replica. Seconds and tokens per second; every figure is modelled."""
@@ -40,8 +58,12 @@ class ServingSpeed:
     others, and its steps decode the batch as well."""
     loaded_token_seconds: float
     """TPOT while the stated batch is served: each step takes a part of the next prompts as well."""
+    loaded_token_seconds_range: tuple[float, float]
+    """Lowest and highest that published loads of this size leave; plans keep the highest."""
     tokens_per_second: float
     """Output tokens at the stated batch, prefill of new prompts included."""
+    tokens_per_second_range: tuple[float, float]
+    """The same spread."""
     saturated_tokens_per_second: float
     """Output tokens at the saturation batch."""
     saturation_sequences: int
@@ -95,21 +117,39 @@ class ServingReplica:
     """Steps over which the engine spreads a mean prompt."""
     prompts_per_step: float
     """Mean prompts that one step may prefill."""
+    room: int
+    """Sequences that the engine runs at once; 0: not one fits, and no batch is cut."""
+
+    def held(self, batch: int) -> int:
+        """Of so many requests those that run; the others wait for one to end."""
+        return min(batch, self.room) if self.room else batch
 
     def loaded_token_seconds(self, batch: int) -> float:
         """Time per token while so many sequences are served: prompts of the others share steps."""
+        batch = self.held(batch)
         step, others = self.step, batch - 1
         moved = others * self.prompt_ratio * step.moved_seconds_per_token
         busy = step.seconds(batch) + others * self.output_token_seconds + moved
         return busy * self._heavy(batch)
+
+    def loaded_token_range(self, batch: int) -> tuple[float, float]:
+        """Lowest and highest of that time."""
+        token, (least, most) = self.loaded_token_seconds(batch), spread(self.held(batch))
+        return token * least, token * most
 
     def loaded_first_token_seconds(self, batch: int, part: float | None = None) -> float:
         """Time to the first token while so many sequences are served: of the mean request, or what
         a part of the requests keeps.
 
         Prompts arrive at random and are prefilled one after the other (M/D/1); each occupies its
-        own prefill and the decoding of the batch that its steps carry.
+        own prefill and the decoding of the batch that its steps carry. Requests beyond those that
+        run wait for as many to end.
         """
+        waiting = batch - self.held(batch)
+        batch -= waiting
+        if waiting:
+            ended = self.tokens_per_second(batch) / self.output_tokens
+            return waiting / ended + self.loaded_first_token_seconds(batch, part)
         step = self.step.seconds(batch)
         service = self.first_token_seconds + self.chunks * step
         if batch == 1:
@@ -137,6 +177,7 @@ class ServingReplica:
 
     def tokens_per_second(self, batch: int) -> float:
         """Output tokens at a batch: B / (step + B * (ISL/OSL) * prefill of one token)."""
+        batch = self.held(batch)
         step, ratio = self.step, self.prompt_ratio
         moved = step.moved_seconds + batch * ratio * step.moved_seconds_per_token
         rate = batch / (step.seconds(batch) + batch * self.output_token_seconds + moved)
@@ -144,7 +185,8 @@ class ServingReplica:
 
     def speed(self, batch: int) -> ServingSpeed:
         """Every figure at a batch."""
-        step, full = self.step, self.saturation
+        step, full, (least, most) = self.step, self.saturation, spread(self.held(batch))
+        rate = self.tokens_per_second(batch)
         times = step.parts(batch)
         parts = dict(zip(("bandwidth", "compute", "communication"), times, strict=True))
         return ServingSpeed(
@@ -152,7 +194,9 @@ class ServingReplica:
             token_seconds=step.seconds(batch),
             loaded_first_token_seconds=self.loaded_first_token_seconds(batch, PERCENTILE),
             loaded_token_seconds=self.loaded_token_seconds(batch),
-            tokens_per_second=self.tokens_per_second(batch),
+            loaded_token_seconds_range=self.loaded_token_range(batch),
+            tokens_per_second=rate,
+            tokens_per_second_range=(rate / most, rate / least),
             saturated_tokens_per_second=self.tokens_per_second(full) if full else 0.0,
             saturation_sequences=full,
             binding=max(parts, key=parts.__getitem__),
@@ -214,7 +258,8 @@ def serving_replica(
     mfu, basis = prefill_mfu(model, rate, device)
     joined = link or inside_node(device.gpu, device.board)
     step = decode_step(model, serving, parallel, joined, rate, mfu)
-    room = capacity(model, serving, device.usable_bytes, parallel).sequences
+    fitting = capacity(model, serving, device.usable_bytes, parallel).sequences
+    room = min(fitting, serving.max_sequences)
     prompt = mean_prompt(serving)
     # Causal: each token sees half of the others on average.
     each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
@@ -226,7 +271,7 @@ def serving_replica(
     return ServingReplica(
         step=step,
         basis=Basis.MODELLED if exact else Basis.ASSUMED,
-        saturation=_saturation(step, min(room, serving.max_sequences)) if room else 0,
+        saturation=_saturation(step, room) if room else 0,
         prompt_operations=prompt * each,
         prompt_moved_seconds=moved,
         first_token_seconds=prompt * each / (parallel.prompt_gpus * peak) + moved,
@@ -235,6 +280,7 @@ def serving_replica(
         output_tokens=_output(serving),
         chunks=ceil(prompt / serving.batched_tokens) if serving.chunked_prefill else 1,
         prompts_per_step=max(serving.step_tokens / prompt, 1.0),
+        room=room,
     )
 
 
