@@ -121,6 +121,9 @@ class VsphereOptionsArgs(TypedDict):
     datastore_cluster: NotRequired[str]
     """Datastore cluster instead: each machine goes to the datastore in it that its host mounts
     and that has most room when it is made. Default: none."""
+    storage_policy: NotRequired[str]
+    """Storage policy of each machine, by name: of its own files and of the disks that name no
+    datastore. Datastores that do not comply are not used. Default: the datastore's own."""
     extra_disks: NotRequired[list[VsphereDiskArgs]]
     """Disks of each machine next to the template's, at most 14. One more, or a larger one, comes
     while the machine runs; one less needs it off. Default: none."""

@@ -170,6 +170,27 @@ def test_machines_of_another_backend_are_not_touched(cloud: Vcenter) -> None:
     assert read(mine)["cpus"] == 8
 
 
+def test_a_replacement_does_not_take_the_name_of_another_backends_machine(cloud: Vcenter) -> None:
+    """The stack has a machine of its own, of the same owner, that is to have that name."""
+    first, _ = life(cloud, 0)
+    second, _ = life(cloud, 0)
+    mine = created(cloud.node(0, life=first))
+    before = {**batch_inputs(cloud, 0), "life": second}
+    before["nodes"][0]["name"] = "gpu-other"
+    theirs = created(cloud.node(0, life=second, name="gpu-other"))
+    outs = BATCH.create(before).outs or {}
+    after = {**group(cloud, 0, generation=OTHER), "life": second}
+    (reason,) = checked(before, after)
+    assert reason.startswith("vsphere-name-taken")
+    text = refused(Code.REPLACEMENT, lambda: BATCH.update("group", outs, after))
+    assert "vsphere-name-taken" in text
+    assert {name.split()[0] for name, own in cloud.machines().items() if own} == {
+        "gpu-0",
+        "gpu-other",
+    }
+    assert [read(one)["drifted"] for one in (mine, theirs)] == [{}, {}]
+
+
 def test_a_machine_of_another_stack_is_taken_over_by_its_uuid(cloud: Vcenter) -> None:
     first, state = life(cloud, 0)
     second, _ = life(cloud, 0)

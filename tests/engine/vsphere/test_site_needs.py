@@ -4,9 +4,11 @@ import base64
 import contextlib
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code
@@ -22,6 +24,7 @@ from tests.engine.vsphere.direct import (
     read,
     refused,
 )
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 
@@ -137,3 +140,44 @@ def test_static_addresses_are_bound_to_the_adapters_that_the_machine_has(cloud: 
     other = {**static, "address": "10.0.0.11/24"}
     found = PROVIDER.diff("", outs, cloud.node(1, place=place, addresses=[other]))
     assert found.replaces == ["addresses"]
+
+
+POLICY = "vSAN Default Storage Policy"
+
+
+def test_a_storage_policy_is_part_of_the_clone(cloud: Vcenter) -> None:
+    """The simulator has policies and finds every datastore compliant; it does not keep them."""
+    clones: list[bytes] = []
+
+    def noted(body: bytes) -> bytes:
+        clones.append(body)
+        return body
+
+    note = Rule(Action.REWRITE, "CloneVM_Task", nth=0, rewrite=noted)
+    cloud.proxy.reset([note])
+    place = {**cloud.node(1)["place"], "storagePolicy": POLICY}
+    assert created(cloud.node(1, place=place))["drifted"] == {}
+    (clone,) = clones
+    (policy,) = re.findall(rb"<profile[^>]*><profileId>([-0-9a-f]+)</profileId>", clone)
+    assert policy == b"aa6d5a82-1c88-45da-85d3-3d74b91a5bad", "govmomi's pbm/simulator/profiles.go"
+
+
+def test_a_storage_policy_that_cannot_be_kept_is_refused(
+    cloud: Vcenter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer that a datastore does not comply is played: no simulator gives it."""
+    place = {**cloud.node(1)["place"], "storagePolicy": "vSAN Default Policy"}
+    (reason,) = (f.reason for f in BATCH.check({}, batch_inputs(cloud, 1, place=place)).failures)
+    assert (
+        f"no storage policy named 'vSAN Default Policy' that this user can see; near: {POLICY}"
+        in (reason)
+    )
+
+    def wrong(_session: Any, _policy: str, stores: list[Any]) -> dict[str, str]:
+        return {store._moId: "no flash" for store in stores}
+
+    monkeypatch.setattr("gpufleet.platforms.vsphere.vcenter.storage.not_compliant", wrong)
+    place["storagePolicy"] = POLICY
+    (reason,) = (f.reason for f in BATCH.check({}, batch_inputs(cloud, 1, place=place)).failures)
+    assert "does not comply with the storage policy: no flash" in reason
+    assert cloud.proxy.changing == {}

@@ -27,7 +27,10 @@ _SAME = (
     *("deletePolicy", "waitFor", "coresPerNumaNode", "cpuReservationMhz", "cpuShares"),
 )
 """Inputs of a machine that the pool has under the same name."""
-_PLACE = ("datastore", "datastoreCluster", "folder", "networks", "hosts", "denyHosts")
+_PLACE = (
+    *("datastore", "datastoreCluster", "storagePolicy", "folder"),
+    *("networks", "hosts", "denyHosts"),
+)
 
 
 class VsphereAdoption(PlatformAdoption):

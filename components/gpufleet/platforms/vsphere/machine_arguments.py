@@ -146,6 +146,7 @@ def place_inputs(options: VsphereOptions) -> dict[str, Any]:
         "template": options.template,
         "datastore": options.datastore,
         "datastoreCluster": options.datastore_cluster,
+        "storagePolicy": options.storage_policy,
         "folder": options.folder,
         "networks": [
             _written(VsphereAdapter(network=network.network, adapter=network.adapter))

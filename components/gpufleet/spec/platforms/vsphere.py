@@ -223,6 +223,9 @@ class VsphereOptions(SpecModel):
     datastore_cluster: str | None = Field(default=None, min_length=1, max_length=200)
     """Datastore cluster instead: each machine goes to the datastore in it that its host mounts and
     that has most room when it is made. Default: none."""
+    storage_policy: str | None = Field(default=None, min_length=1, max_length=80)
+    """Storage policy of each machine, by name: of its own files and of the disks that name no
+    datastore. Datastores that do not comply are not used. Default: the datastore's own."""
     extra_disks: Annotated[tuple[VsphereDisk, ...], Field(max_length=MOST_DISKS)] = ()
     """Disks of each machine next to the template's, at most 14. One more, or a larger one, comes
     while the machine runs; one less needs it off. Default: none."""

@@ -15,7 +15,7 @@ from gpufleet.platforms.vsphere.vcenter.clone import clone
 from gpufleet.platforms.vsphere.vcenter.create import create, rooms_of
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, find_place
 from gpufleet.platforms.vsphere.vcenter.many import each
@@ -84,7 +84,7 @@ def _clone_replacement(session: Session, settings: NodeSettings, per_gpu: PerGpu
     identity = identity_of(session, settings, pending=True)
     with in_words(f"making the replacement of {settings.name}"):
         found = find_place(session, settings)
-        old = _replaced(session, settings, found)
+        old = _replaced(session, settings, identity, found)
         if old is None or old.host is None or old.instance_uuid == identity.instance_uuid:
             return
         if find_owned(session, found.datacenter, identity) is not None:
@@ -101,8 +101,12 @@ def _clone_replacement(session: Session, settings: NodeSettings, per_gpu: PerGpu
             clone(session, other_name, identity, found, old.host)
 
 
-def _replaced(session: Session, settings: NodeSettings, found: FoundPlace) -> Observed | None:
+def _replaced(
+    session: Session, settings: NodeSettings, identity: MachineIdentity, found: FoundPlace
+) -> Observed | None:
     index = session.content.searchIndex
     machine = session.call(lambda: index.FindChild(found.folder, settings.name))
     live = observe(session, machine) if isinstance(machine, vim.VirtualMachine) else None
-    return live if live is not None and live.extra_config.get(OWNER) == settings.owner else None
+    if live is None or live.extra_config.get(OWNER) != settings.owner:
+        return None
+    return live if identity.is_same_stack(live.extra_config) else None

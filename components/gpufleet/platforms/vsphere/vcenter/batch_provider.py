@@ -31,7 +31,7 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
     replaces,
 )
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER
+from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, UNKNOWN_LIFE
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.opened import (
     StackSettings,
@@ -45,7 +45,6 @@ from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, UpdatePoli
 from gpufleet.platforms.vsphere.vcenter.sweep import is_incomplete, sweep
 
 _UNKNOWN_GENERATION = "0" * 12
-_UNKNOWN_LIFE = "unknown"
 _DIGESTS = (*map(digest_name, SECRETS), "bootSha256")
 _REACHED_BY = ("endpoint", "place", "kubernetes", "timeouts", "deletePolicy")
 """Parts of what the machines have in common whose change matters to a batch: how they are found and
@@ -243,7 +242,7 @@ def _inputs(given: Inputs, *, known: bool = True) -> list[Inputs]:
             if item.get("generation") == UNKNOWN:
                 item["generation"] = _UNKNOWN_GENERATION
             if item.get("life") == UNKNOWN:
-                item["life"] = _UNKNOWN_LIFE
+                item["life"] = UNKNOWN_LIFE
         found.append(item)
     return found
 

@@ -9,7 +9,7 @@ from gpufleet.platforms.vsphere.vcenter.described import check_description
 from gpufleet.platforms.vsphere.vcenter.drs import drs_group
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER
+from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER, UNKNOWN_LIFE
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, find_place
 from gpufleet.platforms.vsphere.vcenter.observed import observe
@@ -99,10 +99,12 @@ def _is_absent(
     live = observe(session, machine) if isinstance(machine, vim.VirtualMachine) else None
     if live is None:
         return True
-    known = settings.owner in again or not settings.life
-    ours = live.extra_config.get(OWNER) == settings.owner and (
-        known or live.extra_config.get(LIFE) == settings.life
-    )
+    known = settings.owner in again
+    # The id of the stack is not known in a preview that makes or changes its resource, and
+    # machines that were made before there was one do not carry it.
+    unknown = not settings.life or (known and settings.life == UNKNOWN_LIFE)
+    mark = live.extra_config.get(LIFE, settings.life if known else "")
+    ours = live.extra_config.get(OWNER) == settings.owner and (unknown or mark == settings.life)
     if not ours and live.instance_uuid != settings.adopt:
         reasons.append(str(name_taken(settings, live)))
     return False

@@ -111,6 +111,7 @@ TABLE: Mapping[str, MachineChangeKind] = {
     "place.cluster": MachineChangeKind.REFUSED,
     "place.datastore": MachineChangeKind.REFUSED,
     "place.datastoreCluster": MachineChangeKind.REFUSED,
+    "place.storagePolicy": MachineChangeKind.REFUSED,
     "place.resourcePool": MachineChangeKind.IN_PLACE,
     "place.folder": MachineChangeKind.IN_PLACE,
     "place.network": MachineChangeKind.IN_PLACE,
@@ -195,6 +196,7 @@ REFUSED_BECAUSE = {
     "place.cluster": "a machine with GPUs moves cold, by an administrator",
     "place.datastore": "disks move by an administrator, with Storage vMotion while off",
     "place.datastoreCluster": "disks move by an administrator, with Storage vMotion while off",
+    "place.storagePolicy": "vCenter moves or rewrites the disks: by an administrator",
 }
 
 

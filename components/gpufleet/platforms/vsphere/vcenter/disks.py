@@ -11,7 +11,7 @@ machine's marks.
 
 import copy
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +109,10 @@ def _file(disk: Any | None) -> str:
 
 
 def disk_changes(
-    wanted: tuple[VsphereDisk, ...], live: Observed, stores: Mapping[str, FoundStore]
+    wanted: tuple[VsphereDisk, ...],
+    live: Observed,
+    stores: Mapping[str, FoundStore],
+    policy: Sequence[Any] = (),
 ) -> DiskChanges:
     """What to do so that the machine has these further disks and none of its own besides.
 
@@ -117,6 +120,7 @@ def disk_changes(
         wanted: What is declared.
         live: The machine.
         stores: Datastores that the declaration names.
+        policy: Storage policy of disks that name no datastore. Default: the datastore's own.
     """
     known = marked_disks(live)
     changes: list[Any] = []
@@ -142,11 +146,18 @@ def disk_changes(
         if there is None or there.keep != disk.keep:
             marks[MARK + disk.name] = _mark(slot, live, disk.keep)
         if there is None or there.device is None:
-            changes.append(_addition(disk, slot, _ADDED_KEY - number, stores))
+            added = _addition(disk, slot, _ADDED_KEY - number, stores)
+            added.profile = [] if disk.datastore is not None else list(policy)
+            changes.append(added)
         else:
             change = _growth(disk, there, refused)
             changes += [] if change is None else [change]
     return DiskChanges(changes, marks, removed, tuple(refused))
+
+
+def profiles(policy: str | None) -> list[Any]:
+    """The storage policy with this id, as specs have it."""
+    return [] if policy is None else [vim.vm.DefinedProfileSpec(profileId=policy)]
 
 
 def not_to_be_kept(live: Observed, gone: Iterable[MarkedDisk]) -> list[str]:

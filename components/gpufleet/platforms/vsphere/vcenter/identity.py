@@ -22,6 +22,9 @@ LIFE = "gpufleet.stack"
 """Id of the stack that made the machine, which its state keeps: another backend may have a stack of
 the same name."""
 
+UNKNOWN_LIFE = "unknown"
+"""In place of an id that a preview does not know yet."""
+
 UUID = "gpufleet.uuid"
 """The machine's instance uuid when it was made: a copy of the machine has another."""
 

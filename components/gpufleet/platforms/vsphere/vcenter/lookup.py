@@ -11,6 +11,7 @@ from pyVmomi import vim, vmodl
 from gpufleet.platforms.vsphere.vcenter.adapters import WantedAdapter
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.networks import FoundNetwork, found_network
+from gpufleet.platforms.vsphere.vcenter.policies import policy_id
 from gpufleet.platforms.vsphere.vcenter.reading import children, one
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, Place
@@ -41,6 +42,8 @@ class FoundPlace:
     """Datastore cluster."""
     adapters: tuple[WantedAdapter, ...] = ()
     """An adapter for each that is declared."""
+    policy: str | None = None
+    """Id of the storage policy."""
     disk_stores: Mapping[str, FoundStore] = field(default_factory=dict[str, FoundStore])
     """Datastores of further disks, as the declaration names them."""
 
@@ -85,6 +88,7 @@ def _looked_up(session: Session, place: Place, stores: tuple[str, ...]) -> Found
             session, datacenter, vim.StoragePod, place.datastore_cluster, "datastore cluster"
         ),
         tuple(_adapter(session, datacenter, *wish) for wish in place.adapters),
+        None if place.storage_policy is None else policy_id(session, place.storage_policy),
         {name: _store(session, datacenter, name) for name in stores},
     )
 

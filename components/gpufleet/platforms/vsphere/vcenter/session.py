@@ -79,6 +79,11 @@ class Session:
         self.content: Any = self._retried(self.service.RetrieveContent)
 
     @property
+    def endpoint(self) -> Endpoint:
+        """The vCenter."""
+        return self._endpoint
+
+    @property
     def logins(self) -> int:
         """Times the session was renewed. What belongs to a session (views, pages of a long answer)
         ends with it: who holds one starts again when this has grown."""

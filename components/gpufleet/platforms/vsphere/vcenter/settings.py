@@ -159,6 +159,8 @@ class Place(SpecModel):
     """Default: the template's."""
     datastore_cluster: str | None = Field(default=None, max_length=200)
     """Datastore cluster, in which a datastore is chosen. Default: none."""
+    storage_policy: str | None = Field(default=None, max_length=80)
+    """Storage policy, by name. Default: the datastore's own."""
     template: str = Field(min_length=1, max_length=200)
     """EFI firmware; hardware version 17 or later for dynamic passthrough."""
     network: str | None = Field(default=None, max_length=200)

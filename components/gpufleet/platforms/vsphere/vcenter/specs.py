@@ -9,7 +9,13 @@ from pydantic import TypeAdapter
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.adapters import adapter_changes
-from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, disk_changes, first_disk, grown
+from gpufleet.platforms.vsphere.vcenter.disks import (
+    disk_bytes,
+    disk_changes,
+    first_disk,
+    grown,
+    profiles,
+)
 from gpufleet.platforms.vsphere.vcenter.guest_data import guest_keys
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
@@ -166,7 +172,9 @@ def clone_spec(
 ) -> Any:
     """The clone: identity and marks in the very call that makes the machine."""
     return vim.vm.CloneSpec(
-        location=vim.vm.RelocateSpec(pool=found.pool, host=host, datastore=found.datastore),
+        location=vim.vm.RelocateSpec(
+            pool=found.pool, host=host, datastore=found.datastore, profile=profiles(found.policy)
+        ),
         powerOn=False,
         template=False,
         config=vim.vm.ConfigSpec(
@@ -243,7 +251,7 @@ def difference(
         )
     if live.extra_config.get(PENDING) and not identity.pending:
         keys[PENDING] = ""  # its resource takes over
-    disks = disk_changes(settings.extra_disks, live, found.disk_stores)
+    disks = disk_changes(settings.extra_disks, live, found.disk_stores, profiles(found.policy))
     keys.update(disks.marks)
     refused += disks.refused
     off += [f"extraDisks ({name} goes)" for name in disks.removed]

@@ -14,6 +14,7 @@ from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, first_disk
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.policies import not_compliant
 from gpufleet.platforms.vsphere.vcenter.reading import one, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
@@ -34,6 +35,8 @@ class DatastoreRoom:
     accessible: bool = True
     maintenance: bool = False
     """Whether it is in maintenance mode, or on the way there."""
+    not_compliant: str = ""
+    """Why it does not comply with the storage policy of the machines; empty: it does."""
 
     @property
     def id(self) -> str:
@@ -45,6 +48,8 @@ class DatastoreRoom:
         """Why nothing new can go there; empty: it can."""
         if not self.accessible:
             return "is not accessible"
+        if self.not_compliant:
+            return f"does not comply with the storage policy: {self.not_compliant}"
         return "is in maintenance mode" if self.maintenance else ""
 
 
@@ -84,7 +89,7 @@ def check_storage(
         fitting = [room for room in rooms if not room.shut]
         reach.append(frozenset(r.id for r in fitting if r.free_bytes >= with_reserve(needed[None])))
     elif own is not None:
-        (room,) = datastore_rooms(session, [own])
+        (room,) = datastore_rooms(session, [own], found.policy)
         asked = {store.reference: name for name, store in found.disk_stores.items()}
         size = needed[None] + needed.get(asked.get(own), 0) * (own in asked)
         check_datastore(settings, size, room, count)
@@ -138,12 +143,21 @@ def check_pod(
 def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
     """The datastores of the declared datastore cluster, by name."""
     known = one(session, found.pod, vim.StoragePod, ("childEntity",)) or {}
-    rooms = datastore_rooms(session, list(known.get("childEntity") or ()))
+    rooms = datastore_rooms(session, list(known.get("childEntity") or ()), found.policy)
     return sorted(rooms, key=lambda room: room.name)
 
 
-def datastore_rooms(session: Session, stores: Sequence[Any]) -> list[DatastoreRoom]:
-    """What each datastore has free; one that is gone meanwhile is left out."""
+def datastore_rooms(
+    session: Session, stores: Sequence[Any], policy: str | None = None
+) -> list[DatastoreRoom]:
+    """What each datastore has free; one that is gone meanwhile is left out.
+
+    Args:
+        session: Login.
+        stores: The datastores.
+        policy: Id of a storage policy that they must comply with. Default: none.
+    """
+    wrong = not_compliant(session, policy, stores) if policy is not None and stores else {}
     return [
         DatastoreRoom(
             store,
@@ -151,6 +165,7 @@ def datastore_rooms(session: Session, stores: Sequence[Any]) -> list[DatastoreRo
             int(known.get("summary.freeSpace") or 0),
             bool(known.get("summary.accessible", True)),
             str(known.get("summary.maintenanceMode") or "normal") != "normal",
+            wrong.get(str(store._moId), ""),
         )
         for store, known in properties(session, stores, vim.Datastore, _PATHS)
         if "name" in known

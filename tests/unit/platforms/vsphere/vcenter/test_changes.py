@@ -65,7 +65,11 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
         ["place.resourcePool", "place.folder", "vmGroup"],
     ),
     ("where it runs", MachineChangeKind.REFUSED, ["place.cluster", "place.datastore"]),
-    ("where its disks are", MachineChangeKind.REFUSED, ["place.datastoreCluster"]),
+    (
+        "where its disks are",
+        MachineChangeKind.REFUSED,
+        ["place.datastoreCluster", "place.storagePolicy"],
+    ),
     (
         "settings of GPUs",
         MachineChangeKind.POWERED_OFF,
