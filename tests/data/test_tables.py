@@ -17,7 +17,7 @@ KEYS = {
     "gpus": ("key",),
     "mig": ("gpu", "profile"),
     "vgpu": ("gpu",),
-    "drivers": ("compute_capability", "gpu", "operator"),
+    "drivers": ("compute_capability", "gpu", "operator", "branch"),
     "instances-aws": ("name",),
     "instances-gcp": ("name",),
     "prices-aws": ("instance", "buy", "region"),
@@ -127,6 +127,7 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     yield from ((f"{row.provider} {row.name}", row.source) for row in catalogue.offers)
     yield from ((" ".join(key), source) for key, (_, source) in catalogue.attached.items())
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
+    yield from ((f"branch {key}", row.source) for key, row in catalogue.drivers.branches.items())
     for rows in catalogue.transitions.values():
         yield from ((f"{row.subject} {row.at}", row.source) for row in rows)
     for table in (

@@ -39,6 +39,7 @@ from gpufleet.render.keda_values import installs_keda, keda_fleet_values, keda_i
 from gpufleet.render.manifests import critical_pods_quota
 from gpufleet.render.neuron_values import CHART as NEURON_CHART
 from gpufleet.render.neuron_values import installs_neuron, neuron_release_values
+from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.spec.base import Ownership
 
 Outputs = dict[str, Any]
@@ -177,6 +178,18 @@ class GpuAddons(GpuComponent[FleetPlan]):
             # NIC drivers and Node Feature Discovery come with the Network Operator: first that.
             pulumi.ResourceOptions(parent=self, depends_on=allowed),
         )
+        for manifest in nvidia_drivers(fleet):
+            ManifestObject(
+                f"{name}-driver-{manifest['metadata']['name']}",
+                manifest,
+                # The API refuses another kind of driver under the same name.
+                pulumi.ResourceOptions(
+                    parent=self,
+                    depends_on=[operator],
+                    replace_on_changes=["spec.driverType"],
+                    delete_before_replace=True,
+                ),
+            )
         return operator, {
             "namespace": _name_of(namespace),
             "mig_config": _name_of(mig),

@@ -58,6 +58,8 @@ class GpuOperatorArgs(TypedDict):
     tolerations: NotRequired[list[OperandTolerationArgs]]
     """Taints that operands and Node Feature Discovery tolerate with any value, next to
     `nvidia.com/gpu`. Default: none."""
+    separate_drivers: NotRequired[bool]
+    """Whether NVIDIADriver objects of your own install the driver. Default false."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
 

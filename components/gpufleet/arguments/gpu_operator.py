@@ -60,6 +60,17 @@ class DriverRdmaArgs(TypedDict):
     """DOCA-OFED is on the host. Default: what `networkOperator.ofed` says."""
 
 
+class DataCenterDriverArgs(TypedDict):
+    """The driver of whole GPUs, in a cluster whose `driver` is that of vGPU guests."""
+
+    version: str
+    """Driver version, `580.95.05`."""
+    repository: NotRequired[str]
+    """Repository of its image. Default: NVIDIA's."""
+    image: NotRequired[str]
+    """Name of its image. Default: `driver`."""
+
+
 class LicensingArgs(TypedDict):
     """Licence of vGPU guests. The Secret has the keys `gridd.conf` and
     `client_configuration_token.tok`; gpufleet never sees what is in it."""
@@ -95,6 +106,9 @@ class DriverArgs(TypedDict):
     """How a new version reaches the nodes. Default: the chart's, one node at a time."""
     rdma: NotRequired[DriverRdmaArgs]
     """Default: DMA-BUF, without nvidia-peermem."""
+    data_center: NotRequired[DataCenterDriverArgs]
+    """Driver of pools without vGPU, where vGPU pools are in the same cluster: each pool gets an
+    NVIDIADriver of its kind. Default: none, one driver for all."""
     licensing: NotRequired[LicensingArgs]
     """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
     install_dir: NotRequired[str]

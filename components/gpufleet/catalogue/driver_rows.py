@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.driver_support import (
+    DriverBranch,
     DriverTable,
     GenerationSupport,
     GpuSupport,
@@ -22,10 +23,12 @@ def capability_of(text: str | None) -> tuple[int, int] | None:
 
 
 def driver_table(rows: Iterable[RawRow], sources: SourceTable) -> DriverTable:
-    """The rows by what they are about: a compute capability, a GPU or a release of the operator."""
+    """The rows by what they are about: a compute capability, a GPU, a release of the operator or a
+    branch."""
     generations: dict[tuple[int, int], GenerationSupport] = {}
     gpus: dict[str, GpuSupport] = {}
     operators: dict[str, OperatorRelease] = {}
+    branches: dict[str, DriverBranch] = {}
     for raw in rows:
         capability = capability_of(raw.get("compute_capability"))
         if capability is not None:
@@ -45,6 +48,10 @@ def driver_table(rows: Iterable[RawRow], sources: SourceTable) -> DriverTable:
                 source=source_of(raw, sources),
                 notes=raw.get("notes", ""),
             )
+        elif "branch" in raw:
+            branches[raw["branch"]] = DriverBranch(
+                raw["end_of_life"], raw["kind"], source_of(raw, sources)
+            )
         else:
             operators[raw["operator"]] = OperatorRelease(raw["driver"], source_of(raw, sources))
-    return DriverTable(frozen(generations), frozen(gpus), frozen(operators))
+    return DriverTable(frozen(generations), frozen(gpus), frozen(operators), frozen(branches))

@@ -47,6 +47,17 @@ class OperatorRelease:
 
 
 @dataclass(frozen=True, slots=True)
+class DriverBranch:
+    """A branch of drivers, of data centers and of vGPU guests alike."""
+
+    end_of_life: str
+    """Last month in which it is supported: `2026-06`."""
+    kind: str
+    """`long-term support`, `production` or `new feature`."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class DriverTable:
     """All rows of drivers.jsonl."""
 
@@ -54,3 +65,5 @@ class DriverTable:
     gpus: Mapping[str, GpuSupport]
     operators: Mapping[str, OperatorRelease]
     """By version, without the chart's `v`."""
+    branches: Mapping[str, DriverBranch]
+    """By major version: `580`. A branch without row is not known."""

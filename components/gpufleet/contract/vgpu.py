@@ -160,6 +160,9 @@ def _validate_kinds(
     others = [pool.name for pool, _, part, _ in members if part.vgpu is None]
     driver = _mapping(spec.addons.gpu_operator.values.get("driver"))
     separate = _mapping(driver.get("nvidiaDriverCRD")).get("enabled") is True
+    by_charts = not platform_facts(spec.platform).lifecycle_manager
+    if by_charts and spec.addons.gpu_operator.driver.data_center is not None:
+        return
     if others and not separate:
         yield error(
             "vgpu-and-passthrough-drivers",
@@ -167,8 +170,14 @@ def _validate_kinds(
             f"{', '.join(others)} need the data-centre driver and "
             f"{', '.join(pool.name for pool, _, _, _ in guests)} the vGPU guest driver; the "
             "operator installs one driver unless there is an NVIDIADriver for each kind",
-            "set addons.gpuOperator.values.driver.nvidiaDriverCRD.enabled: true and make one "
-            "NVIDIADriver for each kind, or put the kinds into two clusters",
+            (
+                "write `addons.gpuOperator.driver.dataCenter: {version: ...}`: each pool then gets "
+                "an NVIDIADriver of its kind"
+                if by_charts
+                else "set addons.gpuOperator.values.driver.nvidiaDriverCRD.enabled: true and make "
+                "one NVIDIADriver for each kind"
+            )
+            + ", or put the kinds into two clusters",
             others=tuple(others),
         )
 

@@ -149,6 +149,9 @@ def _operator(
         license_secret=min(licences, key=str, default=None),
         driver_root=host.driver_root,
         toolkit_env=host.toolkit_env,
+        separate_drivers=parts.driver
+        and declared.driver.data_center is not None
+        and len({pool.partition.vgpu is None for pool in operated}) > 1,
     )
 
 

@@ -27,6 +27,7 @@ from gpufleet.fleet.compute_domains import validate_compute_domains
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
+from gpufleet.fleet.driver_branch_rules import validate_branches
 from gpufleet.fleet.kubelet import validate_kubelet
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
@@ -223,8 +224,10 @@ def _plan_addons(made: Compilation) -> Iterable[Finding]:
     made.addons = plan_addons(
         spec, pools, made.parts, made.mig_strategy, made.discovery, made.catalogue
     )
+    day = _day(made.as_of) or made.catalogue.about.date
     return [
         *validate_addons(spec, pools, made.addons, made.catalogue),
+        *validate_branches(spec, pools, made.catalogue, day),
         *platform_rules(spec.platform).validate_addons(spec, pools, made.addons),
     ]
 

@@ -82,6 +82,8 @@ class OperatorSettings(SpecModel):
     `nvidia.com/gpu`. Default: none."""
     images: Images = Field(default_factory=Images)
     """Where images come from, and by which proxy. Default: the vendors' own."""
+    separate_drivers: bool = False
+    """Whether NVIDIADriver objects of others install the driver. Default false."""
 
 
 def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:
@@ -99,6 +101,9 @@ def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = N
     }
     values = merged(values, _declared(asked))
     values = merged(values, _tolerations(asked.tolerations))
+    if asked.separate_drivers:
+        objects = {"nvidiaDriverCRD": {"enabled": True, "deployDefaultCR": False}}
+        values = merged(values, {"driver": objects})
     secret = asked.settings.image_pull_secret
     if secret is not None:
         pull = {"imagePullSecrets": [secret]}
@@ -176,5 +181,6 @@ def planned_settings(addons: Addons, plan: OperatorPlan) -> OperatorSettings:
         "devicePluginDefault": DEFAULT_PLUGIN_CONFIG,
         "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
         "images": addons.images.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        "separateDrivers": plan.separate_drivers,
     }
     return OperatorSettings.model_validate(asked)

@@ -34,6 +34,7 @@ from gpufleet.render.manifests import (
     operator_namespace,
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
+from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
 from gpufleet.render.vgpu import vgpu_device_file, vgpu_scheduler_file
 from gpufleet.spec.base import Ownership
@@ -92,6 +93,13 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
             "leave for the GPU Operator's pods to be critical, which "
             f"{platform_facts(fleet.spec.platform).title} asks for",
             yaml_text(quota),
+        )
+    if drivers := nvidia_drivers(fleet):
+        yield Artefact(
+            f"{folder}/nvidia-drivers.yaml",
+            ArtefactKind.MANIFEST,
+            "an NVIDIADriver for each pool: vGPU guests and whole GPUs need two kinds of driver",
+            yaml_stream(drivers),
         )
     yield Artefact(
         f"{folder}/mig-parted.yaml",

@@ -134,6 +134,17 @@ class Licensing(SpecModel):
     type."""
 
 
+class DataCenterDriver(SpecModel):
+    """The driver of whole GPUs, in a cluster whose `driver` is that of vGPU guests."""
+
+    version: DriverVersion
+    """Driver version, `580.95.05`."""
+    repository: ImageRepository | None = None
+    """Repository of its image. Default: NVIDIA's."""
+    image: str | None = None
+    """Name of its image. Default: `driver`."""
+
+
 class Driver(Switch):
     """The GPU driver, as the operator installs it."""
 
@@ -153,6 +164,9 @@ class Driver(Switch):
     """How a new version reaches the nodes. Default: the chart's, one node at a time."""
     rdma: DriverRdma = Field(default_factory=DriverRdma)
     """Default: DMA-BUF, without nvidia-peermem."""
+    data_center: DataCenterDriver | None = None
+    """Driver of pools without vGPU, where vGPU pools are in the same cluster: each pool gets an
+    NVIDIADriver of its kind. Default: none, one driver for all."""
     licensing: Licensing | None = None
     """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
     install_dir: str | None = None

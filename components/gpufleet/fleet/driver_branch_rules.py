@@ -1,0 +1,57 @@
+"""Branches of drivers that NVIDIA no longer supports on a day.
+
+vGPU for Compute and the data-centre driver of one branch have one term (NVIDIA AI Enterprise,
+lifecycle of infrastructure software); months are rows of the catalogue (`drivers.jsonl`).
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.driver_support import DriverBranch
+from gpufleet.findings import Finding, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.spec.fleet_spec import FleetSpec
+
+_DRIVER = "addons.gpuOperator.driver"
+
+
+def validate_branches(
+    spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue, day: date
+) -> Iterator[Finding]:
+    """Versions that a declaration of vGPU guests names, whose branch has ended. A branch that is
+    in no row is not known, and gets no finding."""
+    if not any(pool.partition.vgpu is not None for pool in pools):
+        return
+    driver = spec.addons.gpu_operator.driver
+    versions = {
+        f"{_DRIVER}.version": driver.version,
+        f"{_DRIVER}.dataCenter.version": driver.data_center and driver.data_center.version,
+        f"{_DRIVER}.hostVersion": driver.host_version,
+    }
+    supported = sorted(
+        (branch for branch, row in catalogue.drivers.branches.items() if not _ended(row, day)),
+        key=int,
+    )
+    for path, version in versions.items():
+        row = None if version is None else catalogue.drivers.branches.get(_branch(version))
+        if version is None or row is None or not _ended(row, day):
+            continue
+        yield warning(
+            "driver-branch-ended",
+            path,
+            f"branch {_branch(version)} ({row.kind}) was supported until {row.end_of_life}: it "
+            "gets no corrections of security faults",
+            f"move hosts and guests to branch {' or '.join(supported)}",
+            value=version,
+            limit=row.end_of_life,
+            source=row.source.key,
+        )
+
+
+def _branch(version: str) -> str:
+    return version.partition(".")[0]
+
+
+def _ended(row: DriverBranch, day: date) -> bool:
+    return f"{day:%Y-%m}" > row.end_of_life
