@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from release import reproducible, statements
+from release.__main__ import build_distributions
 from release.locked import requirements_of
 from release.sdks import write_plugin
 from tests.wheel.environments import build
@@ -34,6 +35,21 @@ def test_an_archive_depends_on_its_files_alone(
             ("a", 1700000000, 0),
             ("b/x", 1700000000, 0),
         ]
+
+
+@pytest.mark.nightly
+def test_two_builds_have_the_same_checksums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wheels, source distributions and component archives, as `make release` builds them."""
+    monkeypatch.setenv(reproducible.EPOCH, "1700000000")
+    found: list[dict[str, str]] = []
+    for name in ("first", "second"):
+        dist = tmp_path / name
+        write_plugin(build_distributions(dist), "0.1.0", ADDRESSES, dist)
+        found.append({file.name: reproducible.sha256(file) for file in dist.iterdir()})
+    assert len(found[0]) == 8
+    assert found[0] == found[1]
 
 
 def test_the_program_is_locked_with_checksums_and_without_pulumi(wheel: Path) -> None:

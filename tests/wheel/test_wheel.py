@@ -117,6 +117,15 @@ def test_the_metadata(product: Path) -> None:
     assert len(licences) == 1
 
 
+def test_both_wheels_hold_the_licence(product: Path, sandbox: Path) -> None:
+    expected = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    for wheel in (product, sandbox):
+        assert metadata_of(wheel)["License-Expression"] == "Apache-2.0"
+        with zipfile.ZipFile(wheel) as archive:
+            (name,) = (n for n in archive.namelist() if n.endswith("/licenses/LICENSE"))
+            assert archive.read(name).decode() == expected
+
+
 def test_both_have_one_version_and_the_sandbox_requires_it(product: Path, sandbox: Path) -> None:
     number = metadata_of(product)["Version"]
     assert metadata_of(sandbox)["Name"] == "gpufleet-sandbox"
