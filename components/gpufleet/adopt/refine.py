@@ -14,6 +14,7 @@ from gpufleet.fleet.input_differences import differing, plain, within
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.observed import Choice, Declaration, PlatformAdoption, ProposedPool
 from gpufleet.platforms.registry import platform_rules
+from gpufleet.spec.base import Ownership
 
 _KEPT = (
     *("name", "instanceTypes", "gpu", "gpusPerNode", "nodes", "zones", "sharing", "labels"),
@@ -67,8 +68,12 @@ def compared(
     fleet, refused = compiled_pool(frame, pool)
     if fleet is None:
         return Compared(pool, (), tuple(refused))
-    declared = registered(fleet, fleet.pools[0])
+    declared = {} if _makes_nothing(pool) else registered(fleet, fleet.pools[0])
     return Compared(pool, tuple(_differences(declared, proposed.resources, adoption)))
+
+
+def _makes_nothing(pool: Declaration) -> bool:
+    return pool.get("ownership") == Ownership.EXISTING.value
 
 
 def registered(fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
@@ -98,6 +103,8 @@ def _differences(
 def refined(frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption) -> Compared:
     """The nearest declaration that the choices of the platform lead to."""
     best = compared(frame, proposed, proposed.pool, adoption)
+    if _makes_nothing(proposed.pool):
+        return best
     for _ in range(2):  # a choice may matter only after another
         before = best
         for choice in adoption.choices:

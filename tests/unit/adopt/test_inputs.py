@@ -203,3 +203,106 @@ def test_a_block_whose_end_nothing_says_is_named(tmp_path: Path) -> None:
     assert [one["name"] for one in found["spec"]["pools"]] == ["other"]
     assert any(note.startswith("pool trn is left out") for note in found["notes"])
     assert "gpufleet-trn" in json.dumps(found["notExpressed"])
+
+
+def node(name: str, group: dict[str, str], machine: str, zone: str, provider: str) -> Any:
+    """A Node as EKS and GKE register it (well-known labels of Kubernetes, and those of `group`)."""
+    labels = {
+        **group,
+        "node.kubernetes.io/instance-type": machine,
+        "topology.kubernetes.io/region": zone.rpartition("-")[0]
+        if "gce" in provider
+        else zone[:-1],
+        "topology.kubernetes.io/zone": zone,
+        "team": "vision",
+    }
+    taints = [
+        {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"},
+        {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},
+        {"key": "vision", "value": "only", "effect": "NoSchedule"},
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"providerID": f"{provider}{name}", "taints": taints},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.33.4"}},
+    }
+
+
+def test_nodes_of_eks_alone_say_what_they_say(tmp_path: Path) -> None:
+    spot = {"eks.amazonaws.com/nodegroup": "GPU_spot", "eks.amazonaws.com/capacityType": "SPOT"}
+    dump = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [
+            node("a", spot, "g6.xlarge", "us-west-2a", "aws:///us-west-2a/"),
+            node("b", spot, "g6.2xlarge", "us-west-2b", "aws:///us-west-2b/"),
+            node("c", {"karpenter.sh/nodepool": "train"}, "p5.48xlarge", "us-west-2a", "aws:///"),
+            node("d", {"eks.amazonaws.com/nodegroup": "web"}, "m6i.large", "us-west-2a", "aws:///"),
+        ],
+    }
+    found = adopted(tmp_path, dump)
+    spec = found["spec"]
+    assert spec["platform"] == "eks"
+    assert spec["cluster"] == {
+        "name": "adopted",
+        "region": "us-west-2",
+        "kubernetesVersion": "1.33",
+    }
+    assert spec["pools"] == [
+        {
+            "name": "gpu-spot",
+            "instanceTypes": ["g6.xlarge", "g6.2xlarge"],
+            "nodes": {"min": 2, "max": 2},
+            "ownership": "existing",
+            "zones": ["us-west-2a", "us-west-2b"],
+            "capacity": [{"spot": {}}],
+            "taints": [{"key": "vision", "value": "only", "effect": "NoSchedule"}],
+            "labels": {"team": "vision"},
+        },
+        {
+            "name": "train",
+            "instanceTypes": ["p5.48xlarge"],
+            "nodes": {"min": 1, "max": 1},
+            "ownership": "existing",
+            "zones": ["us-west-2a"],
+            "taints": [{"key": "vision", "value": "only", "effect": "NoSchedule"}],
+            "labels": {"team": "vision"},
+        },
+    ]
+    assert compile_data(spec).deployable
+    notes = " ".join(found["notes"])
+    for missing in ("bounds", "image", "disk", "reservations", "Terraform", "nodepools"):
+        assert missing in notes
+
+
+def test_nodes_of_gke_alone_say_what_they_say(tmp_path: Path) -> None:
+    group = {"cloud.google.com/gke-nodepool": "l4", "cloud.google.com/gke-spot": "true"}
+    on_demand = {"cloud.google.com/gke-nodepool": "l4"}
+    dump = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [
+            node("a", group, "g2-standard-4", "us-central1-a", "gce://lab/us-central1-a/"),
+            node("b", on_demand, "g2-standard-4", "us-central1-a", "gce://lab/us-central1-a/"),
+        ],
+    }
+    found = adopted(tmp_path, dump)
+    assert found["spec"]["platform"] == "gke"
+    assert found["spec"]["cluster"]["region"] == "us-central1"
+    (pool,) = found["spec"]["pools"]
+    assert pool["instanceTypes"] == ["g2-standard-4"]
+    assert pool["ownership"] == "existing"
+    assert "capacity" not in pool
+    assert any("some of its nodes are spot" in note for note in found["notes"])
+
+
+def test_nodes_of_a_group_that_was_found_make_no_second_pool(tmp_path: Path) -> None:
+    dump = rendered_dump(fleet_of(KARPENTER))
+    pools = [one for one in dump["items"] if one["kind"] == "NodePool"]
+    group = {"karpenter.sh/nodepool": pools[0]["metadata"]["name"]}
+    one = node("a", group, "g6.2xlarge", "us-east-1a", "aws:///")
+    names = [pool["name"] for pool in adopted(tmp_path, dump)["spec"]["pools"]]
+    dump["items"].append(one)
+    assert [pool["name"] for pool in adopted(tmp_path, dump)["spec"]["pools"]] == names

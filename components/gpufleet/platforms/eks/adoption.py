@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
+from gpufleet.catalogue.model import Cloud
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -17,6 +18,7 @@ from gpufleet.fleet.observed import (
     PlatformAdoption,
     ProposedPool,
 )
+from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
 from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
@@ -39,6 +41,16 @@ _UPDATES = {"MINIMAL": "minimal", "DEFAULT": "surge"}
 UNTIL = "gpufleet.dev/capacity-block-until"
 STARTS = "gpufleet.dev/capacity-block-starts"
 AUTOSCALED = "k8s.io/cluster-autoscaler/"
+
+
+NODES = NodeGroups(
+    Cloud.AWS,
+    ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool"),
+    {"eks.amazonaws.com/capacityType": "SPOT", "karpenter.sh/capacity-type": "spot"},
+    "The node group is in a Terraform or Pulumi state; Karpenter's objects are read with "
+    "`kubectl get nodes,nodepools,ec2nodeclasses -o json`",
+)
+"""EKS writes its labels on nodes of managed groups; Karpenter on its own (karpenter.sh/v1)."""
 
 
 class EksAdoption(PlatformAdoption):
@@ -82,7 +94,7 @@ class EksAdoption(PlatformAdoption):
     def recognises(self, seen: Observations) -> bool:
         """By types of resources, or by the nodes."""
         named = any(one.token in self.tokens for one in seen.resources)
-        return named or any(_provider(one).startswith("aws:") for one in seen.objects("Node"))
+        return named or is_of_cloud(seen, "aws:")
 
     def cluster(self, seen: Observations) -> Declaration:
         """Name and place."""
@@ -105,7 +117,7 @@ class EksAdoption(PlatformAdoption):
                 found["name"] = named
             elif found["name"] == "adopted" and isinstance(tags.get("Name"), str):
                 found["name"] = tags["Name"].removesuffix(f"-{tags.get(POOL_LABEL)}")
-        regions = {z[:-1] for z in zones_of_subnets(seen).values()} | set(_node_regions(seen))
+        regions = {z[:-1] for z in zones_of_subnets(seen).values()} | set(regions_of_nodes(seen))
         if len(regions) == 1:
             found["region"] = regions.pop()
         return found
@@ -120,6 +132,14 @@ class EksAdoption(PlatformAdoption):
             made = karpenter_pool(seen, one)
             if made is not None:
                 yield made
+        groups = (*seen.of(GROUP), *seen.objects("NodePool"))
+        yield from NODES.pools(seen, {_group_name(one) for one in groups})
+
+
+def _group_name(one: ObservedResource) -> str:
+    """As nodes of the group have it in their label."""
+    named = one.properties.get("nodeGroupName") or (one.id or "").rpartition(":")[2]
+    return str(named or mapping(one.properties.get("metadata")).get("name") or one.name)
 
 
 def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
@@ -296,26 +316,14 @@ def _is_autoscaled(tags: Mapping[str, str]) -> bool:
 def _pool_name(one: ObservedResource) -> str:
     """A name that a pool may have, of what the group is called."""
     inputs = one.properties
-    written = str(inputs.get("nodeGroupName") or inputs.get("nodeGroupNamePrefix") or one.name)
-    written = written.lower()
-    kept = "".join(c if c.isalnum() else "-" for c in written).strip("-")[:40].strip("-")
-    return kept if kept[:1].isalpha() else f"pool-{kept}"[:40].strip("-")
+    return pool_name(
+        str(inputs.get("nodeGroupName") or inputs.get("nodeGroupNamePrefix") or one.name)
+    )
 
 
 def _text(one: ObservedResource, key: str) -> str | None:
     value = one.properties.get(key)
     return value if isinstance(value, str) else None
-
-
-def _provider(one: ObservedResource) -> str:
-    return str(mapping(one.properties.get("spec")).get("providerID") or "")
-
-
-def _node_regions(seen: Observations) -> Iterator[str]:
-    for one in seen.objects("Node"):
-        labels = text_values(mapping(one.properties.get("metadata")).get("labels"))
-        if "topology.kubernetes.io/region" in labels:
-            yield labels["topology.kubernetes.io/region"]
 
 
 ADOPTION = EksAdoption()

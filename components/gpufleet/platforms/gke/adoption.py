@@ -16,6 +16,7 @@ from gpufleet.fleet.observed import (
     PlatformAdoption,
     ProposedPool,
 )
+from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
 from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS
 from gpufleet.spec.base import Platform
@@ -30,6 +31,15 @@ _EFFECTS = {
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, "kubernetes.io/arch")
 _STRATEGIES = {"SURGE": "surge", "BLUE_GREEN": "blueGreen"}
 _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
+
+
+NODES = NodeGroups(
+    Cloud.GCP,
+    ("cloud.google.com/gke-nodepool",),
+    {"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-preemptible": "true"},
+    "The node pool is in a Terraform or Pulumi state",
+)
+"""GKE writes its labels on every node."""
 
 
 class GkeAdoption(PlatformAdoption):
@@ -58,9 +68,16 @@ class GkeAdoption(PlatformAdoption):
         Choice("fabric", ("rdma", "tcpx", "tcpxo")),
     )
 
+    def recognises(self, seen: Observations) -> bool:
+        """By types of resources, or by the nodes."""
+        return super().recognises(seen) or is_of_cloud(seen, "gce:")
+
     def cluster(self, seen: Observations) -> Declaration:
         """Name and place."""
         found: Declaration = {"name": "adopted", "region": "us-central1"}
+        regions = set(regions_of_nodes(seen))
+        if len(regions) == 1:
+            found["region"] = regions.pop()
         for one in (*seen.of(NODE_POOL), *seen.of(CLUSTER)):
             inputs = one.properties
             key = "cluster" if one.token == NODE_POOL else "name"
@@ -83,11 +100,12 @@ class GkeAdoption(PlatformAdoption):
             if not _is_gpu(one):
                 continue
             labels = _labels(one)
-            name = labels.get(POOL_LABEL) or labels.get(COMPUTE_CLASS) or _pool_name(one)
+            name = labels.get(POOL_LABEL) or labels.get(COMPUTE_CLASS) or pool_name(_name(one))
             groups.setdefault(name, []).append(one)
         classes = {_metadata(c).get("name"): c for c in seen.objects("ComputeClass")}
         for name, members in groups.items():
             yield _pool(name, _ordered(members, classes.get(name)), classes.get(name))
+        yield from NODES.pools(seen, {_name(one) for one in seen.of(NODE_POOL)})
 
 
 def _pool(
@@ -353,6 +371,10 @@ def _texts(value: Any) -> dict[str, str]:
     return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
+def _name(one: ObservedResource) -> str:
+    return str(one.properties.get("name") or one.name)
+
+
 def _region(place: str) -> str:
     """`us-central1` of `us-central1-a`."""
     head, _, tail = place.rpartition("-")
@@ -368,12 +390,6 @@ def _import_id(one: ObservedResource) -> str | None:
     """`project/location/cluster/node-pool`, as the provider imports it."""
     parts = [one.properties.get(key) for key in ("project", "location", "cluster", "name")]
     return "/".join(map(str, parts)) if all(isinstance(p, str) for p in parts) else None
-
-
-def _pool_name(one: ObservedResource) -> str:
-    written = str(one.properties.get("name") or one.name).lower()
-    kept = "".join(c if c.isalnum() else "-" for c in written).strip("-")[:40].strip("-")
-    return kept if kept[:1].isalpha() else f"pool-{kept}"[:40].strip("-")
 
 
 ADOPTION = GkeAdoption()
