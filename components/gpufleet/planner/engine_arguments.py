@@ -1,4 +1,4 @@
-"""Arguments that make vLLM take what it was planned, and no more.
+"""Arguments that make vLLM or SGLang take what it was planned, and no more.
 
 Without them vLLM takes 0.92 of the GPU that it sees. On a shared GPU it would take the memory of
 the other workloads too.
@@ -16,24 +16,41 @@ from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.engine_profile import InferenceEngine, memory_fraction
 from gpufleet.sizing.inference import Serving
 
-_IMAGE = "vllm"
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 _QUANTISED_AT_START = {"fp8": "fp8", "nf4": "bitsandbytes", "nf4-double": "bitsandbytes"}
 """Formats vLLM makes of 16-bit weights itself; the others need a checkpoint that has them."""
 _CACHES = {"fp8": "fp8"}
 
 
-def engine_arguments(work: PlacedWorkload) -> list[str]:
-    """Arguments of `vllm serve` in vLLM's image; empty for other engines and images, which have
-    arguments of their own. The model is named as the file names it; of a name of the catalogue its
-    repository on the Hub is."""
+def _engine(work: PlacedWorkload) -> InferenceEngine | None:
+    """The engine whose image the workload names; None: another image, with its own arguments."""
     entry = work.entry
     if work.need is None or work.need.trains or not isinstance(entry, ModelWorkload):
-        return []
-    if entry.engine is not InferenceEngine.VLLM or entry.image is None or _IMAGE not in entry.image:
+        return None
+    known = (InferenceEngine.VLLM, InferenceEngine.SGLANG)
+    if entry.engine not in known or entry.engine.value not in (entry.image or ""):
+        return None
+    return entry.engine
+
+
+def engine_command(work: PlacedWorkload) -> list[str]:
+    """The command of SGLang, whose image has none; empty where the image has one."""
+    if _engine(work) is InferenceEngine.SGLANG:
+        return ["python3", "-m", "sglang.launch_server"]
+    return []
+
+
+def engine_arguments(work: PlacedWorkload) -> list[str]:
+    """Arguments of the engine in its own image; empty for other engines and images. The model is
+    named as the file names it; of a name of the catalogue its repository on the Hub is."""
+    engine = _engine(work)
+    if engine is None or work.need is None:
         return []
     option = work.option
     serving = next(s for s in work.need.serving if s.weights.name == option.reached.precision)
+    if engine is InferenceEngine.SGLANG:
+        return _sglang(work, serving, causal=work.need.model.causal)
+    converted = named_format(_model(work)) is not None
     found = [f"--model={_repository(work)}", f"--max-model-len={serving.context}"]
     if work.need.model.causal:
         found += [
@@ -46,9 +63,38 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
     return [
         *found,
         f"--gpu-memory-utilization={_utilisation(serving, option)}",
-        *_forms(serving, converted=named_format(entry.model) is not None),
+        *_forms(serving, converted=converted),
         *_split(option),
     ]
+
+
+def _sglang(work: PlacedWorkload, serving: Serving, *, causal: bool) -> list[str]:
+    """Arguments of `sglang.launch_server` (its python/sglang/srt/server_args.py)."""
+    split = work.option.reached.parallel
+    degrees = {"tp": split.tensor, "pp": split.pipeline, "ep": split.expert}
+    form, converted = serving.weights.name, named_format(_model(work)) is not None
+    found = [
+        f"--model-path={_repository(work)}",
+        "--host=0.0.0.0",
+        f"--port={PORT}",
+        f"--context-length={serving.context}",
+        f"--mem-fraction-static={_utilisation(serving, work.option)}",
+        f"--max-running-requests={serving.max_sequences}",
+        f"--chunked-prefill-size={serving.batched_tokens if serving.chunked_prefill else -1}",
+    ]
+    found += [] if causal else ["--is-embedding"]
+    if form in _DTYPES:
+        found.append(f"--dtype={_DTYPES[form]}")
+    elif form == "fp8" and serving.stored_bytes is None and not converted:
+        found.append("--quantization=fp8")
+    if serving.kv_cache.name == "fp8":
+        found.append("--kv-cache-dtype=fp8_e4m3")
+    return found + [f"--{name}-size={degree}" for name, degree in degrees.items() if degree > 1]
+
+
+def _model(work: PlacedWorkload) -> str:
+    assert isinstance(work.entry, ModelWorkload)
+    return work.entry.model
 
 
 def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
@@ -57,7 +103,10 @@ def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     for work in plan.workloads:
         entry = work.entry
-        if not isinstance(entry, ModelWorkload) or "/" in entry.model or not engine_arguments(work):
+        if not isinstance(entry, ModelWorkload) or "/" in entry.model:
+            continue
+        argument = next((a for a in engine_arguments(work) if a.startswith("--model")), None)
+        if argument is None:
             continue
         path, others = f"{work.path}.model", () if work.need is None else work.need.hub[1:]
         handed = _repository(work)
@@ -80,8 +129,8 @@ def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
             info(
                 "model-not-a-hub-id",
                 path,
-                f"the manifest of {entry.name} passes --model={entry.model}, and vLLM fetches "
-                "models by their id on the Hugging Face Hub",
+                f"the manifest of {entry.name} passes {argument}, and the engine fetches models "
+                "by their id on the Hugging Face Hub",
                 "write the id, such as meta-llama/Llama-3.1-8B-Instruct",
                 value=entry.model,
             )
@@ -91,9 +140,8 @@ def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
 
 def _repository(work: PlacedWorkload) -> str:
     """What the engine fetches the model by."""
-    assert isinstance(work.entry, ModelWorkload)
-    hub = () if work.need is None else work.need.hub
-    return hub[0] if hub and "/" not in work.entry.model else work.entry.model
+    hub, model = () if work.need is None else work.need.hub, _model(work)
+    return hub[0] if hub and "/" not in model else model
 
 
 PORT = 8000

@@ -8,7 +8,7 @@ from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.partition.partition import PartitionShare
-from gpufleet.planner.engine_arguments import engine_arguments, engine_probes
+from gpufleet.planner.engine_arguments import engine_arguments, engine_command, engine_probes
 from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
 from gpufleet.planner.rendezvous import rendezvous_env, rendezvous_service
 from gpufleet.planner.scaling import hinted_object, scaling_annotations
@@ -69,6 +69,8 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     container["image"] = entry.image or f"example.invalid/{entry.name}"
     arguments = engine_arguments(work)
     if arguments:
+        command = engine_command(work)
+        container |= {"command": command} if command else {}
         container |= {"args": arguments, **engine_probes(work)}
     training = option.reached.training
     if training is not None:

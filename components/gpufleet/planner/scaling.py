@@ -3,9 +3,11 @@
 from typing import Any
 
 from gpufleet.planner.plan import PlacedWorkload
+from gpufleet.planner.workloads import ModelWorkload
 from gpufleet.render.scaled_object import scaled_object
 from gpufleet.render.scaling_signals import PROMETHEUS, SOURCES
 from gpufleet.sizing.device import DeviceShare
+from gpufleet.sizing.engine_profile import InferenceEngine
 from gpufleet.spec.scaling import KedaScaling, Signal
 
 SIGNAL = Signal.REQUESTS_RUNNING
@@ -16,8 +18,11 @@ _HELD = 0.8
 
 def autoscaling_hint(work: PlacedWorkload) -> dict[str, Any] | None:
     """Least and most replicas, the metric and its target for each of them; None for what does not
-    scale: jobs and notebooks."""
-    if work.need is None or work.need.trains:
+    scale: jobs and notebooks, and for engines whose metric is not known."""
+    entry = work.entry
+    if work.need is None or work.need.trains or not isinstance(entry, ModelWorkload):
+        return None
+    if entry.engine not in (InferenceEngine.VLLM, InferenceEngine.VLLM_V0):
         return None
     most = work.option.reached.copies
     return {

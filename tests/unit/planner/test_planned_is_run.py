@@ -312,3 +312,41 @@ def test_a_plan_is_audited_without_findings(name: str, tmp_path: Path) -> None:
     found = CliRunner().invoke(audit, [str(pods), str(fleet)])
     assert found.exit_code == 0, found.output
     assert "no errors, no warnings" in found.output
+
+
+def test_sglang_gets_what_was_planned() -> None:
+    """Option names: sgl-project/sglang, python/sglang/srt/server_args.py; its image has no command
+    (docs/references of that repository)."""
+    answer = planned(
+        workload="inference",
+        model="Llama-3.1-70B",
+        weights="fp8",
+        kvCache="fp8",
+        context=8192,
+        engine="sglang",
+        image="lmsysorg/sglang:v0.5.8",
+        batch=8,
+        gpus=["H100-80GB"],
+    )
+    (work,) = answer.workloads
+    container = pod(answer)["containers"][0]
+    assert container["command"] == ["python3", "-m", "sglang.launch_server"]
+    given = dict(argument.removeprefix("--").split("=", 1) for argument in container["args"])
+    split = work.option.reached.parallel
+    assert split.tensor > 1
+    # 81,079 MiB less 512 + 1.5 x 8,192 + 2 x 256 (512 in groups of four) + 128 for each GPU.
+    kept = 512 + 12_288 + 2 * (512 if split.tensor >= 4 else 256) + 128 * split.tensor
+    part = given.pop("mem-fraction-static")
+    assert float(part) == pytest.approx(1 - kept / 81_079, abs=0.01)
+    assert given == {
+        "model-path": "meta-llama/Llama-3.1-70B",
+        "host": "0.0.0.0",
+        "port": "8000",
+        "context-length": "8192",
+        "max-running-requests": "256",
+        "chunked-prefill-size": "8192",
+        "quantization": "fp8",
+        "kv-cache-dtype": "fp8_e4m3",
+        "tp-size": str(split.tensor),
+    }
+    assert container["readinessProbe"]["httpGet"] == {"path": "/health", "port": 8000}
