@@ -72,6 +72,7 @@ NIGHTLY = {
         (
             "vsphere/test_batch.py",
             "vsphere/test_site_needs.py",
+            "vsphere/test_lost_nodes.py",
             "vsphere/test_certificates.py",
             "vsphere/test_changing.py",
             "vsphere/test_datastores.py",

@@ -110,6 +110,10 @@ class VsphereOptionsArgs(TypedDict):
     vm_group: NotRequired[str]
     """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow
     the cluster's mandatory rules for that group. Default: none."""
+    replace_not_ready_minutes: NotRequired[int]
+    """A machine whose node has not been Ready for so many minutes, 5 to 10080, is made anew by
+    the next update that refreshes the state. Needs the connection's `kubernetes`. Default:
+    never."""
     wait_for: NotRequired[str]
     """One of `powerOn`, `tools`, `address`, `joined`. How far a new machine must come before it
     counts. Default powerOn."""

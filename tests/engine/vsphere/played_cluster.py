@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -32,12 +33,20 @@ class PlayedCluster:
             "status": {"conditions": [{"type": "Ready", "status": "True"}]},
         }
 
+    def lose(self, name: str, minutes: int) -> None:
+        """What the node controller writes when a kubelet has been silent."""
+        since = datetime.now(UTC) - timedelta(minutes=minutes)
+        (ready,) = self.nodes[name]["status"]["conditions"]
+        ready |= {"status": "Unknown", "lastTransitionTime": since.isoformat(timespec="seconds")}
+
     def unschedulable(self, name: str) -> bool:
         """Whether the node is cordoned."""
         return bool(self.nodes[name]["spec"].get("unschedulable"))
 
     def answer(self, method: str, path: str, query: dict[str, Any], body: Any) -> tuple[int, Any]:
         parts = path.strip("/").split("/")
+        if parts[2:] == ["nodes"]:
+            return 200, {"items": list(self.nodes.values())}
         if parts[2] == "nodes":
             node = self.nodes.get(parts[3])
             if node is None:

@@ -333,6 +333,12 @@ def test_waiting_for_a_join_that_nobody_announces_is_refused(run: Any) -> None:
     assert "only first-boot data that gpufleet writes says when it has joined" in text
 
 
+def test_replacing_nodes_without_a_cluster_is_refused(run: Any) -> None:
+    shape = {"cpus": 8, "memory_gib": 64, "template": "t", "replace_not_ready_minutes": 30}
+    lost = {"vsphere": shape}
+    assert "only the cluster says whether a node is Ready" in refused(run, arguments(lost))
+
+
 def test_a_name_that_is_too_long_is_refused(run: Any) -> None:
     given = {**arguments(), "name_prefix": "p" * 60}
     assert "shorten namePrefix or the pool's name by" in refused(run, given)

@@ -25,6 +25,7 @@ _SAME = (
     *("mmioGib", "maxPerHost", "vmGroup", "extraDisks", "drsBehavior", "extraConfig"),
     *("ignoreUserDataChanges", "timeouts", "latencySensitivity", "onCreateFailure"),
     *("deletePolicy", "waitFor", "coresPerNumaNode", "cpuReservationMhz", "cpuShares"),
+    *("replaceNotReadyMinutes",),
 )
 """Inputs of a machine that the pool has under the same name."""
 _PLACE = (

@@ -115,6 +115,7 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
         or None,
         "mmioGib": options.mmio_gib,
         "maxPerHost": options.max_per_host,
+        "replaceNotReadyMinutes": options.replace_not_ready_minutes,
         "vmGroup": options.vm_group,
         "extraDisks": [_written(disk) for disk in options.extra_disks] or None,
         "drsBehavior": None if options.drs_behavior is None else options.drs_behavior.value,

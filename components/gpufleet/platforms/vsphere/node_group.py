@@ -240,6 +240,15 @@ def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> list[Fi
                 "give connection.join, or wait for tools or address",
             )
         )
+    if options.replace_not_ready_minutes is not None and connection.get("kubernetes") is None:
+        found.append(
+            error(
+                "vsphere-replacing-without-kubernetes",
+                "pool.vsphere.replaceNotReadyMinutes",
+                "only the cluster says whether a node is Ready",
+                "give connection.kubernetes",
+            )
+        )
     try:
         KubernetesAccess.model_validate(connection.get("kubernetes") or {"kubeconfig": "none"})
     except ValidationError as invalid:

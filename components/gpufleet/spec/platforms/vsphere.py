@@ -214,6 +214,9 @@ class VsphereOptions(SpecModel):
     vm_group: str | None = Field(default=None, min_length=1, max_length=80)
     """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow the
     cluster's mandatory rules for that group. Default: none."""
+    replace_not_ready_minutes: int | None = Field(default=None, ge=5, le=10_080)
+    """A machine whose node has not been Ready for so many minutes, 5 to 10080, is made anew by the
+    next update that refreshes the state. Needs the connection's `kubernetes`. Default: never."""
     wait_for: VsphereWaitFor = VsphereWaitFor.POWER_ON
     """How far a new machine must come before it counts. Default powerOn."""
     attachment: Attachment = Attachment.DYNAMIC_DIRECT_PATH

@@ -147,8 +147,10 @@ TABLE: Mapping[str, MachineChangeKind] = {
     "customAttributes": MachineChangeKind.IN_PLACE,
     "tags": MachineChangeKind.IN_PLACE,
     "powerState": MachineChangeKind.IN_PLACE,
+    "nodeReady": MachineChangeKind.REPLACE,
     "waitFor": MachineChangeKind.SETTING,
     "kubernetes": MachineChangeKind.SETTING,
+    "replaceNotReadyMinutes": MachineChangeKind.SETTING,
     "maxPerHost": MachineChangeKind.SETTING,
     "vmGroup": MachineChangeKind.IN_PLACE,
     "drsBehavior": MachineChangeKind.IN_PLACE,
@@ -168,9 +170,9 @@ NEEDS_POWER_OFF: Mapping[str, Callable[[Rows, Rows], bool]] = {
 """Lists of devices -> whether a change of them takes something away: only while the machine is
 off."""
 
-DRIFT_ONLY = frozenset(("memoryLocked", "powerState", "firmware"))
-"""Not declared: all memory is always reserved, a machine always runs, and its firmware is the one
-its guest was installed under."""
+DRIFT_ONLY = frozenset(("memoryLocked", "powerState", "firmware", "nodeReady"))
+"""Not declared: all memory is always reserved, a machine always runs, its firmware is the one its
+guest was installed under, and its node is Ready."""
 
 AS_IN_TEMPLATE = frozenset(
     (

@@ -63,6 +63,10 @@ class ClusterApi:
         """The Node, or None."""
         return self._ask("GET", f"/api/v1/nodes/{quote(name)}", absent=(404,))
 
+    def nodes(self) -> list[Mapping[str, Any]]:
+        """Every Node."""
+        return list((self._ask("GET", "/api/v1/nodes") or {}).get("items") or [])
+
     def pods(self, node: str) -> list[Mapping[str, Any]]:
         """Every pod on the node."""
         found: list[Mapping[str, Any]] = []

@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from gpufleet.components_base.resource_plugin import CANCELLED
@@ -27,6 +28,10 @@ class ClusterQueries(Protocol):
 
     def node(self, name: str) -> Mapping[str, Any] | None:
         """The Node, or None."""
+        ...
+
+    def nodes(self) -> list[Mapping[str, Any]]:
+        """Every Node."""
         ...
 
     def pods(self, node: str) -> list[Mapping[str, Any]]:
@@ -138,6 +143,22 @@ class ClusterNode:
             left=f"{self._name} still runs, and its node is cordoned",
         )
 
+    def lost_since(self, minutes: int) -> str:
+        """Since when the node has not been Ready, where that is longer than so many minutes; empty:
+        it is not lost. While most of the cluster's nodes are not Ready, none counts as lost."""
+        node = self._own()
+        ready = [] if node is None else _conditions(node, "Ready")
+        if not ready or ready[0].get("status") == "True":
+            return ""
+        since = str(ready[0].get("lastTransitionTime") or "")
+        if not since or datetime.now(UTC) - datetime.fromisoformat(since) < timedelta(
+            minutes=minutes
+        ):
+            return ""
+        nodes = self._cluster.nodes()
+        down = sum(not is_ready(one) for one in nodes)
+        return "" if down >= UNHEALTHY * len(nodes) else since
+
     def reopen(self, machine: str) -> None:
         """Let pods come again, if it was this machine's change that kept them away."""
         node = self._own()
@@ -216,6 +237,10 @@ def skipped(settings: NodeSettings) -> bool:
     return os.environ.get(f"{key}_SKIP_DRAIN", "") not in ("", "0")
 
 
+UNHEALTHY = 0.55
+"""Share of nodes that are not Ready from which on the cluster itself counts as disturbed: the
+default of `--unhealthy-zone-threshold` of kube-controller-manager."""
+
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of pods that the node itself makes from files: they cannot be evicted."""
 
@@ -226,10 +251,12 @@ cordons a node is not undone."""
 
 def is_ready(node: Mapping[str, Any]) -> bool:
     """Whether the node's kubelet says that it takes pods."""
-    return any(
-        condition.get("type") == "Ready" and condition.get("status") == "True"
-        for condition in node.get("status", {}).get("conditions") or []
-    )
+    return any(condition.get("status") == "True" for condition in _conditions(node, "Ready"))
+
+
+def _conditions(node: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = node.get("status", {}).get("conditions") or []
+    return [row for row in rows if row.get("type") == kind]
 
 
 def belongs(node: Mapping[str, Any], bios_uuid: str) -> bool:
@@ -287,8 +314,7 @@ def why_not_ready(node: Mapping[str, Any] | None, bios_uuid: str) -> str:
     if not belongs(node, bios_uuid):
         reported = node["status"]["nodeInfo"]["systemUUID"]
         return f"the node of that name runs on another machine (systemUUID {reported})"
-    for condition in node.get("status", {}).get("conditions") or []:
-        if condition.get("type") == "Ready":
-            reason, text = condition.get("reason", ""), condition.get("message", "")
-            return f"the node is not Ready: {reason} {text}".rstrip()
+    for condition in _conditions(node, "Ready"):
+        reason, text = condition.get("reason", ""), condition.get("message", "")
+        return f"the node is not Ready: {reason} {text}".rstrip()
     return "the node has not reported yet whether it is Ready"

@@ -29,6 +29,10 @@ class MachineContext:
     """Notes, attributes and tags it has."""
     networks: Mapping[str, str] = field(default_factory=dict[str, str])
     """Id of a network -> name, of those that its adapters are on; empty where none is declared."""
+    node_lost_since: str = ""
+    """Since when its node is not Ready, where the machine is to be made anew for that."""
+    cannot_be_replaced: str = ""
+    """Why it cannot be made anew although its node is lost; empty: it can."""
 
 
 def drifted(
@@ -63,6 +67,8 @@ def drifted(
     extra = {key: live.extra_config.get(key, "") for key in settings.extra_config}
     if extra != settings.extra_config:
         found["extraConfig"] = extra
+    if seen.node_lost_since and not seen.cannot_be_replaced:
+        found["nodeReady"] = f"not since {seen.node_lost_since}"
     if live.power != "poweredOn":
         found["powerState"] = live.power
     return found

@@ -111,6 +111,11 @@ def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> l
         f"the machine has an adapter on {card['network']} that is not declared"
         for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
     ]
+    if seen.node_lost_since and seen.cannot_be_replaced:
+        found.append(
+            f"its node is not Ready since {seen.node_lost_since}, and a new machine is not "
+            f"possible: {seen.cannot_be_replaced}"
+        )
     if live.hot_add:
         found.append(
             "the machine has CPU or memory hot add, which may leave its guest one NUMA node"

@@ -5,6 +5,7 @@ only, never code and never credentials; it is the same text in every run.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pulumi.dynamic import (
@@ -20,6 +21,7 @@ from pulumi.dynamic import (
 from pyVmomi import vim
 
 from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError
+from gpufleet.platforms.vsphere.vcenter.before_clone import validate_new
 from gpufleet.platforms.vsphere.vcenter.changes import (
     MachineChange,
     MachineChangeKind,
@@ -30,6 +32,7 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
     refusals,
     replaces,
 )
+from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.converge import converge
 from gpufleet.platforms.vsphere.vcenter.create import create
 from gpufleet.platforms.vsphere.vcenter.described import (
@@ -133,7 +136,7 @@ class VsphereGpuNodeProvider(ResourceProvider):
                     # A folder that this user may not see hides its machines, too.
                     by_name(session, datacenter, vim.Folder, settings.place.folder, "folder")
                 return ReadResult("", {})
-            seen = _seen(session, settings, live, given)
+            seen = _with_node(session, settings, live, _seen(session, settings, live, given))
         return ReadResult(id_, outputs(given, settings, live, seen))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
@@ -247,6 +250,23 @@ def _seen(
         found_on(session, settings, live),
         _network_names(session, settings, live),
     )
+
+
+def _with_node(
+    session: Session, settings: NodeSettings, live: Observed, seen: MachineContext
+) -> MachineContext:
+    """What the cluster says of the node, where a lost one is to be replaced: only if vCenter has
+    room for the new machine."""
+    minutes = settings.replace_not_ready_minutes
+    if minutes is None or settings.kubernetes is None:
+        return seen
+    with node_of(settings, live.bios_uuid) as node:
+        since = "" if node is None else node.lost_since(minutes)
+    if not since:
+        return seen
+    again = frozenset((settings.owner,))
+    reasons = validate_new(session, [settings], frozenset(), per_gpu, again)
+    return replace(seen, node_lost_since=since, cannot_be_replaced="; ".join(reasons))
 
 
 def _network_names(session: Session, settings: NodeSettings, live: Observed) -> dict[str, str]:

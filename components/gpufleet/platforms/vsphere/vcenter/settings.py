@@ -266,6 +266,9 @@ class NodeSettings(SpecModel):
     kubernetes: KubernetesAccess | None = None
     """The cluster: a new machine counts once its node is Ready, and a node is drained before its
     machine goes. Default: the cluster is not asked."""
+    replace_not_ready_minutes: int | None = Field(default=None, ge=5, le=10_080)
+    """A refresh reports a node that has not been Ready for so long, and the machine is made anew.
+    Default: never."""
     max_per_host: int | None = Field(default=None, ge=1, le=64)
     """Anti-affinity: most machines of the group on one host, 1 to 64. Default: no limit."""
     vm_group: str | None = Field(default=None, min_length=1, max_length=80)

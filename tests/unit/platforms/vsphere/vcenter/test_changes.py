@@ -106,6 +106,8 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
         ["endpoint.plainHttp", "place.hosts", "place.denyHosts"],
     ),
     ("seen only", MachineChangeKind.IN_PLACE, ["powerState", "memoryLocked"]),
+    ("seen only", MachineChangeKind.REPLACE, ["nodeReady"]),
+    ("behaviour", MachineChangeKind.SETTING, ["replaceNotReadyMinutes"]),
 ]
 """What is to become of a change, said again next to the table itself."""
 KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]

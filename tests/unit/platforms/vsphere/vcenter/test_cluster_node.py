@@ -69,6 +69,9 @@ class FakeCluster:
         assert name == "gpu-0"
         return self.the_node
 
+    def nodes(self) -> list[Mapping[str, Any]]:
+        return [] if self.the_node is None else [self.the_node]
+
     def pods(self, node: str) -> list[Mapping[str, Any]]:
         return list(self.all_pods.values())
 
