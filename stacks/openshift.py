@@ -7,6 +7,7 @@ from settings import Settings, cluster_stack
 
 SECTIONS = {
     "openshift": ("openshift", "server, datacenter and network"),
+    "openshiftGcp": ("openshift_gcp", "projectId, network, subnetwork, serviceAccount and image"),
     "openshiftAws": ("openshift_aws", "iamInstanceProfile, amiId, subnets and security groups"),
 }
 """Platform -> section of the connection, and what it says."""

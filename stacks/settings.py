@@ -55,6 +55,24 @@ class OpenShiftAwsPlace(BaseModel):
     """Values of the tag `Name` of security groups."""
 
 
+class OpenShiftGcpPlace(BaseModel):
+    """Where an OpenShift cluster's machines are on Google Cloud, as its own MachineSets have it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    infrastructure_name: str | None = None
+    """Name of the cluster's infrastructure. With `clusterStack`: its output of this name."""
+    project_id: str
+    network: str
+    subnetwork: str
+    service_account: str
+    """E-mail of the service account of workers."""
+    image: str | None = None
+    """Disk image of Red Hat CoreOS."""
+    network_project_id: str | None = None
+    network_tags: list[str] | None = None
+
+
 class VsphereJoin(BaseModel):
     """How machines join their cluster; the token is the secret setting `gpufleet:joinToken`."""
 
@@ -154,6 +172,8 @@ class Connection(BaseModel):
     """OpenShift on vSphere: where machines go."""
     openshift_aws: OpenShiftAwsPlace | None = None
     """OpenShift on AWS: where machines go."""
+    openshift_gcp: OpenShiftGcpPlace | None = None
+    """OpenShift on Google Cloud: where machines go."""
 
     def kubeconfig_file(self) -> Path:
         """Absolute path of the kubeconfig. Raises RunError when there is none."""

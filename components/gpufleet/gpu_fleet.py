@@ -30,6 +30,7 @@ from gpufleet.fleet.model import Money, Pool
 from gpufleet.platforms.gke.connection import GkeNetworkArgs
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
+from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
 from gpufleet.platforms.registry import platform_components, platform_rules
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import validate_queues
@@ -79,6 +80,8 @@ class GpuFleetConnectionArgs(TypedDict):
     """OpenShift: the cluster's place on its vCenter; needed there."""
     openshift_aws: NotRequired[OpenShiftAwsConnectionArgs]
     """OpenShift on AWS: the cluster's place there; needed there."""
+    openshift_gcp: NotRequired[OpenShiftGcpConnectionArgs]
+    """OpenShift on Google Cloud: the cluster's place there; needed there."""
 
 
 class GpuFleetArgs(TypedDict):

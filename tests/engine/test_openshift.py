@@ -14,7 +14,13 @@ from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
 from tests.engine.test_gke_examples import program
-from tests.unit.platforms.openshift.clouds import AWS_CHAT, AWS_SLICES
+from tests.unit.platforms.openshift.clouds import (
+    AWS_CHAT,
+    AWS_SLICES,
+    GCP_PLACE,
+    GCP_SLICES,
+    GCP_TURNS,
+)
 
 MACHINES = "openshift-machine-api"
 OPERATORS = "nvidia-gpu-operator"
@@ -87,6 +93,16 @@ def on_aws(lab: Stack) -> None:
     }
 
 
+def on_gcp(lab: Stack) -> None:
+    """The stack on AWS, as a fleet on Google Cloud."""
+    fleet, connection = lab.config["gpufleet:fleet"], lab.config["gpufleet:connection"]
+    fleet["platform"] = "openshiftGcp"
+    fleet["cluster"]["region"] = "us-central1"
+    fleet["pools"] = [GCP_TURNS, GCP_SLICES]
+    del connection["openshiftAws"]
+    connection["openshiftGcp"] = GCP_PLACE
+
+
 def written_by_a_controller(objects: Any, one: dict[str, Any]) -> None:
     """What the controllers of clouds do to a set: their own order of labels."""
     key = "capacity.cluster-autoscaler.kubernetes.io/labels"
@@ -149,6 +165,16 @@ def test_the_lab_from_nothing_to_nothing(lab: Stack, objects: Any, core: client.
     assert [one["metadata"]["name"] for one in tagged] == [one["metadata"]["name"] for one in made]
     assert {"name": "cost-center", "value": "4711"} in machine(tagged[0])["tags"]
     assert tagged[0]["metadata"]["annotations"]["machine.openshift.io/memoryMb"] == "1"
+
+    on_gcp(lab)
+    lab.up()
+    made = all_sets(objects)
+    assert [(machine(one)["machineType"], machine(one)["zone"]) for one in made] == [
+        ("a2-ultragpu-1g", "us-central1-a"),
+        ("n1-standard-8", "us-central1-a"),
+        ("n1-standard-8", "us-central1-b"),
+    ]
+    assert machine(made[1])["gpus"] == [{"type": "nvidia-tesla-t4", "count": 2}]
 
     lab.project.run("destroy")
     assert sets(objects) == {}

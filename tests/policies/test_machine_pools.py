@@ -189,6 +189,29 @@ def test_openshift_machine_sets_and_their_autoscaler():
 
 
 @pytest.mark.parametrize(
+    ("machine", "gpu", "bought"),
+    [
+        ({"machineType": "a2-highgpu-1g", "provisioningModel": "Spot"}, "A100-40GB", "spot"),
+        ({"machineType": "a2-highgpu-1g", "preemptible": True}, "A100-40GB", "spot"),
+        ({"machineType": "g2-standard-8"}, "L4", "onDemand"),
+        ({"instanceType": "g6.xlarge", "marketType": "Spot"}, "L4", "spot"),
+        ({"instanceType": "g6.xlarge", "marketType": "OnDemand"}, "L4", "onDemand"),
+    ],
+)
+def test_machine_sets_on_clouds(machine: dict[str, Any], gpu: str, bought: str):
+    found = manifest(
+        {
+            "apiVersion": "machine.openshift.io/v1beta1",
+            "kind": "MachineSet",
+            "metadata": {"name": "gpu"},
+            "spec": {"template": {"spec": {"providerSpec": {"value": machine}}}},
+        }
+    )
+    assert found.gpu.value == gpu
+    assert found.capacity.value == {bought}
+
+
+@pytest.mark.parametrize(
     ("attachment", "gpu", "count"),
     [
         ({"mode": "vgpu", "profile": "grid_a100d-40c", "count": 1}, "A100-80GB", 1),

@@ -34,7 +34,7 @@ def as_program() -> Iterator[None]:
     sys.path.insert(0, str(STACKS))
     yield
     sys.path.remove(str(STACKS))
-    for name in ("settings", "eks", "gke", "vsphere", "openshift", "openshiftAws"):
+    for name in ("settings", "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp"):
         sys.modules.pop(name, None)
 
 
@@ -87,6 +87,7 @@ def test_its_settings_are_known(file: Path, settings: dict[str, Any]) -> None:
             "infrastructureName is missing",
         ),
         ("openshiftAws", {}, "gpufleet:connection.openshiftAws is missing"),
+        ("openshiftGcp", {}, "gpufleet:connection.openshiftGcp is missing"),
         ("vsphere", {}, "gpufleet:connection.vsphere is missing"),
     ],
 )

@@ -23,7 +23,7 @@ class DraDriverArgs(TypedDict):
     catalogue: str
     """Edition of facts and pins, `"2026.11"`."""
     platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `sandbox`."""
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
     pools: list[GpuPoolArgs]
     """Declarations of every GPU pool of the cluster: those with `sharing: {dra: ...}` are served,
     the others are validated next to them."""

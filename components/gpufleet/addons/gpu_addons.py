@@ -51,7 +51,7 @@ class GpuAddonsArgs(TypedDict):
     catalogue: str
     """Edition of facts and pins, `"2026.11"`."""
     platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `sandbox`."""
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
     pools: list[GpuPoolArgs]
     """Declarations of every GPU pool of the cluster, the one who makes it: the add-ons know only
     the layouts and ways of sharing of these."""

@@ -33,7 +33,7 @@ class GpuMonitoringArgs(TypedDict):
     catalogue: str
     """Edition of facts and pins, `"2026.11"`."""
     platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `sandbox`."""
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
     pools: list[GpuPoolArgs]
     """Declarations of every GPU pool of the cluster: prices, slices and quotas follow from them."""
     monitoring: MonitoringArgs

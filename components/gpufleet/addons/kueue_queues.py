@@ -29,7 +29,7 @@ class KueueQueuesArgs(TypedDict):
     catalogue: str
     """Edition of facts and pins, `"2026.11"`."""
     platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `sandbox`."""
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
     pools: list[GpuPoolArgs]
     """Declarations of every GPU pool of the cluster, the one who makes it: quotas count them
     all."""

@@ -13,6 +13,7 @@ from gpufleet.arguments.kubelet import KubeletArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.openshift import OpenShiftOptionsArgs
 from gpufleet.arguments.openshift_aws import OpenShiftAwsOptionsArgs
+from gpufleet.arguments.openshift_gcp import OpenShiftGcpOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
 from gpufleet.arguments.storage import PoolVolumeArgs
 from gpufleet.arguments.vsphere import VsphereOptionsArgs
@@ -139,3 +140,5 @@ class GpuPoolArgs(TypedDict):
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
     openshift_aws: NotRequired[OpenShiftAwsOptionsArgs]
     """Only on OpenShift on AWS. Default: none."""
+    openshift_gcp: NotRequired[OpenShiftGcpOptionsArgs]
+    """Only on OpenShift on Google Cloud. Default: none."""

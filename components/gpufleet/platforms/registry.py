@@ -39,6 +39,7 @@ FOLDERS = {
     Platform.VSPHERE: PlatformFolder("gpufleet.platforms.vsphere"),
     Platform.OPENSHIFT: PlatformFolder("gpufleet.platforms.openshift"),
     Platform.OPENSHIFT_AWS: PlatformFolder("gpufleet.platforms.openshift.aws"),
+    Platform.OPENSHIFT_GCP: PlatformFolder("gpufleet.platforms.openshift.gcp"),
     Platform.SANDBOX: PlatformFolder("gpufleet.platforms.sandbox"),
 }
 

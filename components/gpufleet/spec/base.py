@@ -59,6 +59,8 @@ class Platform(StrEnum):
     """OpenShift on vSphere."""
     OPENSHIFT_AWS = "openshiftAws"
     """OpenShift on AWS."""
+    OPENSHIFT_GCP = "openshiftGcp"
+    """OpenShift on Google Cloud."""
     SANDBOX = "sandbox"
     """The local control plane with simulated GPU nodes."""
 

@@ -44,8 +44,8 @@ class FleetSpec(SpecModel):
     directory, which for a Pulumi program is the folder of Pulumi.yaml (docs/catalogue.md). Default:
     what the environment variable GPUFLEET_CATALOGUE_OVERLAY names, else none."""
     platform: Platform
-    """`eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, or `sandbox`, the local
-    control plane."""
+    """`eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, `openshiftGcp`, or
+    `sandbox`, the local control plane."""
     environment: DnsLabel = "dev"
     """`dev`, `staging`, `prod`: chooses the policy profile. Default dev."""
     cluster: Cluster

@@ -14,6 +14,7 @@ from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.platforms.gke import GkeOptions
 from gpufleet.spec.platforms.openshift import OpenShiftOptions
 from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
+from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
 from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet.spec.sharing import Sharing, exclusive
 from gpufleet.spec.storage import PoolVolume
@@ -207,3 +208,5 @@ class GpuPool(SpecModel):
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
     openshift_aws: OpenShiftAwsOptions | None = None
     """Only on OpenShift on AWS. Default: none."""
+    openshift_gcp: OpenShiftGcpOptions | None = None
+    """Only on OpenShift on Google Cloud. Default: none."""

@@ -96,11 +96,13 @@ def _capacity(provider: Any) -> Fact[frozenset[str]]:
     spot = inside(provider, "spotMarketOptions")
     preemptible = inside(provider, "preemptible")
     market = inside(provider, "marketType")
-    if UNKNOWN in (spot, preemptible, market):
+    model = inside(provider, "provisioningModel")
+    if UNKNOWN in (spot, preemptible, market, model):
         return unknown("spotMarketOptions")
     if market == "CapacityBlock":
         return known(frozenset({"capacityBlock"}))
-    return known(frozenset({"spot" if spot is not None or preemptible is True else "onDemand"}))
+    taken_back = spot is not None or preemptible is True or "Spot" in (market, model)
+    return known(frozenset({"spot" if taken_back else "onDemand"}))
 
 
 def _zone(provider: Any) -> Fact[tuple[str, ...]]:

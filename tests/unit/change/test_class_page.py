@@ -24,6 +24,7 @@ COLUMNS = {
     "vsphere": "vSphere",
     "openshift": "OpenShift on vSphere",
     "openshiftAws": "OpenShift on AWS",
+    "openshiftGcp": "OpenShift on Google Cloud",
     "sandbox": "sandbox",
 }
 VALUES = 2

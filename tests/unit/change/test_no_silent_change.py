@@ -36,7 +36,12 @@ MACHINE = {"cpus": 16, "memoryGib": 64, "template": "ubuntu"}
 
 
 def _fleet(platform: str, *pools: dict[str, Any], **more: Any) -> dict[str, Any]:
-    regions = {"eks": "us-east-1", "gke": "us-central1", "openshiftAws": "us-east-1"}
+    regions = {
+        "eks": "us-east-1",
+        "gke": "us-central1",
+        "openshiftAws": "us-east-1",
+        "openshiftGcp": "us-central1",
+    }
     region = {"region": regions[platform]} if platform in regions else {}
     named = [{"name": f"p{i}", "nodes": {"min": 1, "max": 1}} | p for i, p in enumerate(pools)]
     cluster = {"name": "c", "kubernetesVersion": "1.36", **region}
@@ -79,6 +84,9 @@ FLEETS = {
     "openshiftAws": _fleet(
         "openshiftAws",
         {"instanceTypes": ["g6.xlarge"], "zones": ["us-east-1a"], "sharing": SLICED},
+    ),
+    "openshiftGcp": _fleet(
+        "openshiftGcp", {"instanceTypes": ["g2-standard-8"], "zones": ["us-central1-a"]}
     ),
     "sandbox": _fleet("sandbox", {"gpu": "A100-80GB", "gpusPerNode": 8, "sharing": MIG}),
 }

@@ -29,6 +29,7 @@ CLUSTERS: dict[str, dict[str, Any]] = {
     "eks": {"name": "ml", "region": "us-east-1"},
     "gke": {"name": "ml", "region": "us-central1"},
     "openshiftAws": {"name": "ml", "region": "us-east-1"},
+    "openshiftGcp": {"name": "ml", "region": "us-central1"},
 }
 MACHINES: dict[str, dict[str, Any]] = {
     "eks": {"instanceTypes": ["g6.2xlarge"]},
@@ -36,6 +37,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "vsphere": {"gpu": "L4", "vsphere": {"cpus": 8, "memoryGib": 32, "template": "ubuntu"}},
     "openshift": {"gpu": "L4", "openshift": {"cpus": 8, "memoryGib": 32, "template": "rhcos"}},
     "openshiftAws": {"instanceTypes": ["g6.2xlarge"], "zones": ["us-east-1a"]},
+    "openshiftGcp": {"instanceTypes": ["g2-standard-8"], "zones": ["us-central1-a"]},
     "sandbox": {"gpu": "L4"},
 }
 """Platform -> a node with one L4 there."""

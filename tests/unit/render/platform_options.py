@@ -98,3 +98,13 @@ OPENSHIFT_AWS: dict[str, Row] = {
     "openshiftAws.tenancy": option("openshiftAws", "tenancy", "dedicated"),
     "openshiftAws.metadataTokens": option("openshiftAws", "metadataTokens", "optional"),
 }
+
+SPOT = {"capacity": [{"spot": {}}]}
+OPENSHIFT_GCP: dict[str, Row] = {
+    "openshiftGcp.rollout": option("openshiftGcp", "rollout", "surge"),
+    "openshiftGcp.health": option("openshiftGcp", "health", {"unhealthySeconds": 600}),
+    "openshiftGcp.machineConfig": option("openshiftGcp", "machineConfig", {"maxUnavailable": 2}),
+    "openshiftGcp.image": option("openshiftGcp", "image", "projects/p/global/images/rhcos"),
+    "openshiftGcp.diskType": option("openshiftGcp", "diskType", "pd-ssd"),
+    "openshiftGcp.spotModel": option("openshiftGcp", "spotModel", "spot", **SPOT),
+}

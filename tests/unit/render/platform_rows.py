@@ -13,6 +13,7 @@ from gpufleet.spec.fleet_spec import Budget, FleetSpec
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.platforms.gke import GkeOptions
 from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
+from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
 from gpufleet.spec.pool import Disk, GpuPool, Nodes
 from gpufleet.spec.sharing import Sharing
 
@@ -35,6 +36,7 @@ OPTIONS: Mapping[str, type[BaseModel]] = {
     "gke": GkeOptions,
     "eks": EksOptions,
     "openshiftAws": OpenShiftAwsOptions,
+    "openshiftGcp": OpenShiftGcpOptions,
 }
 """Options of one cloud, in a table of their own."""
 
@@ -70,6 +72,7 @@ A100: dict[str, Data] = {
     "eks": {"instanceTypes": ["p4de.24xlarge"]},
     "gke": {"instanceTypes": ["a2-ultragpu-8g"]},
     "openshiftAws": {"instanceTypes": ["p4de.24xlarge"]},
+    "openshiftGcp": {"instanceTypes": ["a2-ultragpu-8g"]},
     **{
         name: {"gpu": "A100-80GB", "gpusPerNode": 8} for name in ("vsphere", "openshift", "sandbox")
     },
@@ -85,6 +88,7 @@ H100: dict[str, Data] = {
 }
 H100["gke"]["zones"] = ["us-central1-a"]
 H100["openshiftAws"] = H100["eks"]
+H100["openshiftGcp"] = {**H100["gke"], "instanceTypes": ["a3-highgpu-8g"]}
 
 
 def addon(name: str, **settings: Any) -> Row:
@@ -152,6 +156,7 @@ ROWS: dict[str, Row] = {
             "eks": {"instanceTypes": ["g6.4xlarge"]},
             "gke": {"instanceTypes": ["g2-standard-16"]},
             "openshiftAws": {"instanceTypes": ["g6.4xlarge"]},
+            "openshiftGcp": {"instanceTypes": ["g2-standard-16"]},
             **{
                 name: {"instanceTypes": ["g6.4xlarge"]}
                 for name in ("vsphere", "openshift", "sandbox")
@@ -305,6 +310,7 @@ ROWS: dict[str, Row] = {
             "gke": {"image": "ubuntu-gke"},
             "openshift": {"image": "rhcos"},
             "openshiftAws": {"image": "rhcos"},
+            "openshiftGcp": {"image": "rhcos"},
             "sandbox": {"image": "sandbox"},
         },
     ),
@@ -315,6 +321,7 @@ ROWS: dict[str, Row] = {
             "eks": {"zones": ["us-east-1a"]},
             "gke": {"zones": ["us-central1-a"]},
             "openshiftAws": {"zones": ["us-east-1b"]},
+            "openshiftGcp": {"zones": ["us-central1-b"]},
         },
     ),
     "pools.disk.sizeGib": Row("`disk: {sizeGib: 400}`", {"disk": {"sizeGib": 400}}),
@@ -354,6 +361,9 @@ ROWS: dict[str, Row] = {
     ),
     "pools.openshiftAws": Row(
         "`openshiftAws: {tenancy: dedicated}`", {"openshiftAws": {"tenancy": "dedicated"}}
+    ),
+    "pools.openshiftGcp": Row(
+        "`openshiftGcp: {diskType: pd-ssd}`", {"openshiftGcp": {"diskType": "pd-ssd"}}
     ),
 }
 """Place of a field -> how it is tried."""

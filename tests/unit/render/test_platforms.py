@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.render.platform_effects import MACHINES, Effect, effect, in_words
-from tests.unit.render.platform_options import EKS, GKE, OPENSHIFT_AWS
+from tests.unit.render.platform_options import EKS, GKE, OPENSHIFT_AWS, OPENSHIFT_GCP
 from tests.unit.render.platform_rows import OPTIONS, PARTS, ROWS, Row, fields
 
 PAGE = Path(__file__).parents[3] / "docs" / "platforms.md"
@@ -21,9 +21,10 @@ NAMES = {
     "vsphere": "vSphere",
     "openshift": "OpenShift on vSphere",
     "openshiftAws": "OpenShift on AWS",
+    "openshiftGcp": "OpenShift on Google Cloud",
     "sandbox": "sandbox",
 }
-ROLLOUT = "openshiftAws.rollout"
+ROLLOUT = ("openshiftAws.rollout", "openshiftGcp.rollout")
 """How the engine replaces machines: no file has it (tests/unit/components)."""
 BOTH_CLOUDS = (
     "pools.nodes.min",
@@ -50,7 +51,7 @@ BOTH_CLOUDS = (
 @cache
 def pair(field: str, platform: str) -> tuple[Effect, Effect]:
     """A platform without and with a field."""
-    row = (ROWS | GKE | EKS | OPENSHIFT_AWS)[field]
+    row = (ROWS | GKE | EKS | OPENSHIFT_AWS | OPENSHIFT_GCP)[field]
     base = {**row.base, **row.base_of.get(platform, {})}
     with_it = {**base, **row.of.get(platform, row.pool)}
     return effect(platform, base, {}), effect(platform, with_it, row.fleet)
@@ -101,6 +102,10 @@ def page() -> str:
         "",
         *table(["`openshiftAws`", "MachineSets"], OPENSHIFT_AWS, ["openshiftAws"]),
         "",
+        "## Options of OpenShift on Google Cloud",
+        "",
+        *table(["`openshiftGcp`", "MachineSets"], OPENSHIFT_GCP, ["openshiftGcp"]),
+        "",
     ]
     return "\n".join(lines)
 
@@ -110,7 +115,7 @@ def test_every_field_of_the_spec_has_a_row() -> None:
 
 
 def test_every_option_of_a_cloud_has_a_row() -> None:
-    assert {*GKE, *EKS, *OPENSHIFT_AWS} == set(fields(OPTIONS))
+    assert {*GKE, *EKS, *OPENSHIFT_AWS, *OPENSHIFT_GCP} == set(fields(OPTIONS))
 
 
 @pytest.mark.parametrize("field", [field for field in ROWS if field != "platform"])
@@ -132,7 +137,9 @@ def test_one_declaration_does_its_work_on_both_clouds(field: str) -> None:
         assert before.files != after.files, cloud
 
 
-@pytest.mark.parametrize("field", [*GKE, *EKS, *(one for one in OPENSHIFT_AWS if one != ROLLOUT)])
+@pytest.mark.parametrize(
+    "field", [*GKE, *EKS, *(one for one in OPENSHIFT_AWS | OPENSHIFT_GCP if one not in ROLLOUT)]
+)
 def test_every_option_of_a_cloud_does_something(field: str) -> None:
     before, after = pair(field, field.split(".")[0])
     assert (before.refused, after.refused) == ((), ())

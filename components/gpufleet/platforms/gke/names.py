@@ -43,12 +43,6 @@ def node_pool_name(pool: Pool, step: CapacityStep, prefix: str) -> str:
     return f"{head}-{name}" if head else name
 
 
-def resource_label(text: str) -> str:
-    """Key or value of a resource label as Google takes it: lower case, digits, `-` and `_`, at most
-    63."""
-    return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:63]
-
-
 def imported_place(import_id: str) -> dict[str, str] | None:
     """`location`, `cluster`, `name` and, where written, `project` of the id of a node pool; None
     for a text that is no such id: `project/location/cluster/pool`, the same without the project, or

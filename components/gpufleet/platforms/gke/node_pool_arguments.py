@@ -11,9 +11,10 @@ from typing import Any
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.gcp_labels import resource_labels
 from gpufleet.platforms.gke.addresses import gke_accelerator, node_pool_arguments
 from gpufleet.platforms.gke.auto_class import auto_created
-from gpufleet.platforms.gke.names import node_pool_name, resource_label
+from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import (
     RESERVATION_KEY,
     CapacityStep,
@@ -170,9 +171,7 @@ def _node_config(
         for entry in config.get("guestAccelerators", ()):
             entry["gpuDriverInstallationConfig"] = driver
     if labels:
-        config["resourceLabels"] = {
-            resource_label(key): resource_label(value) for key, value in labels.items()
-        }
+        config["resourceLabels"] = resource_labels(labels)
     config |= _purchase(step)
     config |= _disks(shape)
     if kubelet := _kubelet(pool):

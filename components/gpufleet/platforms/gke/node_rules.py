@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.gcp_machines import ASSUMED_BOOT_DISKS, boot_disks
 from gpufleet.platforms.gke.shape import (
-    ASSUMED_BOOT_DISKS,
     GkeShape,
-    boot_disks,
     bundled_ssds,
     raw_ssds,
 )

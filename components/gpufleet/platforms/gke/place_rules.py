@@ -4,25 +4,18 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 `modules/compute/gke-node-pool/main.tf`) and the pages of Google Kubernetes Engine read 2026-11-21.
 """
 
-import re
 from collections.abc import Iterable
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.shape import GkeShape, host_machine, nodes_of_domain, upgrade_strategy
+from gpufleet.platforms.clouds.gcp_machines import validate_host, validate_zone_names
+from gpufleet.platforms.gke.shape import GkeShape, nodes_of_domain, upgrade_strategy
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 
 COMPACT_WITH_FLEX_START = ("a3-ultragpu-", "a4-", "h4d-")
 """Machine types that may be placed compactly with flex start (cluster-toolkit 1047080)."""
-
-N1_SIZES = (1, 2, 4, 8, 16, 32, 64, 96)
-"""vCPUs of the predefined N1 machines (Google Compute Engine machine families)."""
-
-_SMALLEST_OF_OTHERS = 2
-
-_ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
 
 
 def validate_place(
@@ -45,54 +38,7 @@ def _machines(pool: Pool, row: InstanceType) -> Iterable[Finding]:
             f"write instanceTypes: [{names[0]}], and a pool for each other",
             found=names,
         )
-    host = host_machine(pool)
-    place = f"{pool.path}.instanceTypes"
-    odd = [name for name in pool.spec.instance_types if name.startswith("n1-") and "*" not in name]
-    unknown = next((name for name in odd if not _is_n1(name)), None)
-    if row.attachable and unknown is not None:
-        yield error(
-            "gke-host-unknown",
-            place,
-            f"{unknown} is no predefined N1 machine",
-            f"one of n1-standard-{', -'.join(map(str, N1_SIZES))}, or n1-highmem and n1-highcpu "
-            f"from {_SMALLEST_OF_OTHERS}",
-            found=unknown,
-        )
-    elif row.attachable and host is None:
-        yield error(
-            "gke-host-missing",
-            place,
-            f"{pool.gpu.key} is attached to an N1 machine, and none is named",
-            f"write `gpu: {pool.gpu.key}, gpusPerNode: {pool.gpus_per_node}, "
-            "instanceTypes: [n1-standard-8]`",
-        )
-    limit = row.host_limit
-    if row.attachable and host is not None and limit is not None:
-        vcpu = int(host.rsplit("-", 1)[-1])
-        if vcpu > limit.vcpu:
-            yield error(
-                "gke-host-too-large",
-                place,
-                f"{pool.gpus_per_node} {pool.gpu.key} can be attached to at most {limit.vcpu} "
-                f"vCPUs, and {host} has {vcpu}",
-                f"write n1-standard-{_largest_n1(limit.vcpu)}, or more GPUs on each node",
-                found=vcpu,
-                limit=limit.vcpu,
-            )
-
-
-def _largest_n1(limit: int) -> int:
-    return max(size for size in N1_SIZES if size <= limit)
-
-
-def _is_n1(name: str) -> bool:
-    series, _, size = name.rpartition("-")
-    smallest = {
-        "n1-standard": 1,
-        "n1-highmem": _SMALLEST_OF_OTHERS,
-        "n1-highcpu": _SMALLEST_OF_OTHERS,
-    }.get(series)
-    return smallest is not None and size in {str(n) for n in N1_SIZES if n >= smallest}
+    yield from validate_host(pool, row)
 
 
 def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
@@ -103,15 +49,7 @@ def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
         for i, step in enumerate(shape.steps)
         if step.zone is not None
     ]
-    for place, zone in named:
-        if not _ZONE.match(zone) or (region is not None and not zone.startswith(f"{region}-")):
-            yield error(
-                "zone-not-of-region",
-                place,
-                f"{zone!r} is no zone of {region}",
-                f"write {region}-a" if region else "write us-central1-a",
-                found=zone,
-            )
+    yield from validate_zone_names(named, region)
     reserved = {step.zone for step in shape.steps if step.zone is not None}
     if shape.options.limits == "perZone" and not shape.zones and not reserved:
         yield error(

@@ -4,13 +4,11 @@ Raw arguments are merged last. They may set arguments that gpufleet does not set
 change arguments from which the fleet's counts are computed.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.names import resource_label
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
 from gpufleet.platforms.gke.shape import GkeShape
 
@@ -36,8 +34,6 @@ what nodes offer follow from it."""
 
 _OBJECTS = ("management", "networkConfig", "nodeConfig", "upgradeSettings")
 """Arguments that are objects; anything else in their place would be sent instead of them."""
-
-_LABEL = re.compile(r"^[a-z][a-z0-9_-]{0,62}$")
 
 
 def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
@@ -91,27 +87,3 @@ def _decided(pool: Pool, raw: Mapping[str, Any], place: str) -> Iterable[Finding
 
 def _object(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else dict[str, Any]()
-
-
-def validate_tags(tags: Mapping[str, str]) -> Iterable[Finding]:
-    """Tags become resource labels, which know fewer characters."""
-    seen: dict[str, str] = {}
-    for key in tags:
-        label = resource_label(key)
-        if not _LABEL.match(label):
-            yield error(
-                "gke-tag-no-label",
-                f'tags["{key}"]',
-                f"Google's label would be {label!r}, and a label begins with a letter",
-                "write a key that begins with one of a to z",
-                found=key,
-            )
-        elif label in seen:
-            yield error(
-                "gke-tag-twice",
-                f'tags["{key}"]',
-                f"as Google's label it is {label!r}, as {seen[label]!r} is",
-                "keep one of the two",
-                found=key,
-            )
-        seen.setdefault(label, key)

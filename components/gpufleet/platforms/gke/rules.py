@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.gcp_labels import validate_tags
 from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.auto_class_rules import validate_auto_class
 from gpufleet.platforms.gke.facts import FACTS
@@ -17,7 +18,7 @@ from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
 from gpufleet.platforms.gke.place_rules import validate_place
 from gpufleet.platforms.gke.purchase_rules import validate_purchase
-from gpufleet.platforms.gke.raw_rules import validate_raw, validate_tags
+from gpufleet.platforms.gke.raw_rules import validate_raw
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.tpu import validate_tpu
 from gpufleet.platforms.gke.version_floors import validate_floors

@@ -1,11 +1,11 @@
 """What a GKE pool's declaration decides: the steps it is bought on, machine, zones, disks, NICs."""
 
-import re
 from dataclasses import dataclass
 from math import prod
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.fleet.model import GIB, NodeTaint, Pool
+from gpufleet.platforms.clouds.gcp_machines import boot_disks, host_machine
 from gpufleet.platforms.gke.sharing import served_by_gke
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.base import Platform
@@ -14,8 +14,6 @@ from gpufleet.spec.platforms.gke import GkeOptions, LocalSsdUse, UpgradeStrategy
 
 LOCAL_SSD_BYTES = 375 * GIB
 """Size of one local SSD (Google Compute Engine, read 2026-11-21)."""
-
-_HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
 
 COMPUTE_CLASS = "cloud.google.com/compute-class"
 """Label and taint of node pools that belong to a ComputeClass (GKE documentation, about custom
@@ -37,29 +35,6 @@ RDMA_NETWORKS = {"a4x": 4}
 NVLINK_DOMAINS = {"a4x": "1x72"}
 """Family -> GPUs of the NVLink domain that a workload policy keeps a node pool in, as Google writes
 a topology (cluster-toolkit `examples/gke-a4x/gke-a4x.yaml` at 5b89bdc, read 2026-11-22)."""
-
-HYPERDISK = "hyperdisk-balanced"
-BOOT_DISKS = {
-    "a2": ("pd-balanced", "pd-ssd", "pd-standard"),
-    "a3": ("pd-ssd", "pd-balanced", HYPERDISK),
-    "a3-ultragpu": (HYPERDISK,),
-    "a4": (HYPERDISK,),
-    "a4x": (HYPERDISK,),
-    "ct3": ("pd-balanced", "pd-ssd", "pd-standard"),
-    "ct3p": ("pd-balanced", "pd-ssd", "pd-standard"),
-    "ct5lp": ("pd-balanced", "pd-ssd"),
-    "ct5p": ("pd-balanced", "pd-ssd"),
-    "ct6e": (HYPERDISK,),
-    "g4": (HYPERDISK,),
-    "tpu7x": (HYPERDISK,),
-}
-"""Family, or series where one differs -> types of boot disk it takes, our default first (GKE's
-autoscaler, machine families; cluster-toolkit `examples/gke-a4`, `gke-a4x`; Google Compute Engine
-machine families, all read 2026-11-21; TPUs: cloud.google.com/tpu/docs/setup-persistent-disk, which
-ends with v6e, read 2026-11-22)."""
-
-ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
-"""Families whose boot disk no source names: taken to be that of the generation before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,22 +121,9 @@ def gke_shape(pool: Pool) -> GkeShape:
     )
 
 
-def host_machine(pool: Pool) -> str | None:
-    """The N1 machine that attached GPUs are put on, as `instanceTypes` names it."""
-    row = pool.machines[0].instance
-    named = [name for name in pool.spec.instance_types if _HOST.match(name)]
-    return named[0] if row is not None and row.attachable and named else None
-
-
 def bundled_ssds(row: InstanceType) -> int:
     """Local SSDs a machine type brings; 0 where none, or where the catalogue knows none."""
     return (row.local_nvme_bytes or 0) // LOCAL_SSD_BYTES
-
-
-def boot_disks(row: InstanceType) -> tuple[str, ...]:
-    """Types of boot disk a machine takes; empty where that was not sourced."""
-    series = "-".join(row.name.split("-")[:2])
-    return BOOT_DISKS.get(series) or BOOT_DISKS.get(row.family, ())
 
 
 def networks(row: InstanceType) -> tuple[GpuInterface, ...]:

@@ -32,7 +32,7 @@ class OpenShiftClusterAutoscalerArgs(TypedDict):
     kubernetes_version: NotRequired[str]
     """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
     platform: NotRequired[str]
-    """`openshift` or `openshiftAws`. Default `openshift`, which is on vSphere."""
+    """`openshift`, `openshiftAws` or `openshiftGcp`. Default `openshift`, which is on vSphere."""
     region: NotRequired[str]
     """Region of the cluster, `us-east-1`; needed on a cloud."""
 

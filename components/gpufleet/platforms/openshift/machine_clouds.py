@@ -2,6 +2,7 @@
 
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.aws.machines import OnAws
+from gpufleet.platforms.openshift.gcp.machines import OnGcp
 from gpufleet.platforms.openshift.machine_cloud import MachineCloud, named_zones
 from gpufleet.platforms.openshift.vsphere_machines import OnVsphere
 from gpufleet.spec.base import Ownership, Platform
@@ -10,6 +11,7 @@ from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
 CLOUDS: dict[Platform, MachineCloud] = {
     Platform.OPENSHIFT: OnVsphere(),
     Platform.OPENSHIFT_AWS: OnAws(),
+    Platform.OPENSHIFT_GCP: OnGcp(),
 }
 
 

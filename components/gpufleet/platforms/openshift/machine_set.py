@@ -16,6 +16,7 @@ from gpufleet.findings import Finding, error, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
+from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
 from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.machine_cloud import ClusterPlace
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, zones_of
@@ -40,7 +41,11 @@ writer is a conflict. All follow from what the set's name has a digest of. One b
 left alone: pulumi-kubernetes takes no key with a dot (f47bc2d `pkg/await/await.go`)."""
 
 
-PLACES = {"connection": Platform.OPENSHIFT, "aws": Platform.OPENSHIFT_AWS}
+PLACES = {
+    "connection": Platform.OPENSHIFT,
+    "aws": Platform.OPENSHIFT_AWS,
+    "gcp": Platform.OPENSHIFT_GCP,
+}
 """Argument that says where the cluster is -> its platform."""
 
 
@@ -55,6 +60,8 @@ class OpenShiftGpuMachineSetArgs(TypedDict):
     """vSphere: the cluster's place on its vCenter. Exactly one place is needed."""
     aws: NotRequired[OpenShiftAwsConnectionArgs]
     """AWS: the cluster's place there."""
+    gcp: NotRequired[OpenShiftGcpConnectionArgs]
+    """Google Cloud: the cluster's place there."""
     region: NotRequired[str]
     """Region of the cluster, `us-east-1`; needed on a cloud."""
     kubernetes_version: NotRequired[str]

@@ -33,8 +33,34 @@ AWS_PLACE: dict[str, Any] = {
     "subnet_ids_by_zone": {"us-east-1c": "subnet-0cccccccccccccccc"},
     "security_group_names": ["ocp-x7k2p-node", "ocp-x7k2p-lb"],
 }
-REGIONS = {"openshiftAws": "us-east-1"}
-POOLS = {"openshiftAws": [AWS_CHAT, AWS_SLICES]}
+GCP_TURNS: dict[str, Any] = {
+    "name": "turns",
+    "gpu": "T4",
+    "gpusPerNode": 2,
+    "instanceTypes": ["n1-standard-8"],
+    "nodes": {"min": 0, "max": 3},
+    "zones": ["us-central1-a", "us-central1-b"],
+    "sharing": {"timeSlicing": {"replicas": 4}},
+}
+GCP_SLICES: dict[str, Any] = {
+    "name": "slices",
+    "instanceTypes": ["a2-ultragpu-1g"],
+    "nodes": {"min": 1, "max": 1},
+    "zones": ["us-central1-a"],
+    "intent": "interactive",
+    "sharing": {"mig": {"strategy": "mixed", "layouts": [{"devices": {"1g.10gb": 7}}]}},
+}
+GCP_PLACE: dict[str, Any] = {
+    "infrastructureName": "ocp-x7k2p",
+    "projectId": "acme",
+    "network": "ocp-x7k2p-network",
+    "subnetwork": "ocp-x7k2p-worker-subnet",
+    "serviceAccount": "ocp-x7k2p-w@acme.iam.gserviceaccount.com",
+    "image": "projects/rhcos-cloud/global/images/rhcos-422",
+    "networkTags": ["ocp-x7k2p-worker"],
+}
+REGIONS = {"openshiftAws": "us-east-1", "openshiftGcp": "us-central1"}
+POOLS = {"openshiftAws": [AWS_CHAT, AWS_SLICES], "openshiftGcp": [GCP_TURNS, GCP_SLICES]}
 
 
 def declaration(platform: str, *pools: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""Labels of Google's resources, which tags of a fleet become."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from gpufleet.findings import Finding, error
+
+_LABEL = re.compile(r"^[a-z][a-z0-9_-]{0,62}$")
+
+
+def resource_label(text: str) -> str:
+    """Key or value of a resource label as Google takes it: lower case, digits, `-` and `_`, at most
+    63."""
+    return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:63]
+
+
+def resource_labels(tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags as resource labels."""
+    return {resource_label(key): resource_label(value) for key, value in tags.items()}
+
+
+def validate_tags(tags: Mapping[str, str]) -> Iterable[Finding]:
+    """Tags become resource labels, which know fewer characters."""
+    seen: dict[str, str] = {}
+    for key in tags:
+        label = resource_label(key)
+        if not _LABEL.match(label):
+            yield error(
+                "gke-tag-no-label",
+                f'tags["{key}"]',
+                f"Google's label would be {label!r}, and a label begins with a letter",
+                "write a key that begins with one of a to z",
+                found=key,
+            )
+        elif label in seen:
+            yield error(
+                "gke-tag-twice",
+                f'tags["{key}"]',
+                f"as Google's label it is {label!r}, as {seen[label]!r} is",
+                "keep one of the two",
+                found=key,
+            )
+        seen.setdefault(label, key)

@@ -1,0 +1,118 @@
+"""Machine types, boot disks and zones of Google Cloud, whatever makes the machines."""
+
+import re
+from collections.abc import Iterable
+
+from gpufleet.catalogue.model import InstanceType
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
+
+_HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
+
+HYPERDISK = "hyperdisk-balanced"
+BOOT_DISKS = {
+    "a2": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "a3": ("pd-ssd", "pd-balanced", HYPERDISK),
+    "a3-ultragpu": (HYPERDISK,),
+    "a4": (HYPERDISK,),
+    "a4x": (HYPERDISK,),
+    "ct3": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "ct3p": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "ct5lp": ("pd-balanced", "pd-ssd"),
+    "ct5p": ("pd-balanced", "pd-ssd"),
+    "ct6e": (HYPERDISK,),
+    "g4": (HYPERDISK,),
+    "tpu7x": (HYPERDISK,),
+}
+"""Family, or series where one differs -> types of boot disk it takes, our default first (GKE's
+autoscaler, machine families; cluster-toolkit `examples/gke-a4`, `gke-a4x`; Google Compute Engine
+machine families, all read 2026-11-21; TPUs: cloud.google.com/tpu/docs/setup-persistent-disk, which
+ends with v6e, read 2026-11-22)."""
+
+ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
+"""Families whose boot disk no source names: taken to be that of the generation before."""
+
+N1_SIZES = (1, 2, 4, 8, 16, 32, 64, 96)
+"""vCPUs of the predefined N1 machines (Google Compute Engine machine families)."""
+
+_SMALLEST_OF_OTHERS = 2
+
+_ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
+
+
+def host_machine(pool: Pool) -> str | None:
+    """The N1 machine that attached GPUs are put on, as `instanceTypes` names it."""
+    row = pool.machines[0].instance
+    named = [name for name in pool.spec.instance_types if _HOST.match(name)]
+    return named[0] if row is not None and row.attachable and named else None
+
+
+def boot_disks(row: InstanceType) -> tuple[str, ...]:
+    """Types of boot disk a machine takes; empty where that was not sourced."""
+    series = "-".join(row.name.split("-")[:2])
+    return BOOT_DISKS.get(series) or BOOT_DISKS.get(row.family, ())
+
+
+def validate_host(pool: Pool, row: InstanceType) -> Iterable[Finding]:
+    """The N1 machine that attached GPUs are put on."""
+    host = host_machine(pool)
+    place = f"{pool.path}.instanceTypes"
+    odd = [name for name in pool.spec.instance_types if name.startswith("n1-") and "*" not in name]
+    unknown = next((name for name in odd if not _is_n1(name)), None)
+    if row.attachable and unknown is not None:
+        yield error(
+            "gke-host-unknown",
+            place,
+            f"{unknown} is no predefined N1 machine",
+            f"one of n1-standard-{', -'.join(map(str, N1_SIZES))}, or n1-highmem and n1-highcpu "
+            f"from {_SMALLEST_OF_OTHERS}",
+            found=unknown,
+        )
+    elif row.attachable and host is None:
+        yield error(
+            "gke-host-missing",
+            place,
+            f"{pool.gpu.key} is attached to an N1 machine, and none is named",
+            f"write `gpu: {pool.gpu.key}, gpusPerNode: {pool.gpus_per_node}, "
+            "instanceTypes: [n1-standard-8]`",
+        )
+    limit = row.host_limit
+    if row.attachable and host is not None and limit is not None:
+        vcpu = int(host.rsplit("-", 1)[-1])
+        if vcpu > limit.vcpu:
+            yield error(
+                "gke-host-too-large",
+                place,
+                f"{pool.gpus_per_node} {pool.gpu.key} can be attached to at most {limit.vcpu} "
+                f"vCPUs, and {host} has {vcpu}",
+                f"write n1-standard-{_largest_n1(limit.vcpu)}, or more GPUs on each node",
+                found=vcpu,
+                limit=limit.vcpu,
+            )
+
+
+def validate_zone_names(named: Iterable[tuple[str, str]], region: str | None) -> Iterable[Finding]:
+    """Zones with their places in the declaration."""
+    for place, zone in named:
+        if not _ZONE.match(zone) or (region is not None and not zone.startswith(f"{region}-")):
+            yield error(
+                "zone-not-of-region",
+                place,
+                f"{zone!r} is no zone of {region}",
+                f"write {region}-a" if region else "write us-central1-a",
+                found=zone,
+            )
+
+
+def _largest_n1(limit: int) -> int:
+    return max(size for size in N1_SIZES if size <= limit)
+
+
+def _is_n1(name: str) -> bool:
+    series, _, size = name.rpartition("-")
+    smallest = {
+        "n1-standard": 1,
+        "n1-highmem": _SMALLEST_OF_OTHERS,
+        "n1-highcpu": _SMALLEST_OF_OTHERS,
+    }.get(series)
+    return smallest is not None and size in {str(n) for n in N1_SIZES if n >= smallest}

@@ -1,0 +1,1 @@
+"""OpenShift on Google Cloud."""

@@ -1,0 +1,22 @@
+"""Plain facts of OpenShift on Google Cloud."""
+
+from gpufleet.catalogue.model import Cloud
+from gpufleet.contract.platform_facts import PlatformFacts
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Provisioner
+
+FACTS = PlatformFacts(
+    platform=Platform.OPENSHIFT_GCP,
+    title="OpenShift on Google Cloud",
+    clouds=(Cloud.GCP,),
+    example_region="us-central1",
+    provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
+    # GCPMachineProviderSpec has no field for a reservation, and one network interface cannot be
+    # GPUDirect's.
+    capacity=("onDemand", "spot"),
+    spot_takes_a_price=False,
+    default_image="rhcos",
+    images_of=Platform.OPENSHIFT,
+    lifecycle_manager=True,
+    console_dashboards=True,
+)

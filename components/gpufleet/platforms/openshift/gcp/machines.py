@@ -1,0 +1,179 @@
+"""Machines of OpenShift on Google Cloud: instances of Compute Engine with a GPU.
+
+Formats and limits: openshift/api bfa868a `machine/v1beta1/types_gcpprovider.go`;
+openshift/machine-api-provider-gcp 00e1f30 `pkg/cloud/gcp/actuators/machine/reconciler.go` and
+00650f7 `machineset/controller.go`; openshift/machine-api-operator 7dc0e85
+`pkg/webhooks/machine_webhook.go`; all read 2026-11-23.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.documents.shapes import items
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.clouds.gcp_labels import resource_labels, validate_tags
+from gpufleet.platforms.clouds.gcp_machines import boot_disks, host_machine
+from gpufleet.platforms.openshift.gcp.rules import DISK_TYPES, validate_gcp_pool
+from gpufleet.platforms.openshift.machine_cloud import (
+    API_VERSION,
+    MANIFEST,
+    USER_DATA,
+    ClusterPlace,
+    MachineCloud,
+    machine_size,
+)
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
+from gpufleet.spec.pool import GpuPool
+
+KIND = "GCPMachineProviderSpec"
+CREDENTIALS = "gcp-cloud-credentials"
+"""Name of the Secret with credentials, in every cluster on Google Cloud."""
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GcpPlace(ClusterPlace):
+    """The cluster's place on Google Cloud."""
+
+    infrastructure: Any
+    region: str
+    project_id: Any
+    network: Any
+    subnetwork: Any
+    service_account: Any
+    image: Any
+    network_project_id: Any
+    network_tags: tuple[Any, ...]
+    labels: Mapping[str, str]
+    credentials: Any = CREDENTIALS
+    user_data: Any = USER_DATA
+
+    def provider(self, pool: Pool, zone: str | None) -> MANIFEST:
+        assert zone is not None
+        declared = gcp_machine(pool)
+        labels = resource_labels({**self.labels, POOL_LABEL: pool.name})
+        disk = {"image": self.image, **declared.pop("disk"), "labels": labels}
+        interface = {"network": self.network, "subnetwork": self.subnetwork}
+        if self.network_project_id is not None:
+            interface["projectID"] = self.network_project_id
+        return {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            **declared,
+            "region": self.region,
+            "zone": zone,
+            "projectID": self.project_id,
+            "canIPForward": False,
+            "deletionProtection": False,
+            "disks": [{"autoDelete": True, "boot": True, **disk}],
+            "labels": labels,
+            "networkInterfaces": [interface],
+            "serviceAccounts": [{"email": self.service_account, "scopes": [SCOPE]}],
+            **({"tags": list(self.network_tags)} if self.network_tags else {}),
+            "credentialsSecret": {"name": self.credentials},
+            "userDataSecret": {"name": self.user_data},
+        }
+
+
+class OnGcp(MachineCloud):
+    """Instances of Compute Engine, one MachineSet for each zone."""
+
+    provider_kind = KIND
+    connection = "openshiftGcp"
+    place_missing = (
+        (
+            "pools on OpenShift need the cluster's place on Google Cloud: infrastructureName, "
+            "projectId, network, subnetwork, serviceAccount, image"
+        ),
+        "pass it besides the spec, with the values of an existing MachineSet",
+    )
+
+    def options(self, pool: GpuPool) -> OpenShiftGcpOptions:
+        return pool.openshift_gcp or OpenShiftGcpOptions()
+
+    def machine(self, pool: Pool) -> MANIFEST:
+        return gcp_machine(pool)
+
+    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> GcpPlace:
+        return GcpPlace(
+            infrastructure=connection["infrastructureName"],
+            region=spec.cluster.region or "",
+            project_id=connection["projectId"],
+            network=connection["network"],
+            subnetwork=connection["subnetwork"],
+            service_account=connection["serviceAccount"],
+            image=connection.get("image"),
+            network_project_id=connection.get("networkProjectId"),
+            network_tags=tuple(items(connection.get("networkTags"))),
+            labels=spec.tags,
+            credentials=connection.get("credentialsSecret", CREDENTIALS),
+            user_data=connection.get("userDataSecret", USER_DATA),
+        )
+
+    def open_place(self, spec: FleetSpec) -> GcpPlace:
+        return GcpPlace(
+            infrastructure="${INFRASTRUCTURE_NAME}",
+            region=spec.cluster.region or "",
+            project_id=spec.cluster.project or "${PROJECT}",
+            network="${NETWORK}",
+            subnetwork="${SUBNETWORK}",
+            service_account="${SERVICE_ACCOUNT}",
+            image="${IMAGE}",
+            network_project_id=None,
+            network_tags=("${NETWORK_TAG}",),
+            labels=spec.tags,
+        )
+
+    def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
+        return validate_gcp_pool(pool, spec) if pool.ownership is not Ownership.EXISTING else ()
+
+    def validate_fleet(self, spec: FleetSpec) -> Iterable[Finding]:
+        return validate_tags(spec.tags)
+
+    def validate_place(
+        self, pool: Pool, connection: Mapping[str, Any], path: str
+    ) -> Iterable[Finding]:
+        if self.options(pool.spec).image is None and connection.get("image") is None:
+            yield error(
+                "openshift-image-missing",
+                f"{path}.image",
+                f"no image is named for the boot disks of {pool.name}",
+                "write the image of an existing MachineSet, or the pool's openshiftGcp.image",
+            )
+
+    def capacity(self, pool: Pool) -> Mapping[str, str]:
+        return machine_size(pool)
+
+
+def gcp_machine(pool: Pool) -> MANIFEST:
+    """What the pool declares of a machine; `disk` is the boot disk."""
+    options = pool.spec.openshift_gcp or OpenShiftGcpOptions()
+    row = pool.machines[0].instance
+    possible = [kind for kind in boot_disks(row) if kind in DISK_TYPES] if row is not None else []
+    disk: MANIFEST = {
+        "sizeGb": pool.spec.disk.size_gib,
+        "type": options.disk_type or (*possible, *DISK_TYPES)[0],
+    }
+    if options.image is not None:
+        disk["image"] = options.image
+    declared: MANIFEST = {
+        "machineType": host_machine(pool) or pool.machines[0].name,
+        "disk": disk,
+        # A machine with GPUs cannot move to another host.
+        "onHostMaintenance": "Terminate",
+        "restartPolicy": "Always",
+        # The driver that the GPU Operator builds is not signed.
+        "shieldedInstanceConfig": {"secureBoot": "Disabled"},
+    }
+    if row is not None and row.attachable:
+        declared["gpus"] = [{"type": row.gke_accelerator_type, "count": pool.gpus_per_node}]
+    if pool.capacity[0].spot is not None:
+        declared["restartPolicy"] = "Never"
+        spot = options.spot_model == "spot"
+        declared |= {"provisioningModel": "Spot"} if spot else {"preemptible": True}
+    return declared
