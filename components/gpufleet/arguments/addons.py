@@ -196,6 +196,14 @@ class NeuronDevicePluginOptionsArgs(TypedDict):
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
 
 
+class GpuDirectArgs(TypedDict):
+    """What brings GPUDirect to nodes on GKE."""
+
+    enabled: NotRequired[bool]
+    """Install Google's plugins of NCCL, and its device injector, on nodes of pools with a
+    `fabric`. Default true; false where Google's own manifests were applied already."""
+
+
 class ChartSourceArgs(TypedDict):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -236,6 +244,8 @@ class AddonsArgs(TypedDict):
     EKS add-on. Default: with pools whose nodes are repaired."""
     neuron_device_plugin: NotRequired[NeuronDevicePluginOptionsArgs]
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
+    gpu_direct: NotRequired[GpuDirectArgs]
+    """Only on GKE: plugins of NCCL and the device injector. Default: with pools of a `fabric`."""
     kueue: NotRequired[AddonArgs]
     """Kueue. Default: with `queues`."""
     keda: NotRequired[AddonArgs]

@@ -46,6 +46,7 @@ CLUSTER: Mapping[str, LeafClass] = {
     f"{_OFED}.upgradePolicy.drain": LeafClass.LIVE,
     "addons.networkOperator.wait": LeafClass.LIVE,
     "addons.karpenter.accessEntry": LeafClass.LIVE,
+    "addons.gpuDirect": LeafClass.OPERAND,
     "addons.olm": LeafClass.OPERAND,
     "addons.olm.approval": LeafClass.LIVE,
     "addons.olm.waitMinutes": LeafClass.LIVE,

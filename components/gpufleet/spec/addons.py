@@ -20,6 +20,7 @@ __all__ = [
     "ClusterAutoscaler",
     "DevicePlugin",
     "Expander",
+    "GpuDirect",
     "GpuOperator",
     "Karpenter",
     "NetworkOperator",
@@ -107,6 +108,14 @@ class NeuronDevicePlugin(Addon):
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
 
 
+class GpuDirect(SpecModel):
+    """What brings GPUDirect to nodes on GKE."""
+
+    enabled: bool = True
+    """Install Google's plugins of NCCL, and its device injector, on nodes of pools with a `fabric`.
+    Default true; false where Google's own manifests were applied already."""
+
+
 class ChartSource(SpecModel):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -155,6 +164,8 @@ class Addons(SpecModel):
     EKS add-on. Default: with pools whose nodes are repaired."""
     neuron_device_plugin: NeuronDevicePlugin = Field(default_factory=NeuronDevicePlugin)
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
+    gpu_direct: GpuDirect = Field(default_factory=GpuDirect)
+    """Only on GKE: plugins of NCCL and the device injector. Default: with pools of a `fabric`."""
     kueue: Addon = Field(default_factory=Addon)
     """Kueue. Default: with `queues`."""
     keda: Addon = Field(default_factory=Addon)

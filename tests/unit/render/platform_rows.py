@@ -136,6 +136,11 @@ ROWS: dict[str, Row] = {
     "addons.neuronDevicePlugin": addon("neuronDevicePlugin", enabled=True),
     "addons.kueue": addon("kueue", enabled=True),
     "addons.keda": addon("keda", enabled=True),
+    "addons.gpuDirect": Row(
+        "`addons: {gpuDirect: {enabled: false}}`",
+        fleet={"addons": {"gpuDirect": {"enabled": False}}},
+        base_of={"gke": {**H100["gke"], "fabric": "rdma", "intent": "batch"}},
+    ),
     "addons.olm": Row(
         "`addons: {olm: {approval: manual}}`",
         fleet={"addons": {"olm": {"approval": "manual"}}},

@@ -6,6 +6,7 @@ from typing import Any
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.compute_class import compute_class
+from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
@@ -13,6 +14,19 @@ from gpufleet.render.platform_files import PlatformFiles
 
 class GkeFiles(PlatformFiles):
     """Arguments of node pools, and the ComputeClass over several."""
+
+    def cluster_files(self, fleet: Fleet) -> Iterator[Artefact]:
+        addons = fleet.spec.addons
+        objects = gpudirect_objects(fleet.pools, addons.images) if addons.gpu_direct.enabled else {}
+        for kind, manifest in objects.items():
+            yield Artefact(
+                f"manifests/gke/gpudirect-{kind}.yaml",
+                ArtefactKind.MANIFEST,
+                "devices for the daemon of GPUDirect in a pod"
+                if kind == "device-injector"
+                else f"NCCL's plugin for {kind} on the nodes of its pools",
+                yaml_text(manifest),
+            )
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         prefix = fleet.spec.name_prefix or fleet.spec.cluster.name

@@ -16,6 +16,7 @@ from gpufleet.components_base.platform_components import (
 )
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.connection import GkeConnection, gke_connection
+from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
 from gpufleet.platforms.gke.networks import needed_networks, network_objects, validate_networks
 from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkePoolPlan, gke_pool_plan
 
@@ -32,8 +33,8 @@ class GkeFleet(PlatformFleet):
     """Of each pool that gpufleet manages, by name."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
-        """The objects through which pods use GPU interfaces. GKE's own autoscaler is part of the
-        cluster."""
+        """The objects through which pods use GPU interfaces, and what brings GPUDirect to nodes.
+        GKE's own autoscaler is part of the cluster."""
         made: list[pulumi.Resource] = []
         for network in needed_networks(self.fleet.pools):
             place = self.connection.gpu_networks[network.name]
@@ -43,6 +44,11 @@ class GkeFleet(PlatformFleet):
             first = ManifestObject(f"{base}-parameters", parameters, opts)
             after = pulumi.ResourceOptions(parent=parent, depends_on=[first])
             made += [first, ManifestObject(base, attachment, after)]
+        addons = self.fleet.spec.addons
+        if addons.gpu_direct.enabled:
+            opts = pulumi.ResourceOptions(parent=parent)
+            objects = gpudirect_objects(self.fleet.pools, addons.images)
+            made += [ManifestObject(f"{name}-gpudirect-{k}", o, opts) for k, o in objects.items()]
         return made
 
     def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> GkeGpuNodePool:

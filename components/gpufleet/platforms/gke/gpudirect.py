@@ -13,8 +13,8 @@ from typing import Any
 from gpufleet.findings import Finding, info
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import FabricRequest
+from gpufleet.platforms.gke.gpudirect_installers import gpudirect_kind
 from gpufleet.platforms.gke.shape import gke_shape
-from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Fabric
 
 REPOSITORY = "https://github.com/GoogleCloudPlatform/container-engine-accelerators"
@@ -59,14 +59,14 @@ _TCPXO_DAEMON = {
 
 
 def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """What has to be applied once per cluster: gpufleet does not carry Google's installers."""
+    """What has to be applied once per cluster, where gpufleet is told not to install it."""
     for fabric, plain in INSTALLERS.items():
-        users = [
-            pool
-            for pool in pools
-            if pool.fabric is fabric and pool.ownership is not Ownership.EXISTING
+        users = [pool for pool in pools if pool.fabric is fabric and gpudirect_kind(pool)]
+        files = [
+            file
+            for pool in users
+            for file in (_A4X if str(gpudirect_kind(pool)).endswith("a4x") else plain)
         ]
-        files = [file for pool in users for file in (_A4X if _is_a4x(pool) else plain)]
         if not users:
             continue
         names = list(dict.fromkeys(files))
@@ -79,11 +79,6 @@ def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
             pools=[pool.name for pool in users],
             manifests=names,
         )
-
-
-def _is_a4x(pool: Pool) -> bool:
-    row = pool.machines[0].instance
-    return row is not None and row.family == "a4x"
 
 
 def gpudirect_request(pool: Pool) -> FabricRequest:

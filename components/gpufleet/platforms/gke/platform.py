@@ -129,7 +129,8 @@ class GkeRules(PlatformRules):
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         yield from validate_gke(spec, pools)
-        yield from installers_needed(pools)
+        if not spec.addons.gpu_direct.enabled:
+            yield from installers_needed(pools)
         if spec.addons.cluster_autoscaler.enabled:
             yield error(
                 "cluster-autoscaler-on-gke",

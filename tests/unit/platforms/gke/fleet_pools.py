@@ -15,13 +15,14 @@ L4 = {"gpu": "L4"}
 H100 = {"instanceTypes": ["a3-highgpu-8g"]}
 
 
-def compiled(pool: dict[str, Any], version: str = "1.36") -> Any:
+def compiled(pool: dict[str, Any], version: str = "1.36", **fleet: Any) -> Any:
     return compile_data(
         {
             "catalogue": "2026.11",
             "platform": "gke",
             "cluster": {"name": "ml", "region": "us-central1", "kubernetesVersion": version},
             "pools": [{"name": "p", "nodes": {"min": 0, "max": 3}, **pool}],
+            **fleet,
         }
     )
 

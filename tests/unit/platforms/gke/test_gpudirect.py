@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from gpufleet.contract.schemas import schema_problems
+from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
+from gpufleet.platforms.registry import platform_files
 from gpufleet.render.artefacts import artefacts
 from tests.unit.platforms.gke.fleet_pools import RESERVED, ZONE, compiled, gke
 
@@ -160,10 +163,67 @@ def test_networks_that_gke_makes_are_not_named() -> None:
 def test_the_installers_are_named(machine: str, manifests: list[str]) -> None:
     fabric, capacity = MACHINES[machine]
     pool = {"instanceTypes": [machine], "fabric": fabric, "capacity": capacity, **ZONE}
+    off = {"gpuDirect": {"enabled": False}}
     (one,) = [
         one
-        for one in compiled({**pool, "intent": "training"}).findings
+        for one in compiled({**pool, "intent": "training"}, addons=off).findings
         if one.code == "gke-gpudirect-installer-needed"
     ]
     assert one.severity.value == "info"
     assert one.evidence["manifests"] == manifests
+
+
+@pytest.mark.parametrize(
+    ("machine", "image"),
+    [
+        ("a3-highgpu-8g", "gpudirect-tcpx/nccl-plugin-gpudirecttcpx:latest"),
+        ("a3-megagpu-8g", "gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.3"),
+        ("a4-highgpu-8g", "gpudirect-gib/nccl-plugin-gib:v1.0.6"),
+        ("a4x-highgpu-4g", "gpudirect-gib/nccl-plugin-gib-arm64:v1.0.4"),
+    ],
+)
+def test_the_installers_are_made(machine: str, image: str) -> None:
+    """Images of Google's manifests (see `gpudirect_installers`)."""
+    fabric, capacity = MACHINES[machine]
+    pool = {"instanceTypes": [machine], "fabric": fabric, "capacity": capacity, **ZONE}
+    fleet = compiled({**pool, "intent": "training"}).fleet
+    assert fleet is not None
+    made = gpudirect_objects(fleet.pools, fleet.spec.addons.images)
+    injected = fabric in {"tcpx", "tcpxo"}
+    assert ("device-injector" in made) == injected
+    assert len(made) == 1 + injected
+    for manifest in made.values():
+        assert not schema_problems(manifest)
+        spec = manifest["spec"]["template"]["spec"]
+        wanted = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        (chosen,) = wanted["nodeSelectorTerms"][0]["matchExpressions"]
+        assert (chosen["key"], chosen["values"]) == ("gpufleet.dev/pool", [fleet.pools[0].name])
+        assert spec["tolerations"] == [{"operator": "Exists"}]
+        volumes = {volume["name"] for volume in spec["volumes"]}
+        containers = [*spec.get("initContainers", ()), *spec["containers"]]
+        mounted = {mount["name"] for one in containers for mount in one.get("volumeMounts", ())}
+        assert mounted == volumes
+    (installer,) = [one for kind, one in made.items() if kind != "device-injector"]
+    images = {one["image"] for one in installer["spec"]["template"]["spec"]["initContainers"]}
+    assert f"us-docker.pkg.dev/gce-ai-infra/{image}" in images
+
+
+def test_installers_come_from_the_mirror_and_can_be_left_out() -> None:
+    pool = {"instanceTypes": ["a3-megagpu-8g"], "fabric": "tcpxo", "intent": "training", **ZONE}
+    fleet = compiled(pool, addons={"images": {"registry": "mirror.example.com"}}).fleet
+    assert fleet is not None
+    text = str(gpudirect_objects(fleet.pools, fleet.spec.addons.images))
+    assert "pkg.dev" not in text
+    assert "docker.io" not in text
+    assert "mirror.example.com/library/ubuntu:24.04" in text
+
+    def files(**addons: Any) -> list[str]:
+        one = compiled(pool, addons=addons).fleet
+        assert one is not None
+        return [artefact.path for artefact in platform_files(one.spec.platform).cluster_files(one)]
+
+    assert files() == [
+        "manifests/gke/gpudirect-tcpxo.yaml",
+        "manifests/gke/gpudirect-device-injector.yaml",
+    ]
+    assert files(gpuDirect={"enabled": False}) == []

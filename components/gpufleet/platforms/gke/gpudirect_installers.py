@@ -1,0 +1,191 @@
+"""What brings GPUDirect to nodes on GKE: NCCL's plugins, and devices for the daemon of a pod.
+
+One DaemonSet for each of Google's: names, images, folders and steps are those of
+GoogleCloudPlatform/container-engine-accelerators `gpudirect-tcpx/nccl-tcpx-installer.yaml` db325df,
+`gpudirect-tcpxo/nccl-tcpxo-installer.yaml` e14ee8a, `gpudirect-rdma/nccl-rdma-installer.yaml`
+2c776f7, `gpudirect-rdma/nccl-rdma-installer-a4x.yaml` 503e4b7 and
+`nri_device_injector/nri-device-injector.yaml` d4919d3, read 2026-11-23. They choose nodes by the
+pools of the fleet instead of by the GPU: not every machine with an H100 has GPUDirect.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.image_sources import mirrored
+from gpufleet.fleet.model import Pool
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.images import Images
+from gpufleet.spec.pool import Fabric
+
+NAMESPACE = "kube-system"
+_GOOGLE = "us-docker.pkg.dev/gce-ai-infra"
+_PAUSE = "gke.gcr.io/pause:3.8"
+_HOST_TOOLS = "docker.io/library/ubuntu:24.04"
+"""Google's manifests have `ubuntu`, and for `sysctl` `alpine`, without a version."""
+IMAGES = {
+    "tcpx": f"{_GOOGLE}/gpudirect-tcpx/nccl-plugin-gpudirecttcpx:latest",
+    "tcpxo": f"{_GOOGLE}/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.3",
+    "rdma": f"{_GOOGLE}/gpudirect-gib/nccl-plugin-gib:v1.0.6",
+    "rdma-a4x": f"{_GOOGLE}/gpudirect-gib/nccl-plugin-gib-arm64:v1.0.4",
+    "device-injector": "gcr.io/gke-release/nri-device-injector@sha256:"
+    "6e79483d52abdc28454bf186320b10a56b0f117a10e8d65d5c74dbb821a76970",
+}
+"""Kind of DaemonSet -> its image. That of TCPX has no version at Google either."""
+RDMA_INTERFACES = {"rdma": 8, "rdma-a4x": 4}
+
+_ON_HOST = ["nsenter", "-at", "1", "--", "sh", "-c"]
+_EXECUTABLE = "mount --bind /var/lib/tcpx /var/lib/tcpx && mount -o remount,exec /var/lib/tcpx"
+_APERTURES = """\
+iptables -C INPUT -p tcp -j ACCEPT 2>/dev/null || iptables -I INPUT -p tcp -j ACCEPT
+modprobe import-helper || exit 1
+for device in $(lspci -Dn | grep 1ae0:0084 | cut -d' ' -f1); do
+  folder=/dev/aperture_devices/$device
+  mkdir -p "$folder"
+  umount -R "$folder" 2>/dev/null
+  mount --bind "$(readlink -f "/sys/bus/pci/devices/$device")" "$folder" || exit 1
+done
+if [ -d /dev/aperture_devices ]; then
+  chmod -R a+r /dev/aperture_devices
+  chmod a+rw /dev/aperture_devices/*/resource*
+fi
+"""
+_TCPXO = """\
+set -e
+chmod 755 /scripts/container_entry.sh
+/scripts/container_entry.sh install --install-nccl
+mkdir -p /usr/local/nvidia/lib64
+cp -r /var/lib/tcpxo/lib64/. /usr/local/nvidia/lib64
+"""
+_KUBERNETES = "/usr/local/home/kubernetes/bin"
+_GIB = f"""\
+set -e
+/scripts/container_entry.sh install --install-nccl
+cp -r /var/lib/gib/lib64/. {_KUBERNETES}/nvidia/lib64
+cp -r /var/lib/gib/. {_KUBERNETES}/gib
+"""
+
+
+def gpudirect_kind(pool: Pool) -> str | None:
+    """Which installer the nodes of a pool need; None without GPUDirect, and for nodes of others."""
+    row = pool.machines[0].instance
+    if pool.fabric is Fabric.NONE or pool.ownership is Ownership.EXISTING or row is None:
+        return None
+    return f"{pool.fabric.value}-a4x" if row.family == "a4x" else pool.fabric.value
+
+
+def gpudirect_objects(pools: Sequence[Pool], images: Images) -> dict[str, dict[str, Any]]:
+    """Name -> DaemonSet, for the pools of a fleet on GKE."""
+    users: dict[str, list[str]] = {}
+    for pool in pools:
+        kind = gpudirect_kind(pool)
+        if kind is None:
+            continue
+        users.setdefault(kind, []).append(pool.name)
+        if pool.fabric in {Fabric.TCPX, Fabric.TCPXO}:
+            users.setdefault("device-injector", []).append(pool.name)
+    return {kind: _daemon_set(kind, sorted(names), images) for kind, names in users.items()}
+
+
+def _daemon_set(kind: str, pools: Sequence[str], images: Images) -> dict[str, Any]:
+    name = f"gpufleet-{kind}" if kind == "device-injector" else f"gpufleet-nccl-{kind}"
+    labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "gpufleet"}
+    chosen = {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
+    term = {"matchExpressions": [chosen]}
+    wanted = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {
+            "priorityClassName": "system-node-critical",
+            "affinity": {"nodeAffinity": wanted},
+            "tolerations": [{"operator": "Exists"}],
+            "hostNetwork": True,
+            "hostPID": True,
+            **_containers(kind, images),
+        },
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": {"app.kubernetes.io/name": name}},
+            "updateStrategy": {"type": "RollingUpdate"},
+            "template": template,
+        },
+    }
+
+
+def _containers(kind: str, images: Images) -> dict[str, Any]:
+    """Containers and volumes of one kind."""
+    image = mirrored(IMAGES[kind], images)
+    tools = mirrored(_HOST_TOOLS, images)
+    if kind == "device-injector":
+        folders = {"dev": "/dev", "nri": "/var/run/nri"}
+        return {
+            "containers": [_privileged("device-injector", image, folders, cpu=True)],
+            "volumes": _host(folders),
+        }
+    install: dict[str, Any]
+    if kind == "tcpx":
+        command = ["/bin/sh", "-c", "/scripts/container_entry.sh install --install-nccl"]
+        steps = [
+            {
+                **_privileged("install", image, {"var-lib": "/var/lib"}, cpu=True),
+                "command": command,
+            },
+            {**_privileged("executable", tools, {}), "command": [*_ON_HOST, _EXECUTABLE]},
+        ]
+        volumes = {"var-lib": "/var/lib"}
+    elif kind == "tcpxo":
+        mounts = {"var-lib": "/var/lib", "libraries": "/usr/local"}
+        install = _privileged("install", image, mounts, cpu=True)
+        steps = [
+            {**_privileged("apertures", tools, {}), "command": [*_ON_HOST, _APERTURES]},
+            {**install, "command": ["/bin/sh", "-c"], "args": [_TCPXO]},
+        ]
+        volumes = {"var-lib": "/var/lib", "libraries": "/home/kubernetes/bin"}
+    else:
+        quiet = "".join(
+            f"echo 0 > /proc/sys/net/ipv4/conf/gpu{index}rdma0/log_martians\n"
+            for index in range(RDMA_INTERFACES[kind])
+        )
+        mounts = {"libraries": f"{_KUBERNETES}/nvidia/lib64", "gib": f"{_KUBERNETES}/gib"}
+        install = _privileged("install", image, mounts, cpu=True)
+        steps = [
+            {**_privileged("quiet", tools, {}), "command": ["/bin/sh", "-c"], "args": [quiet]},
+            {**install, "command": ["/bin/sh", "-c"], "args": [_GIB]},
+        ]
+        home = "/home/kubernetes/bin"
+        volumes = {"libraries": f"{home}/nvidia/lib64", "gib": f"{home}/gib"}
+    pause = {"name": "pause", "image": mirrored(_PAUSE, images)}
+    return {"initContainers": steps, "containers": [pause], "volumes": _host(volumes)}
+
+
+def _privileged(
+    name: str, image: str, mounts: Mapping[str, str], *, cpu: bool = False
+) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "name": name,
+        "image": image,
+        "securityContext": {"privileged": True},
+    }
+    if cpu:
+        made["resources"] = {"requests": {"cpu": "150m"}}
+    if mounts:
+        made["volumeMounts"] = [{"name": n, "mountPath": path} for n, path in mounts.items()]
+    return made
+
+
+def _host(folders: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Folders of the node; that of the libraries may not be there before the driver is."""
+    return [
+        {
+            "name": name,
+            "hostPath": {
+                "path": path,
+                **({"type": "DirectoryOrCreate"} if path.endswith("lib64") else {}),
+            },
+        }
+        for name, path in folders.items()
+    ]
