@@ -19,6 +19,9 @@ TRANSFORMERS_WORKSPACE = GIB * 4 // 100
 CUDA_CONTEXT = GIB // 2
 """Context and libraries of one process, outside the framework's counter: 0.3 to 0.6 GiB."""
 _MIXTURE_FLOOR = 5 * GIB
+_FLOOR_TOKENS = 8192
+"""Tokens of the steps that need so much; Qwen3-235B-A22B in steps of 2,048 had a peak of 1.4 GiB,
+sampler and all (see tests/unit/sizing/test_engine_logs.py)."""
 _LARGE_MIXTURE = 50 * 10**9
 """Routed parameters from which an engine needs 5 GiB of activations; below in proportion."""
 
@@ -168,7 +171,8 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     floor = 0
     experts = count_parameters(model).experts
     if experts:
-        floor = ceil(min(Fraction(experts, _LARGE_MIXTURE), Fraction(1)) * _MIXTURE_FLOOR)
+        part_of = min(Fraction(experts, _LARGE_MIXTURE), Fraction(1))
+        floor = ceil(part_of * min(Fraction(part, _FLOOR_TOKENS), Fraction(1)) * _MIXTURE_FLOOR)
     profile = profile_of(serving.engine)
     rows = serving.max_sequences if model.has_head else 0
     if profile.sampler_divided:
@@ -189,7 +193,9 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
             max(forward, floor),
             Basis.ASSUMED if floor > forward else modelled(model.basis),
             workspace_formula(tokens, forward, tensor)
-            + (", at least 5 GiB in proportion to the experts" if floor > forward else ""),
+            + (
+                f", at least {floor / GIB:.2f} GiB by experts and tokens" if floor > forward else ""
+            ),
         ),
         Item(
             "logits",

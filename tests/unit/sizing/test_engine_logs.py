@@ -157,23 +157,27 @@ FRESH = (
     ("Llama-3.1-8B", "bf16", "A100-40GB", 90, 1, 32768, 2048, 256, 19.92),
     ("Llama-3.1-8B", "bf16", "RTX-A6000", 90, 1, 32768, 2048, 256, 221_824 / 8192),
     ("Llama-3.1-8B", "bf16", "H100-94GB", 90, 1, 32768, 8192, 1024, 545_456 / 8192),
+    ("Qwen3-235B-A22B", "fp8", "L40S", 90, 8, 32768, 2048, 256, 10.65),
+    ("Qwen2.5-0.5B", "bf16", 23.99, 92, 1, 32768, 8192, 256, 20.52),
 )
 """Starts of vLLM V1 that no constant was fitted to; read on 2026-11-23 and computed once.
 
 Rows 1 to 6, vLLM 0.10.1.1: dennislee22/vLLM-benchmarking @ 00dac23, README.md and log/ (Qwen2-7B,
 of one shape with Qwen2.5-7B). Rows 7 to 9: a public note of three machines, "Compute Environment
-Discrepancies" of 2026-05-03, whose utilisation is vLLM's default then. Tokens of a step and
-sequences are the defaults of each GPU.
+Discrepancies" of 2026-05-03, whose utilisation is vLLM's default then. Row 10: a public page,
+"Hosting Qwen3-235B-A22B-Instruct-2507-FP8 on 8xL40S" of 2025-09 (weights of 27.72 GiB say that the
+eight are one tensor group); its peak of activations, 1.4 GiB, is why experts count by the tokens of
+a step. Row 11: a notebook of August 2026 on a GPU of 24 GB, read off 12,288 B per token. Tokens of
+a step and sequences are the defaults of each GPU where the log does not say.
 """
 
 
 def test_starts_that_nothing_was_fitted_to_have_the_room_that_is_promised() -> None:
-    """None has less room than computed; the median of what is kept too much is 6 % of the cache.
+    """None has 1 % less room than computed; the median error is 6 % of the cache.
     vLLM 0.10 kept nothing for CUDA graphs, 0.5 to 0.65 GiB, which are counted here."""
     errors: list[float] = []
     for name, form, key, used, tensor, context, step, rows, measured in FRESH:
-        device = whole_gpu(load().find_gpu(key))
-        assert isinstance(device, Device)
+        usable = int(key * GIB) if isinstance(key, float) else gpu_memory(str(key))
         serving = Serving(
             context=context,
             weights=WEIGHT_FORMATS[form],
@@ -182,10 +186,17 @@ def test_starts_that_nothing_was_fitted_to_have_the_room_that_is_promised() -> N
             max_sequences=rows,
         )
         parallel = Parallelism(tensor=tensor)
-        room = capacity(model(name), serving, device.usable_bytes, parallel).cache_bytes / GIB
-        assert measured - 3.2 <= room <= measured, name
-        errors.append(1 - room / measured)
-    assert median(errors) <= 0.062
+        room = capacity(model(name), serving, usable, parallel).cache_bytes / GIB
+        assert measured - 2.7 <= room <= 1.01 * measured, name
+        errors.append(abs(room / measured - 1))
+    assert len(errors) >= 11
+    assert median(errors) <= 0.061
+
+
+def gpu_memory(key: str) -> int:
+    device = whole_gpu(load().find_gpu(key))
+    assert isinstance(device, Device)
+    return device.usable_bytes
 
 
 SGLANG = (
