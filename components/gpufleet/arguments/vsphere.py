@@ -107,6 +107,10 @@ class VsphereOptionsArgs(TypedDict):
     max_per_host: NotRequired[int]
     """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""
+    separate_hosts: NotRequired[str]
+    """One of `preferred`, `required`. DRS anti-affinity rule of the pool's machines: DRS keeps
+    them on different hosts where it can (`preferred`), or does not start and move them otherwise
+    (`required`). gpufleet makes the rule and removes it with the pool. Default: no rule."""
     vm_group: NotRequired[str]
     """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow
     the cluster's mandatory rules for that group. Default: none."""

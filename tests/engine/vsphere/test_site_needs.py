@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
+from gpufleet.platforms.vsphere.vcenter.apart import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, normalised
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import (
     BATCH,
@@ -181,3 +185,54 @@ def test_a_storage_policy_that_cannot_be_kept_is_refused(
     (reason,) = (f.reason for f in BATCH.check({}, batch_inputs(cloud, 1, place=place)).failures)
     assert "does not comply with the storage policy: no flash" in reason
     assert cloud.proxy.changing == {}
+
+
+def rules(cloud: Vcenter) -> dict[str, tuple[bool, list[str]]]:
+    """Name of each anti-affinity rule -> whether it is mandatory, and its machines."""
+    with cloud.service() as service:
+        datacenter = service.content.rootFolder.childEntity[0]
+        (cluster,) = (
+            one
+            for one in datacenter.hostFolder.childEntity
+            if isinstance(one, vim.ClusterComputeResource)
+        )
+        configuration: Any = cluster.configurationEx
+        return {
+            rule.name: (bool(rule.mandatory), sorted(machine.name for machine in rule.vm))
+            for rule in configuration.rule
+        }
+
+
+def test_a_rule_keeps_machines_on_different_hosts(cloud: Vcenter) -> None:
+    owner = VsphereGpuNodeOwnerProvider()
+    before = {**batch_inputs(cloud, 0, 1, separateHosts="preferred")}
+    made = owner.create({key: before[key] for key in ("group", "common", "width")})
+    before["life"] = life = str(made.id)
+    outs = BATCH.create(before).outs or {}
+    ((name, rule),) = rules(cloud).items()
+    assert name.startswith("gpufleet group ")
+    assert rule == (False, ["gpu-0", "gpu-1"])
+
+    after = {**batch_inputs(cloud, 0, 1, 2, separateHosts="required"), "life": life}
+    assert BATCH.diff("group", outs, after).changes is True
+    outs = BATCH.update("group", outs, after).outs or {}
+    assert rules(cloud) == {name: (True, ["gpu-0", "gpu-1", "gpu-2"])}
+    alone = created(cloud.node(3, life=life, separateHosts="preferred"))
+    assert rules(cloud)[name][1] == ["gpu-0", "gpu-1", "gpu-2", "gpu-3"], "it adds itself"
+    PROVIDER.delete(alone["instanceUuid"], alone)
+
+    outs = BATCH.update("group", outs, {**batch_inputs(cloud, 0, 1, 2), "life": life}).outs or {}
+    assert rules(cloud) == {}
+    BATCH.update("group", outs, after)
+    owner.delete(life, {**(made.outs or {}), "common": after["common"]})
+    assert (rules(cloud), cloud.owned()) == ({}, [])
+
+
+def test_machines_that_must_be_apart_have_a_host_each(cloud: Vcenter) -> None:
+    four = batch_inputs(cloud, 0, 1, 2, 3, separateHosts="required")
+    (reason,) = (failure.reason for failure in BATCH.check({}, four).failures)
+    assert "4 machines need a place, 3 fit" in reason
+    settings = NodeSettings.model_validate(normalised(cloud.node(0, separateHosts="preferred")))
+    host = FoundPlace(None, None, False, None, None, None, None)
+    text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, host))
+    assert "separateHosts is preferred, and a standalone host has no DRS" in text

@@ -25,7 +25,7 @@ _SAME = (
     *("mmioGib", "maxPerHost", "vmGroup", "extraDisks", "drsBehavior", "extraConfig"),
     *("ignoreUserDataChanges", "timeouts", "latencySensitivity", "onCreateFailure"),
     *("deletePolicy", "waitFor", "coresPerNumaNode", "cpuReservationMhz", "cpuShares"),
-    *("replaceNotReadyMinutes",),
+    *("replaceNotReadyMinutes", "separateHosts"),
 )
 """Inputs of a machine that the pool has under the same name."""
 _PLACE = (

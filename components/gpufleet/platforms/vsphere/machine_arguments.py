@@ -116,6 +116,7 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
         "mmioGib": options.mmio_gib,
         "maxPerHost": options.max_per_host,
         "replaceNotReadyMinutes": options.replace_not_ready_minutes,
+        "separateHosts": options.separate_hosts,
         "vmGroup": options.vm_group,
         "extraDisks": [_written(disk) for disk in options.extra_disks] or None,
         "drsBehavior": None if options.drs_behavior is None else options.drs_behavior.value,

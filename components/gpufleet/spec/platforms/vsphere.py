@@ -211,6 +211,10 @@ class VsphereOptions(SpecModel):
     max_per_host: int | None = Field(default=None, ge=1, le=64)
     """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""
+    separate_hosts: Literal["preferred", "required"] | None = None
+    """DRS anti-affinity rule of the pool's machines: DRS keeps them on different hosts where it can
+    (`preferred`), or does not start and move them otherwise (`required`). gpufleet makes the rule
+    and removes it with the pool. Default: no rule."""
     vm_group: str | None = Field(default=None, min_length=1, max_length=80)
     """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow the
     cluster's mandatory rules for that group. Default: none."""

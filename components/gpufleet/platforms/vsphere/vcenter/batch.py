@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pyVmomi import vim
 
+from gpufleet.platforms.vsphere.vcenter.apart import keep_apart
 from gpufleet.platforms.vsphere.vcenter.before_clone import check_before
 from gpufleet.platforms.vsphere.vcenter.clone import clone
 from gpufleet.platforms.vsphere.vcenter.create import create, rooms_of
@@ -60,6 +61,15 @@ def _make_one(session: Session, settings: NodeSettings, rooms: Rooms, per_gpu: P
         _, _, late = create(session, settings, identity, per_gpu, rooms)
         if late is not None:
             raise late
+
+
+def separate(session: Session, wanted: Sequence[NodeSettings]) -> None:
+    """Write the DRS rule that keeps the machines of the group on different hosts, or remove it."""
+    found = find_place(session, wanted[0])
+    owned = (find_owned(session, found.datacenter, identity_of(session, item)) for item in wanted)
+    with in_words(f"separating the machines of {wanted[0].group}"):
+        machines = [live.reference for live in owned if live is not None]
+        keep_apart(session, wanted[0], found, machines)
 
 
 def clone_replacements(

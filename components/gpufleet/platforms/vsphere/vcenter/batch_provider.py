@@ -20,7 +20,7 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.components_base.resource_plugin import DetailedDiff
-from gpufleet.platforms.vsphere.vcenter.batch import clone_replacements, make
+from gpufleet.platforms.vsphere.vcenter.batch import clone_replacements, make, separate
 from gpufleet.platforms.vsphere.vcenter.before_clone import validate_new
 from gpufleet.platforms.vsphere.vcenter.changes import (
     UNKNOWN,
@@ -46,7 +46,7 @@ from gpufleet.platforms.vsphere.vcenter.sweep import is_incomplete, sweep
 
 _UNKNOWN_GENERATION = "0" * 12
 _DIGESTS = (*map(digest_name, SECRETS), "bootSha256")
-_REACHED_BY = ("endpoint", "place", "kubernetes", "timeouts", "deletePolicy")
+_REACHED_BY = ("endpoint", "place", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
 """Parts of what the machines have in common whose change matters to a batch: how they are found and
 removed. What a machine is, is its own resource's to change."""
 Inputs = Mapping[str, Any]
@@ -89,6 +89,7 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
         """Make all machines that are not there."""
         given = normalised(props)
         _make(given, _read(_inputs(given)))
+        _separate(given, {})
         return CreateResult(str(given["group"]), _kept(given))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
@@ -105,6 +106,7 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
         if declared != before:
             _sweep(given, lambda extra: (extra[OWNER], extra.get(GENERATION)) not in declared)
         _make(given, new)
+        _separate(given, old)
         return UpdateResult(_kept(given))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -201,6 +203,14 @@ def _make(given: Inputs, wanted: list[NodeSettings]) -> None:
     """Failures are not reported here: the machine's own resource tries again and reports them."""
     if wanted:
         make(logged_in(wanted[0].endpoint), wanted, int(given["width"]), per_gpu)
+
+
+def _separate(given: Inputs, old: Inputs) -> None:
+    """Write the DRS rule of the group, or remove the one that it had."""
+    declared = _read(_inputs(given))
+    had = (old.get("common") or {}).get("separateHosts")
+    if declared and (had or declared[0].separate_hosts):
+        separate(logged_in(declared[0].endpoint), declared)
 
 
 def _sweep(given: Inputs, goes: Any) -> None:

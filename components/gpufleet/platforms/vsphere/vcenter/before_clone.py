@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from pyVmomi import vim
 
+from gpufleet.platforms.vsphere.vcenter.apart import check_cluster
 from gpufleet.platforms.vsphere.vcenter.described import check_description
 from gpufleet.platforms.vsphere.vcenter.drs import drs_group
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
@@ -37,6 +38,7 @@ def check_before(
         VsphereError: something does not hold.
     """
     check_api(session, settings)
+    check_cluster(settings, found)
     template = observe(session, found.template)
     if template is None:
         raise VsphereError(

@@ -152,6 +152,7 @@ TABLE: Mapping[str, MachineChangeKind] = {
     "kubernetes": MachineChangeKind.SETTING,
     "replaceNotReadyMinutes": MachineChangeKind.SETTING,
     "maxPerHost": MachineChangeKind.SETTING,
+    "separateHosts": MachineChangeKind.SETTING,
     "vmGroup": MachineChangeKind.IN_PLACE,
     "drsBehavior": MachineChangeKind.IN_PLACE,
     "updatePolicy": MachineChangeKind.SETTING,

@@ -5,6 +5,7 @@ from typing import Any
 
 from pyVmomi import vim
 
+from gpufleet.platforms.vsphere.vcenter.apart import add
 from gpufleet.platforms.vsphere.vcenter.before_clone import check_before
 from gpufleet.platforms.vsphere.vcenter.clone import clone, clone_timed_out, kept
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
@@ -194,6 +195,7 @@ def _run(
     live = converge(session, settings, identity, found, live, first_boot=live.power == "poweredOff")
     if settings.vm_group is not None:
         put_in(session, found, settings.vm_group, live.reference, settings.timeouts.reconfigure)
+    add(session, settings, found, live.reference)
     if settings.drs_behavior is not None:
         behave(session, found, settings, live)
     describe(session, settings, live, Description())

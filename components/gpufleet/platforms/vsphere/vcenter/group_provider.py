@@ -16,11 +16,14 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.components_base.resource_plugin import DetailedDiff
+from gpufleet.platforms.vsphere.vcenter.apart import remove_rule
+from gpufleet.platforms.vsphere.vcenter.faults import in_words
+from gpufleet.platforms.vsphere.vcenter.lookup import compute_of
 from gpufleet.platforms.vsphere.vcenter.opened import StackSettings, logged_in
-from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, normalised
+from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, Place, normalised
 from gpufleet.platforms.vsphere.vcenter.sweep import sweep
 
-_REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy")
+_REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
 _KEPT = ("group", "common", "width")
 
 
@@ -60,8 +63,13 @@ class VsphereGpuNodeOwnerProvider(ResourceProvider):
         """Remove what machines are left: those that a killed run made and no state has."""
         old = normalised(_props)
         endpoint = Endpoint.model_validate(old["common"]["endpoint"])
-        width = int(old["width"])
-        sweep(logged_in(endpoint), old["common"], str(old["group"]), _id, width, lambda _: True)
+        width, group, common = int(old["width"]), str(old["group"]), old["common"]
+        session = logged_in(endpoint)
+        sweep(session, common, group, _id, width, lambda _: True)
+        if common.get("separateHosts"):
+            with in_words(f"removing the DRS rule of {group}"):
+                place = Place.model_validate(common["place"])
+                remove_rule(session, compute_of(session, place), group, _id)
 
 
 def _decides(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,6 +93,13 @@ def _looked_up(session: Session, place: Place, stores: tuple[str, ...]) -> Found
     )
 
 
+def compute_of(session: Session, place: Place) -> Any:
+    """The cluster, or the compute resource of a standalone host."""
+    root = session.content.rootFolder
+    datacenter = by_name(session, root, vim.Datacenter, place.datacenter, "datacenter")
+    return by_name(session, datacenter, vim.ComputeResource, place.cluster, "cluster")
+
+
 def _adapter(
     session: Session, datacenter: Any, network: str | None, kind: str | None
 ) -> WantedAdapter:

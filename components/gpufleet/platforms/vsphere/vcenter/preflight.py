@@ -141,7 +141,7 @@ def wish_for(
         settings.place.hosts,
         settings.place.deny_hosts,
         reach,
-        settings.max_per_host,
+        1 if settings.separate_hosts == "required" else settings.max_per_host,
         settings.group,
         (lambda _: True) if group is None else group.allows,
         settings.cpu_reservation_mhz or 0,

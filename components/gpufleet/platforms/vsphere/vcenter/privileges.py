@@ -37,7 +37,7 @@ ON_POOL = ("Resource.AssignVMToPool",)
 ON_DATASTORE = ("Datastore.AllocateSpace",)
 ON_NETWORK = ("Network.Assign",)
 ON_CLUSTER = ("Host.Inventory.EditCluster",)
-"""Where vmGroup or drsBehavior is declared."""
+"""Where vmGroup, drsBehavior or separateHosts is declared."""
 ON_TEMPLATE = ("VirtualMachine.Provisioning.DeployTemplate",)
 ON_SOURCE_MACHINE = ("VirtualMachine.Provisioning.Clone",)
 """The template, where it is a machine that is switched off."""
@@ -64,7 +64,7 @@ def check_privileges(
     asked += [(item, ON_DATASTORE) for item in _stores(found, template)]
     networks = [wish.network.reference for wish in found.adapters if wish.network is not None]
     asked += [(network, ON_NETWORK) for network in dict.fromkeys(networks)]
-    if settings.vm_group is not None or settings.drs_behavior is not None:
+    if settings.vm_group or settings.drs_behavior or settings.separate_hosts:
         asked.append((found.compute, ON_CLUSTER))
     known = ("privileges", *((str(item._moId), tuple(names)) for item, names in asked))
     if known in session.checked:

@@ -271,6 +271,8 @@ class NodeSettings(SpecModel):
     Default: never."""
     max_per_host: int | None = Field(default=None, ge=1, le=64)
     """Anti-affinity: most machines of the group on one host, 1 to 64. Default: no limit."""
+    separate_hosts: Literal["preferred", "required"] | None = None
+    """Anti-affinity rule of DRS over the machines of the group. Default: none."""
     vm_group: str | None = Field(default=None, min_length=1, max_length=80)
     """DRS group of virtual machines the machine is put into; it must exist. Default: none."""
     drs_behavior: DrsBehavior | None = None

@@ -107,7 +107,7 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
     ),
     ("seen only", MachineChangeKind.IN_PLACE, ["powerState", "memoryLocked"]),
     ("seen only", MachineChangeKind.REPLACE, ["nodeReady"]),
-    ("behaviour", MachineChangeKind.SETTING, ["replaceNotReadyMinutes"]),
+    ("behaviour", MachineChangeKind.SETTING, ["replaceNotReadyMinutes", "separateHosts"]),
 ]
 """What is to become of a change, said again next to the table itself."""
 KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
