@@ -11,7 +11,8 @@ from pathlib import Path
 
 from gpufleet.contract.foreign.codes import EVERY_KIND, tables
 from gpufleet.documents.whole_file import write_whole_text
-from gpufleet_policies.explanation import explanation
+from gpufleet_policies.explanation import SEEN, explanation
+from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rules.registry import FAMILIES, RULES
 from gpufleet_policies.rules.rule import Profile, Rule
 
@@ -23,12 +24,15 @@ def reference() -> str:
     """The tables of all rules, by family and kind of configuration."""
     lines: list[str] = []
     for family, rules in _families().items():
-        head = "| rule | what must not be | " + " | ".join(Profile) + " |"
-        lines += [f"### {_title(family)}", "", head, "|---|---|" + "---|" * len(Profile)]
+        head = ["rule", "what must not be", *Profile]
+        shown = any(rule.id in rule_evidence() for rule in rules)
+        head += ["seen in"] if shown else []
+        lines += [f"### {_title(family)}", "", f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
         for rule in rules:
             levels = " | ".join(rule.levels[profile].value for profile in Profile)
             link = f'<a id="{rule.id}"></a>[{rule.id}](policies/{family}.md#{rule.id})'
-            lines.append(f"| {link} | {_cell(rule.sentence)} | {levels} |")
+            seen = f" {_seen(rule)} |" if shown else ""
+            lines.append(f"| {link} | {_cell(rule.sentence)} | {levels} |{seen}")
         lines.append("")
     return "\n".join(lines).rstrip()
 
@@ -43,7 +47,10 @@ def page(family: str, rules: Sequence[Rule]) -> str:
     ]
     for rule in rules:
         # A pattern in a message is no link.
-        text = (line.replace("](", "]\\(") for line in explanation(rule))
+        text = (
+            line if line.startswith(SEEN) else line.replace("](", "]\\(")
+            for line in explanation(rule)
+        )
         lines += [f"## {rule.id}", "", *text]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -63,6 +70,11 @@ def _title(family: str) -> str:
         return f"Configurations: `{family}`"
     module = next(m for m in FAMILIES if m.__name__.endswith(f".{family}"))
     return (module.__doc__ or family).strip().splitlines()[0].rstrip(".")
+
+
+def _seen(rule: Rule) -> str:
+    found = rule_evidence().get(rule.id)
+    return "" if found is None else f"[{found.source.split()[0]}]({found.link})"
 
 
 def _cell(text: str) -> str:

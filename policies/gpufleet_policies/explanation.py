@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 from gpufleet.contract.foreign.codes import code_space
 from gpufleet_policies.facts import Provenance
+from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rule_examples import RuleExample, rule_examples
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule
 
+SEEN = "* Seen in "
+"""The line with the link to where somebody else had what the rule is about."""
 _SUBJECTS = {
     "FleetFacts": "a fleet (`GpuFleet`)",
     "WorkloadFacts": "workloads",
@@ -41,7 +44,8 @@ def explanation(rule: Rule) -> list[str]:
     lines += [f"* Validates {_subjects(rule)}{_sees(rule)}."]
     if rule.formula:
         lines.append(f"* Money: {rule.formula}.")
-    lines += [f"* Source: {rule.source}{_upstream(rule)}.", f"* Waived by `{rule.annotation}`.", ""]
+    lines += [f"* Source: {rule.source}{_upstream(rule)}.", *_seen(rule)]
+    lines += [f"* Waived by `{rule.annotation}`.", ""]
     example = rule_examples().get(rule.id)
     return lines if example is None else [*lines, *_shown(example)]
 
@@ -76,6 +80,12 @@ def _sees(rule: Rule) -> str:
 def _upstream(rule: Rule) -> str:
     found = code_space().get(rule.id)
     return "" if found is None else f" ({', '.join(found.rule.ids)})"
+
+
+def _seen(rule: Rule) -> Iterator[str]:
+    found = rule_evidence().get(rule.id)
+    if found is not None:
+        yield f"{SEEN}[{found.source}]({found.link}){found.shows and ': ' + found.shows}."
 
 
 def _shown(example: RuleExample) -> Iterator[str]:

@@ -76,8 +76,8 @@ def rules(output_format: str) -> None:
 def explain(rule: str, output_format: str) -> None:
     """Explain a rule: what it forbids, why, its source, a bad and a good example.
 
-    JSON: what `gpufleet policies rules` gives of one rule, with "detail" and "example": {"bad",
-    "change", "message"} or null.
+    JSON: what `gpufleet policies rules` gives of one rule, with "detail", "seenIn": {"source",
+    "url"} or null, and "example": {"bad", "change", "message"} or null.
     """
     print_explanation(rule, output_format)
 
@@ -86,6 +86,7 @@ def print_explanation(rule_id: str, output_format: str) -> None:
     """Print what a rule means. Raises UnreadableInputError with the nearest ids."""
     from gpufleet_policies.explanation import explanation
     from gpufleet_policies.fronts.audit.selection import no_such_rule
+    from gpufleet_policies.rule_evidence import rule_evidence
     from gpufleet_policies.rule_examples import rule_examples
     from gpufleet_policies.rules.former_names import replaced
     from gpufleet_policies.rules.registry import by_id
@@ -100,7 +101,9 @@ def print_explanation(rule_id: str, output_format: str) -> None:
     if output_format == "json":
         example = rule_examples().get(rule_id)
         shown = None if example is None else asdict(example)
-        print_json({**rule_as_dict(rule), "detail": rule.detail, "example": shown})
+        seen = rule_evidence().get(rule_id)
+        found = None if seen is None else {"source": seen.source, "url": seen.link}
+        print_json({**rule_as_dict(rule), "detail": rule.detail, "seenIn": found, "example": shown})
         return
     click.echo(f"{click.style(rule.id, bold=True)}\n")
     click.echo("\n".join(explanation(rule)).rstrip())

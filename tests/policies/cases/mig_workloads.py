@@ -2,6 +2,7 @@
 
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Case
+from tests.policies.cases.jobs import STRICT
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import LIMITS, deployment
@@ -38,6 +39,6 @@ CASES = (
         "24 slices are published, and all workloads here ask for 4",
         Level.ADVISORY,
         alongside=(CPU_GROUP, BUDGET, MIXED, deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}})),
-        settings={"thresholds": {"quietUsdPerMonth": 50000}},
+        settings={**STRICT, "thresholds": {"quietUsdPerMonth": 50000}},
     ),
 )

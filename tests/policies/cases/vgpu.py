@@ -4,6 +4,7 @@ from typing import Any
 
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.jobs import STRICT
 from tests.policies.cases.pools import EXPORTER
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import LIMITS, deployment
@@ -72,6 +73,7 @@ CASES = (
             template("grid_a100d-40c", "large"),
             server("5"),
         ),
+        settings=STRICT,
     ),
     Case(
         "vgpu-unlicensed",

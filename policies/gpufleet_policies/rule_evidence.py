@@ -1,0 +1,45 @@
+"""The public file or report that shows that a rule is needed.
+
+Rules of vendors' formats follow the vendor's code, which their source names, and have none here.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_suffix(".csv")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEvidence:
+    """Where somebody else had what a rule is about."""
+
+    source: str
+    """`owner/name path` of a file, or `owner/name#number` of a report."""
+    commit: str = ""
+    """Commit of the file, where it is known."""
+    shows: str = ""
+    """What the report is about."""
+
+    @property
+    def link(self) -> str:
+        """Where it can be read: of a file without a known commit, its repository."""
+        report, _, number = self.source.partition("#")
+        if number:
+            return f"https://github.com/{report}/issues/{number}"
+        repository, _, path = self.source.partition(" ")
+        place = f"/blob/{self.commit}/{path}" if self.commit else ""
+        return f"https://github.com/{repository}{place}"
+
+
+@cache
+def rule_evidence() -> Mapping[str, RuleEvidence]:
+    """Rule id -> its evidence; rules without any are left out."""
+    with FILE.open(newline="", encoding="utf-8") as file:
+        return {
+            row["rule"]: RuleEvidence(row["evidence"], row["commit"], row["shows"])
+            for row in csv.DictReader(file)
+            if row["evidence"]
+        }
