@@ -2,7 +2,8 @@
 
 A section has files (a fenced block whose first line is `# NAME`), and an indented block with
 commands (`$ gpufleet ...`) and parts of what they print. A part is a line, in order, blanks aside;
-`...` stands for anything.
+`...` stands for anything. A block of a tutorial without `$` needs a cloud, a vCenter, a cluster or
+a shell: `ELSEWHERE` names the test that runs its commands on a stand-in.
 """
 
 import importlib
@@ -56,6 +57,38 @@ def _case(section: str) -> UseCase:
         elif line:
             running = False
     return UseCase(title, files, commands)
+
+
+WHEEL = "tests/wheel/test_wheel.py::test_it_brings_up_a_sandbox_and_leaves_nothing"
+NOTHING = "tests/engine/test_from_nothing.py::test_from_nothing_to_a_pod_on_a_gpu_and_back"
+LAB = "tests/engine/vsphere/test_lab.py::test_the_lab_from_nothing_to_nothing"
+ELSEWHERE = {
+    "python3 -m venv .venv && . .venv/bin/activate": WHEEL,
+    "gpufleet sandbox status": WHEEL,
+    "gpufleet preflight fleet.yaml": "tests/unit/preflight/test_aws.py",
+    "pulumi stack init prod": NOTHING,
+    "VSPHERE_USER=... VSPHERE_PASSWORD=... gpufleet vsphere inventory fleet.yaml \\": (
+        "tests/engine/vsphere/test_inventory_command.py"
+    ),
+    "pulumi config set --secret gpufleet:joinToken TOKEN": LAB,
+}
+"""First line of a block -> the test that runs its commands."""
+
+
+def blocks(page: Path) -> list[str]:
+    """First line of each indented block of commands."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"(?:^|\n\n)((?:    .+\n?)+)", text)
+    return [block.strip().splitlines()[0] for block in found]
+
+
+def test_every_block_of_a_tutorial_is_run() -> None:
+    others = [one for page in TUTORIALS for one in blocks(page) if not one.startswith("$ ")]
+    assert sorted(others) == sorted(ELSEWHERE)
+    for test in ELSEWHERE.values():
+        file, _, name = test.partition("::")
+        assert f"def {name}(" in (DOCS.parent / file).read_text("utf-8") if name else True
+        assert (DOCS.parent / file).is_file()
 
 
 CASES = use_cases()

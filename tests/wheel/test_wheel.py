@@ -260,6 +260,7 @@ def test_it_brings_up_a_sandbox_and_leaves_nothing(sandbox_command: Callable[...
         up = json.loads(sandbox_command("up"))
         assert up["running"], up
         assert {"operands", "kwok", "kube-scheduler"} <= {p["name"] for p in up["processes"]}
+        assert json.loads(sandbox_command("status"))["running"] is True
     finally:
         down = json.loads(sandbox_command("down"))
     assert down["running"] is False

@@ -1,8 +1,10 @@
 """The vendors' own charts, rendered by Helm with a fleet's values, name the mirror only.
 
-Charts are those that Go modules of the project's programs carry: Kueue 0.19.2 and NVIDIA's device
-plugin 0.19.0. They skip without Helm or the module (`gpufleet sandbox programs kueue
-nvidia-parsers` fetches both modules).
+Charts are those that Go modules carry: of the project's programs Kueue 0.19.2, NVIDIA's device
+plugin 0.19.0 and Karpenter 1.14.1, and NVIDIA's DRA driver 0.4.1. They skip without Helm or the
+module (`gpufleet sandbox programs kueue nvidia-parsers karpenter` and `go mod download
+sigs.k8s.io/dra-driver-nvidia-gpu@v0.4.1` fetch them). `WITHOUT` names the charts that no module
+carries: of those, test_mirror.py reads the vendors' values files, next to the checkout.
 """
 
 import os
@@ -16,7 +18,7 @@ import yaml
 
 from gpufleet.render.mirror import mirror_list
 from gpufleet.render.releases import releases
-from tests.unit.render.mirror_fleets import MIRROR, mirror_fleet
+from tests.unit.render.mirror_fleets import MIRROR, SPECS, mirror_fleet
 from tests.unit.sandbox.simulator_chart import HELM
 
 MODULES = Path(os.environ.get("GOMODCACHE") or Path.home() / "go/pkg/mod")
@@ -26,7 +28,27 @@ CHARTS = {
         "sandbox-plugin-chart",
         "github.com/!n!v!i!d!i!a/k8s-device-plugin@v0.19.0/deployments/helm/nvidia-device-plugin",
     ),
+    "karpenter": (
+        "eks-karpenter",
+        "github.com/aws/karpenter-provider-aws@v1.14.1/charts/karpenter",
+    ),
+    "dra-driver-nvidia-gpu": (
+        "eks-dra",
+        "sigs.k8s.io/dra-driver-nvidia-gpu@v0.4.1/deployments/helm/dra-driver-nvidia-gpu",
+    ),
 }
+WITHOUT = {
+    **dict.fromkeys(
+        ("gpu-operator", "network-operator", "dcgm-exporter"),
+        "the module proxy has no archive of the release",
+    ),
+    **dict.fromkeys(
+        ("keda", "prometheus-adapter", "cluster-autoscaler", "aws-efa-k8s-device-plugin"),
+        "the chart is in a repository that is no Go module",
+    ),
+    "neuron-helm-chart": "the chart is published in a registry alone",
+}
+"""Charts of a fleet that cannot be rendered here."""
 
 
 def rendered(chart: str, tmp_path: Path, registry: str | None) -> set[str]:
@@ -46,6 +68,11 @@ def rendered(chart: str, tmp_path: Path, registry: str | None) -> set[str]:
     return set(re.findall(r'^\s*(?:- )?image: "?([^"\s]+)"?$', text, re.MULTILINE))
 
 
+def test_every_chart_of_a_fleet_is_rendered_or_named() -> None:
+    installed = {one.chart.name for name in SPECS for one in releases(mirror_fleet(name))}
+    assert installed == CHARTS.keys() | WITHOUT.keys()
+
+
 @pytest.mark.parametrize("chart", CHARTS)
 def test_no_reference_is_foreign(chart: str, tmp_path: Path) -> None:
     found = rendered(chart, tmp_path, MIRROR)
@@ -59,8 +86,13 @@ def test_the_list_holds_what_was_rendered(chart: str, tmp_path: Path) -> None:
     tag of Kueue's in git names its staging registry."""
     spec, _ = CHARTS[chart]
     listed = {
-        one.target.rpartition(":")[0]
+        repository(one.target)
         for one in mirror_list(mirror_fleet(spec, registry=MIRROR)).images
         if chart in one.users
     }
-    assert {one.rpartition(":")[0] for one in rendered(chart, tmp_path, MIRROR)} == listed
+    assert {repository(one) for one in rendered(chart, tmp_path, MIRROR)} == listed
+
+
+def repository(reference: str) -> str:
+    """Without tag and digest."""
+    return reference.partition("@")[0].rpartition(":")[0]
