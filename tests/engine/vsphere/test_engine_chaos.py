@@ -30,7 +30,7 @@ from tests.vcenter.fault_proxy import Action, Rule
 pytestmark = [pytest.mark.killed_engines]
 
 SEEDS = 1
-CAMPAIGN = 80
+CAMPAIGN = 60
 CALLS = 60
 """Calls of a command: a later one than there are is no failure at all, and fine."""
 REPEATS = 4

@@ -1,6 +1,7 @@
 """Asking a vCenter for a cluster's inventory outside a deployment."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,7 +15,7 @@ from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.inventory_report import report
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name
 from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
-from gpufleet.platforms.vsphere.vcenter.session import session_for
+from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 
 
@@ -37,14 +38,26 @@ def ask_inventory(
     Raises:
         VsphereError: the vCenter cannot be asked, or a name is not found.
     """
-    where = addressed(endpoint)
-    known = credentials(where.credentials_key, lambda _: None)
-    with in_words(f"reading {cluster}"):
-        session = session_for(where, known)
-        root = session.content.rootFolder
-        center = by_name(session, root, vim.Datacenter, datacenter, "datacenter")
+    with asked(endpoint, datacenter, f"reading {cluster}") as (session, center):
         compute = by_name(session, center, vim.ComputeResource, cluster, "cluster")
         return report(read_inventory(session, center, compute), pools, per_gpu, name_prefix)
+
+
+@contextmanager
+def asked(
+    endpoint: Mapping[str, Any], datacenter: str, doing: str
+) -> Generator[tuple[Session, Any]]:
+    """A login and the datacenter, outside a deployment.
+
+    Raises:
+        VsphereError: the vCenter cannot be asked, or the name is not found.
+    """
+    where = addressed(endpoint)
+    known = credentials(where.credentials_key, lambda _: None)
+    with in_words(doing):
+        session = session_for(where, known)
+        root = session.content.rootFolder
+        yield session, by_name(session, root, vim.Datacenter, datacenter, "datacenter")
 
 
 def addressed(endpoint: Mapping[str, Any]) -> Endpoint:

@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pyVmomi import vim
-
-from gpufleet.platforms.vsphere.vcenter.ask_inventory import addressed
-from gpufleet.platforms.vsphere.vcenter.credentials import credentials
-from gpufleet.platforms.vsphere.vcenter.faults import in_words
+from gpufleet.platforms.vsphere.vcenter.ask_inventory import asked
 from gpufleet.platforms.vsphere.vcenter.identity import (
     GENERATION,
     OWNER,
@@ -15,7 +11,7 @@ from gpufleet.platforms.vsphere.vcenter.identity import (
     UUID,
     MachineIdentity,
 )
-from gpufleet.platforms.vsphere.vcenter.lookup import by_name, inventory_path
+from gpufleet.platforms.vsphere.vcenter.lookup import inventory_path
 from gpufleet.platforms.vsphere.vcenter.orphan_report import (
     Declared,
     MarkedMachine,
@@ -23,7 +19,7 @@ from gpufleet.platforms.vsphere.vcenter.orphan_report import (
     row,
     standing,
 )
-from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
+from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.sweep import marked_machines
 
 
@@ -40,12 +36,8 @@ def ask_orphans(
     Raises:
         VsphereError: the vCenter cannot be asked, or the name is not found.
     """
-    where = addressed(endpoint)
-    known = credentials(where.credentials_key, lambda _: None)
-    with in_words(f"looking for machines in {datacenter}"):
-        session = session_for(where, known)
-        root = session.content.rootFolder
-        center = by_name(session, root, vim.Datacenter, datacenter, "datacenter")
+    doing = f"looking for machines in {datacenter}"
+    with asked(endpoint, datacenter, doing) as (session, center):
         return _rows(session, center, declared)
 
 

@@ -11,11 +11,9 @@ from typing import Any
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
-    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
-    ResourceProvider,
     UpdateResult,
 )
 
@@ -34,7 +32,7 @@ from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, UNKNOWN_LIFE
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.opened import (
-    StackSettings,
+    VsphereProvider,
     logged_in,
     read_settings,
     setting,
@@ -52,14 +50,8 @@ removed. What a machine is, is its own resource's to change."""
 Inputs = Mapping[str, Any]
 
 
-class VsphereGpuNodeBatchProvider(ResourceProvider):
+class VsphereGpuNodeBatchProvider(VsphereProvider):
     """Make the machines that are new to a group, many at a time, and prepare replacements."""
-
-    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
-
-    def configure(self, req: ConfigureRequest) -> None:
-        """Keep the way to the stack's settings, of which nothing is read yet."""
-        StackSettings.read = req.config.get
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Ask vCenter whether new machines and replacements are possible, unless a setting

@@ -22,7 +22,12 @@ from gpufleet.platforms.vsphere.vcenter.specs import (
     difference,
     mmio_of,
 )
-from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet.platforms.vsphere.vcenter.tasks import (
+    TaskTimeoutError,
+    run,
+    step,
+    timed_out,
+)
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 
 _ATTEMPTS = 4
@@ -87,22 +92,14 @@ def converge(
         assert lacking.spec is not None
         lacking.spec.changeVersion = live.change_version or None
         machine = live.reference
-        try:
-            run(
-                session,
-                lambda machine=machine, spec=lacking.spec: machine.ReconfigVM_Task(spec),
-                settings.timeouts.reconfigure,
-            )
-        except vim.fault.ConcurrentAccess:
-            pass  # someone was faster: look again and work out what is left
-        except OutcomeUnknownError:
-            pass  # the answer was lost: look again
-        except TaskTimeoutError as problem:
-            raise timed_out(
-                f"reconfiguring {live.name}", problem, "reconfigure", f"{live.name} exists"
-            ) from None
-        except vmodl.MethodFault as fault:
-            raise translated(fault, f"reconfiguring {live.name}", mmio_of(settings)) from None
+        step(
+            session,
+            lambda machine=machine, spec=lacking.spec: machine.ReconfigVM_Task(spec),
+            settings.timeouts.reconfigure,
+            f"reconfiguring {live.name}",
+            f"{live.name} exists",
+            mmio_gib=mmio_of(settings),
+        )
         live = still_there(session, live)
         left = lacks(session, settings, identity, found, live, first_boot=first_boot, former=former)
         if not left.properties:

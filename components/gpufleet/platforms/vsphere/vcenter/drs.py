@@ -10,16 +10,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet.platforms.vsphere.vcenter.faults import translated
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.reading import last_event, one, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
-from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet.platforms.vsphere.vcenter.tasks import step
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
 
 _PATHS = ("name", "configurationEx.group", "configurationEx.rule")
@@ -188,18 +187,13 @@ def change_cluster(
             spec = lacking()
             if spec is None:
                 return
-            try:
-                run(
-                    session,
-                    lambda spec=spec: compute.ReconfigureComputeResource_Task(spec, True),
-                    seconds,
-                )
-            except (OutcomeUnknownError, vim.fault.ConcurrentAccess):
-                continue  # look again
-            except TaskTimeoutError as problem:
-                raise timed_out(doing, problem, "reconfigure", left) from None
-            except vmodl.MethodFault as fault:
-                raise translated(fault, doing) from None
+            step(
+                session,
+                lambda spec=spec: compute.ReconfigureComputeResource_Task(spec, True),
+                seconds,
+                doing,
+                left,
+            )
     if lacking() is not None:
         raise VsphereError(
             Code.CONFLICT,

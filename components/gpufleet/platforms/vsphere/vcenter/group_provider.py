@@ -7,11 +7,9 @@ from typing import Any
 
 from pulumi.dynamic import (
     CheckResult,
-    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
-    ResourceProvider,
     UpdateResult,
 )
 
@@ -19,7 +17,7 @@ from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet.platforms.vsphere.vcenter.apart import remove_rule
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.lookup import compute_of
-from gpufleet.platforms.vsphere.vcenter.opened import StackSettings, logged_in
+from gpufleet.platforms.vsphere.vcenter.opened import VsphereProvider, logged_in
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, Place, normalised
 from gpufleet.platforms.vsphere.vcenter.sweep import sweep
 
@@ -27,15 +25,9 @@ _REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHo
 _KEPT = ("group", "common", "width")
 
 
-class VsphereGpuNodeOwnerProvider(ResourceProvider):
+class VsphereGpuNodeOwnerProvider(VsphereProvider):
     """Give a group of machines its id. It is made before any machine, so that a run that is killed
     leaves no machine that the next run, or a destroy, does not know."""
-
-    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
-
-    def configure(self, req: ConfigureRequest) -> None:
-        """Keep the way to the stack's settings, of which nothing is read yet."""
-        StackSettings.read = req.config.get
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """The machines' own resources validate these inputs."""

@@ -7,12 +7,7 @@ from gpufleet.fleet import Pool
 from gpufleet.platforms.vsphere.machine_arguments import gpu_attachment, own_inputs, pool_machines
 from gpufleet.platforms.vsphere.vcenter.inventory import Host, Inventory, PerGpu
 from gpufleet.platforms.vsphere.vcenter.placement import Wish, place
-from gpufleet.platforms.vsphere.vcenter.settings import (
-    DynamicPassthrough,
-    FixedPassthrough,
-    GpuAttachment,
-    SharedProfile,
-)
+from gpufleet.platforms.vsphere.vcenter.settings import ATTACHMENT, GpuAttachment, SharedProfile
 
 
 def host_row(host: Host, per_gpu: PerGpu) -> dict[str, Any]:
@@ -74,7 +69,7 @@ def pool_row(pool: Pool, inventory: Inventory, per_gpu: PerGpu, name_prefix: str
     for item in machines:
         if item.name not in there:
             gpu = own_inputs(item, pool).get("gpu") or gpu_attachment(pool, options)
-            kind = (_attachment(gpu), item.hosts or options.hosts)
+            kind = (ATTACHMENT.validate_python(gpu), item.hosts or options.hosts)
             kinds[kind] = kinds.get(kind, 0) + 1
     placements = [
         place(
@@ -112,15 +107,6 @@ def _group_of(inventory: Inventory, there: Mapping[str, str]) -> str:
         if held.owner and held.name in there
     }
     return min(groups, default="")
-
-
-def _attachment(given: dict[str, Any]) -> GpuAttachment:
-    kinds: dict[str, type[FixedPassthrough | DynamicPassthrough | SharedProfile]] = {
-        "fixed": FixedPassthrough,
-        "dynamic": DynamicPassthrough,
-        "vgpu": SharedProfile,
-    }
-    return kinds[given["mode"]].model_validate(given)
 
 
 def report(

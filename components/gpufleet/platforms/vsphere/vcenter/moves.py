@@ -3,17 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet.platforms.vsphere.vcenter.faults import translated
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.preflight import check_name
 from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
-from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet.platforms.vsphere.vcenter.tasks import step
 
 _ATTEMPTS = 3
 
@@ -56,15 +55,8 @@ def _until_there(
     for _ in range(_ATTEMPTS):
         if _at(session, live, path) == target:
             return
-        try:
-            run(session, start, settings.timeouts.reconfigure)
-        except OutcomeUnknownError:
-            continue  # look whether it is there
-        except TaskTimeoutError as problem:
-            exists = f"{live.name} may be on its way"
-            raise timed_out(doing, problem, "reconfigure", exists) from None
-        except vmodl.MethodFault as fault:
-            raise translated(fault, doing) from None
+        left = f"{live.name} may be on its way"
+        step(session, start, settings.timeouts.reconfigure, doing, left)
     if _at(session, live, path) != target:
         raise VsphereError(
             Code.CONFLICT,

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pulumi.dynamic import ConfigureRequest, ResourceProvider
+
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
@@ -22,6 +24,16 @@ class StackSettings:
     """The stack's settings, as the engine hands them to this process."""
 
     read: Callable[[str], Any] | None = None
+
+
+class VsphereProvider(ResourceProvider):
+    """What the providers of vSphere have in common."""
+
+    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
+
+    def configure(self, req: ConfigureRequest) -> None:
+        """Keep the way to the stack's settings, of which nothing is read yet."""
+        StackSettings.read = req.config.get
 
 
 def setting(name: str) -> str | None:

@@ -11,11 +11,9 @@ from typing import Any
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
-    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
-    ResourceProvider,
     UpdateResult,
 )
 from pyVmomi import vim
@@ -57,7 +55,7 @@ from gpufleet.platforms.vsphere.vcenter.moves import move
 from gpufleet.platforms.vsphere.vcenter.networks import network_names
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.opened import (
-    StackSettings,
+    VsphereProvider,
     declared,
     logged_in,
     read_settings,
@@ -76,14 +74,8 @@ MOVES = ("place.resourcePool", "place.folder")
 """Properties whose change moves a machine. Who else moves one is not undone."""
 
 
-class VsphereGpuNodeProvider(ResourceProvider):
+class VsphereGpuNodeProvider(VsphereProvider):
     """Create, read, change and remove one machine."""
-
-    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
-
-    def configure(self, req: ConfigureRequest) -> None:
-        """Keep the way to the stack's settings, of which nothing is read yet."""
-        StackSettings.read = req.config.get
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Validate the inputs without a network: shape, limits, and changes that would fail

@@ -1,17 +1,16 @@
 """How far a new machine has come: its guest, its node; and clearing what it no longer needs."""
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet.platforms.vsphere.vcenter.faults import translated
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.power import still_there, until
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
-from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet.platforms.vsphere.vcenter.tasks import step
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 
 _ATTEMPTS = 3
@@ -102,18 +101,13 @@ def emptied(
         empty = [vim.option.OptionValue(key=key, value="") for key in stale]
         machine, spec = live.reference, vim.vm.ConfigSpec(extraConfig=empty)
         doing = f"taking first-boot data and marks of {live.name} out of vCenter"
-        try:
-            run(
-                session,
-                lambda machine=machine, spec=spec: machine.ReconfigVM_Task(spec),
-                settings.timeouts.reconfigure,
-            )
-        except (vim.fault.ConcurrentAccess, OutcomeUnknownError):
-            pass  # look again
-        except TaskTimeoutError as problem:
-            raise timed_out(doing, problem, "reconfigure", f"{live.name} runs") from None
-        except vmodl.MethodFault as fault:
-            raise translated(fault, doing) from None
+        step(
+            session,
+            lambda machine=machine, spec=spec: machine.ReconfigVM_Task(spec),
+            settings.timeouts.reconfigure,
+            doing,
+            f"{live.name} runs",
+        )
         live = still_there(session, live)
     if left := [key for key in keys if live.extra_config.get(key)]:
         raise VsphereError(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pulumi.output import Unknown
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from gpufleet.platforms.vsphere.vcenter.addresses import StaticAddress
 from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN
@@ -86,6 +86,9 @@ class SharedProfile(SpecModel):
 GpuAttachment = Annotated[
     FixedPassthrough | DynamicPassthrough | SharedProfile, Field(discriminator="mode")
 ]
+
+
+ATTACHMENT: TypeAdapter[GpuAttachment] = TypeAdapter(GpuAttachment)
 
 
 class KubernetesAccess(SpecModel):

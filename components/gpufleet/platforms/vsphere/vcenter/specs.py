@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.adapters import adapter_changes
@@ -22,6 +21,7 @@ from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, Observed
 from gpufleet.platforms.vsphere.vcenter.read_inventory import NVIDIA
 from gpufleet.platforms.vsphere.vcenter.settings import (
+    ATTACHMENT,
     DynamicPassthrough,
     FixedPassthrough,
     GpuAttachment,
@@ -37,7 +37,6 @@ too."""
 
 _Device = vim.vm.device.VirtualPCIPassthrough
 _Change = vim.vm.device.VirtualDeviceSpec
-_ATTACHMENT: TypeAdapter[GpuAttachment] = TypeAdapter(GpuAttachment)
 _ADDED_KEY = -100
 """Keys of devices that do not exist yet are negative, each its own."""
 
@@ -154,7 +153,7 @@ def _backings(gpu: GpuAttachment) -> list[tuple[str, str, str]]:
 def gpus_of(olds: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Backings of the GPUs that were declared, from the outputs of the last run."""
     gpu = olds.get("gpu")
-    return [] if gpu is None else _backings(_ATTACHMENT.validate_python(gpu))
+    return [] if gpu is None else _backings(ATTACHMENT.validate_python(gpu))
 
 
 def wanted_extra_config(settings: NodeSettings, identity: MachineIdentity) -> dict[str, str]:

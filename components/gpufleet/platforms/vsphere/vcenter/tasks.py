@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from pyVmomi import vim
+from pyVmomi import vim, vmodl
 from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet.platforms.vsphere.vcenter.faults import RETRIED
+from gpufleet.platforms.vsphere.vcenter.faults import RETRIED, translated
 from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.session import Session, patience
 
@@ -91,6 +91,41 @@ def run(
         busy: Any = fault
         busy.msg = f"{busy.msg or 'another task is in progress'}{_in_flight(session, busy.task)}"
         raise
+
+
+def step(
+    session: Session,
+    start: Callable[[], Any],
+    seconds: int,
+    doing: str,
+    left: str,
+    *,
+    setting: str = "reconfigure",
+    mmio_gib: int | None = None,
+) -> None:
+    """One step whose outcome the caller looks at: an answer that is lost, and someone who changed
+    the object meanwhile, are nothing to report.
+
+    Args:
+        session: Login.
+        start: Starts the task.
+        seconds: Longest it may take.
+        doing: The step and its object, for errors.
+        left: What exists if it takes longer.
+        setting: Timeout that allows more. Default reconfigure.
+        mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
+
+    Raises:
+        VsphereError: it was not done in time, or vCenter refuses.
+    """
+    try:
+        run(session, start, seconds)
+    except (vim.fault.ConcurrentAccess, OutcomeUnknownError):
+        return
+    except TaskTimeoutError as problem:
+        raise timed_out(doing, problem, setting, left) from None
+    except vmodl.MethodFault as fault:
+        raise translated(fault, doing, mmio_gib) from None
 
 
 def _in_flight(session: Session, task: Any) -> str:
