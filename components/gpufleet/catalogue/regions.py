@@ -55,7 +55,7 @@ def check_region(
     if region in known:
         return ()
     near = nearest_names(region, known)
-    of = " or ".join(cloud.value for cloud in clouds)
+    of = " or ".join(dict.fromkeys(cloud.value for cloud in clouds))
     return (
         warning(
             "region-unknown",
