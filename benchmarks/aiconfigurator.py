@@ -5,7 +5,7 @@ and plans use; the mean time per token; tokens per second of clients that send t
 when they have an answer. AIConfigurator interpolates kernels that NVIDIA measured (TensorRT-LLM
 1.3.0rc20, vLLM 0.24, SGLang 0.5.14; vLLM 0.14 on A100) and multiplies the first token by a queue of
 its own; ours are formulas of peak rates. Where NVIDIA published a load test of the point (NIM,
-docs.nvidia.com/nim/benchmarking/llm/1.0.0), it is the third figure. SGLang is sized as vLLM."""
+docs.nvidia.com/nim/benchmarking/llm/1.0.0), it is the third figure."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from gpufleet.sizing.serving_rates import PERCENTILE, serving_replica
 ENGINES = {
     "trtllm": InferenceEngine.TENSORRT_LLM,
     "vllm": InferenceEngine.VLLM,
-    "sglang": InferenceEngine.VLLM,
+    "sglang": InferenceEngine.SGLANG,
 }
 GPUS = {
     "h100_sxm": "H100-80GB",
