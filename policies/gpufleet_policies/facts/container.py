@@ -117,6 +117,8 @@ class Container:
     """Read only where it asks for GPUs."""
     shares_memory: bool = False
     """Whether a volume of its own is mounted at `/dev/shm`."""
+    keeps_files: bool = True
+    """Whether something may be left of what it fetched when it restarts: a volume besides that."""
     probes: frozenset[str] = frozenset()
     """Of `liveness`, `readiness`, `startup`: those it has, or may have."""
     listens: bool = False

@@ -1,15 +1,28 @@
 """Model servers that do not get to answer: ports, probes, and kinds that end."""
 
+import re
 from collections.abc import Iterator
 
 from gpufleet_policies.facts import Container, WorkloadFacts
 from gpufleet_policies.facts.monitoring import DeclaredService
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _SOON_SECONDS = 120
 """Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
+
+_FETCHED_BYTES = 125_000_000
+"""What is fetched in a second: 1 Gbit/s. Assumption."""
+
+_STARTED_SECONDS = 60
+"""From the last byte of the weights to the first answer, at the least. Assumption."""
+
+_WITHOUT_WEIGHTS = re.compile(
+    r"(^|/)(vllm/vllm-openai|huggingface/text-generation-inference|lmsysorg/sglang)(:|@|$)"
+)
+"""Images of the makers of servers, which hold no model."""
 
 _TRITON_PATH = "/v2/health"
 _TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
@@ -101,9 +114,9 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
     "QuanHNguyen232/ML-pipeline kubernetes/vllm-deployment.yaml",
 )
 def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Less than two minutes of delay and failures together, or half of what a readiness probe
-    of the same path is written to wait, and no startup probe."""
-    del context
+    """Less than two minutes of delay and failures together, half of what a readiness probe of the
+    same path is written to wait, or less than it takes to fetch weights that no volume keeps; and
+    no startup probe."""
     for group, container in workload.gpu_containers:
         seconds = container.killed_after_seconds
         if container.init or seconds is None or group not in workload.running_groups():
@@ -111,17 +124,47 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
         same = len(container.probed) == 2 and len(set(container.probed)) == 1
         planned = (container.ready_within_seconds or 0) if same else 0
         soon = container.launch.serves and seconds < _SOON_SECONDS
-        if not soon and planned < 2 * seconds:
+        late = planned >= 2 * seconds
+        fetched = None if soon or late else _fetched(context, workload, container, seconds)
+        if not (soon or late or fetched):
             continue
         yield Violation(
             where=f"container {container.name} ({container.place}.livenessProbe)",
             found=f"is ended {seconds} s after its start when it does not answer yet",
             limit="to load a model takes minutes: the pod restarts again and again with its GPU"
             if soon
-            else f"its readiness probe gives it {planned} s: a start that takes as long never ends",
+            else fetched
+            or f"its readiness probe gives it {planned} s: a start that takes as long never ends",
             alternative="add a startupProbe with the same path and a failureThreshold of 60",
             evidence={"seconds": seconds},
         )
+
+
+def _fetched(
+    context: RuleContext, workload: WorkloadFacts, container: Container, seconds: int
+) -> str | None:
+    """Why the weights are not there in time; None where they may be, or are in a folder."""
+    words = [word.rpartition("=")[2] for word in container.words.found or ()]
+    if (
+        container.keeps_files
+        or not container.launch.serves
+        or "HF_HUB_OFFLINE" in container.variables
+    ):
+        return None
+    if any(word.startswith(("/", ".")) for word in words):
+        return None
+    if not _WITHOUT_WEIGHTS.search(container.image.found or ""):
+        return None
+    weights = model_weights(workload.intent, context.catalogue)
+    if weights is None:
+        return None
+    needed = weights.bytes // _FETCHED_BYTES + _STARTED_SECONDS
+    if seconds >= needed:
+        return None
+    return (
+        f"no volume keeps the {gib(weights.bytes)} of weights, so that each start fetches them: "
+        f"{needed} s at 1 Gbit/s"
+    )
 
 
 @rule(
