@@ -57,8 +57,10 @@ def inventory(
     \b
         gpufleet vsphere inventory fleet.yaml --server vc.example.com --datacenter DC1 --cluster gpu
 
-    JSON: {"hosts": [...], "pools": [...]}. Exits 1 when a pool does not fit or SPEC has an error, 2
-    when SPEC cannot be read or vCenter cannot be asked.
+    With vGPU pools also what vGPUs need of each host, as far as the API shows it.
+
+    JSON: {"hosts": [...], "pools": [...], "vgpu": [...]}. Exits 1 when a pool does not fit or SPEC
+    has an error, 2 when SPEC cannot be read or vCenter cannot be asked.
     """
     pools: tuple[Any, ...] = ()
     prefix = name_prefix or "gpu"
@@ -171,6 +173,9 @@ def _endpoint(asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_STATES = {"ok": "ok", "wrong": "wrong", "hint": "to look at", "notKnown": "not known"}
+
+
 def _print(found: dict[str, Any]) -> None:
     for host in found["hosts"]:
         state = "in maintenance" if host["maintenance"] else "connected"
@@ -186,6 +191,14 @@ def _print(found: dict[str, Any]) -> None:
             )
         for profile, free in host["profiles"].items():
             click.echo(f"  profile {profile}: {free} more fit")
+    for row in found.get("vgpu", ()):
+        for one in row["checks"]:
+            if one["state"] != "ok" or one["check"] in ("vgpuManager", "licence"):
+                fix = f"; {one['fix']}" if one["fix"] else ""
+                click.echo(
+                    f"vGPU on {row['host']}: {one['check']} {_STATES[one['state']]}: "
+                    f"{one['found']}{fix}"
+                )
     for row in found["pools"]:
         bound = " at most, by what the hosts say" if row["upperBound"] else ""
         click.echo(

@@ -67,6 +67,31 @@ def test_machines_of_the_pool_itself_fit(cloud: Vcenter, tmp_path: Path) -> None
     assert "11 machines need a place, 10 fit" in text
 
 
+def test_what_vgpus_need_of_each_host(cloud: Vcenter, tmp_path: Path) -> None:
+    """The simulator has an evaluation licence, and no manager of packages."""
+    data = json.loads(Path(fleet(tmp_path, 1)).read_text())
+    (pool,) = data["pools"]
+    pool["sharing"] = {"vgpu": {"profile": "grid_a100d-3-40c", "licenseSecret": "nls"}}
+    pool["vsphere"]["attachment"] = "vgpu"
+    driver = {"repository": "r.example.com/n", "version": "580.95.05"}
+    data["addons"] = {"gpuOperator": {"driver": driver, "imagePullSecret": "private"}}
+    file = tmp_path / "vgpu.json"
+    file.write_text(json.dumps(data))
+    cloud.proxy.reset()
+    answer = asked(cloud, str(file), "--format", "json")
+    rows = json.loads(answer.output)["vgpu"]
+    assert [row["host"] for row in rows] == [f"DC0_C0_H{number}" for number in range(3)]
+    states = {one["check"]: one["state"] for one in rows[0]["checks"]}
+    assert states["graphicsType"] == "ok"
+    assert states["vgpuManager"] == "notKnown"
+    assert states["migMode"] == "wrong"  # the hosts offer time-sliced types
+    assert states["licence"] == "ok"
+    assert cloud.proxy.changing == {}
+    text = asked(cloud, str(file)).output
+    assert "migMode wrong: A100D-3-40C is MIG-backed" in text
+    assert "Evaluation" in text
+
+
 def test_what_cannot_be_asked(cloud: Vcenter) -> None:
     problem = asked(cloud, cluster="DC0_C1").exception
     assert isinstance(problem, UnreadableInputError)

@@ -12,9 +12,10 @@ from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
-from gpufleet.platforms.vsphere.vcenter.inventory_report import report
+from gpufleet.platforms.vsphere.vcenter.inventory_report import report, vgpu_rows
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name
 from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
+from gpufleet.platforms.vsphere.vcenter.read_setups import read_setups
 from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 
@@ -40,7 +41,14 @@ def ask_inventory(
     """
     with asked(endpoint, datacenter, f"reading {cluster}") as (session, center):
         compute = by_name(session, center, vim.ComputeResource, cluster, "cluster")
-        return report(read_inventory(session, center, compute), pools, per_gpu, name_prefix)
+        found, declared = read_inventory(session, center, compute), tuple(pools)
+        answer = report(found, declared, per_gpu, name_prefix)
+        wanted = [
+            pool.partition.vgpu.type.name for pool in declared if pool.partition.vgpu is not None
+        ]
+        if wanted:
+            answer["vgpu"] = vgpu_rows(found, read_setups(session, compute), wanted)
+        return answer
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """What a cluster offers and which pools fit now, as rows for people and programs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.fleet import Pool
@@ -8,6 +8,7 @@ from gpufleet.platforms.vsphere.machine_arguments import gpu_attachment, own_inp
 from gpufleet.platforms.vsphere.vcenter.inventory import Host, Inventory, PerGpu
 from gpufleet.platforms.vsphere.vcenter.placement import Wish, place
 from gpufleet.platforms.vsphere.vcenter.settings import ATTACHMENT, GpuAttachment, SharedProfile
+from gpufleet.platforms.vsphere.vcenter.vgpu_readiness import HostSetup, vgpu_readiness
 
 
 def host_row(host: Host, per_gpu: PerGpu) -> dict[str, Any]:
@@ -107,6 +108,23 @@ def _group_of(inventory: Inventory, there: Mapping[str, str]) -> str:
         if held.owner and held.name in there
     }
     return min(groups, default="")
+
+
+def vgpu_rows(
+    inventory: Inventory, setups: Mapping[str, HostSetup], wanted: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Each host with every condition of vGPUs, and what is known of it."""
+    return [
+        {
+            "host": host.name,
+            "checks": [
+                {"check": one.check, "state": one.state.value, "found": one.found, "fix": one.fix}
+                for one in vgpu_readiness(host, setups[host.id], wanted)
+            ],
+        }
+        for host in inventory.hosts
+        if host.id in setups
+    ]
 
 
 def report(
