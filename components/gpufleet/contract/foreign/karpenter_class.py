@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import InstanceType
+from gpufleet.contract.driver_ranges import driver_problem
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.karpenter_keys import (
     OVERLAY_KEPT,
@@ -46,6 +49,7 @@ def validate_class(
     machines = [row for pool in pools for row in _machines(pool)]
     of_gpus = bool(machines) or not pools
     _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
+    _validate_drivers(terms, machines, where, report)
     _validate_architecture(terms, {row.architecture for row in machines}, where, report)
     if machines:
         _validate_disk(spec, place, report)
@@ -60,7 +64,7 @@ def validate_class(
         )
 
 
-def _machines(pool: Mapping[str, Any]) -> Iterable[Any]:
+def _machines(pool: Mapping[str, Any]) -> Iterable[InstanceType]:
     here: Any = pool
     for key in ("spec", "template", "spec"):
         here = (as_mapping(here) or {}).get(key)
@@ -106,6 +110,41 @@ def _validate_images(
     aliased = any("alias" in term for term in terms)
     if spec.get("amiFamily") == "AL2" and version > AL2_LAST and not aliased:
         _ended(where, "amiFamily AL2", said, report)
+
+
+def _validate_drivers(
+    terms: Sequence[Mapping[str, Any]],
+    machines: Sequence[InstanceType],
+    where: str,
+    report: CheckReport,
+) -> None:
+    """Machines whose GPU needs a newer driver than the image of an alias has."""
+    catalogue = load()
+    for index, term in enumerate(terms):
+        family, _, release = str(term.get("alias", "")).partition("@")
+        image = catalogue.images.get(f"{family}-nvidia")
+        if image is None:
+            continue
+        for key in dict.fromkeys(row.accelerator.gpu for row in machines):
+            _, first = image.branches.get(key, (None, ""))
+            branch = (
+                image.driver_branch if release.removeprefix("v") < first else image.branch_for(key)
+            )
+            problem = None
+            if branch is not None:
+                problem = driver_problem(catalogue.gpu(key), branch, catalogue)
+            if branch is None or problem is None:
+                continue
+            names = sorted({row.name for row in machines if row.accelerator.gpu == key})
+            report.add(
+                "karpenter-driver-not-for-gpu",
+                child(child(where, index), "alias"),
+                f"{problem.message}: {', '.join(names[:3])} would advertise no GPU",
+                f"{problem.fix}, in an image that has it, or exclude these machines",
+                found=branch,
+                limit=problem.limit,
+                machines=names,
+            )
 
 
 def _default_kubernetes() -> tuple[int, ...]:

@@ -147,6 +147,13 @@ RULES = rule_table(
         _CLASSES,
     ),
     _reject(
+        "karpenter-driver-not-for-gpu",
+        10,
+        "The driver of the image is older than a GPU of the pool needs: G7 with Bottlerocket, or "
+        "with AL2023 before v20260917.",
+        _CLASSES,
+    ),
+    _reject(
         "karpenter-image-architecture",
         10,
         "The image is for one architecture, and every machine of the pool has the other.",

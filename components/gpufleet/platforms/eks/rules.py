@@ -18,6 +18,7 @@ from gpufleet.platforms.eks.image_drivers import validate_release_driver
 from gpufleet.platforms.eks.purchase_rules import validate_purchase
 from gpufleet.platforms.eks.raw_rules import validate_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
+from gpufleet.platforms.eks.ultraserver_rules import validate_ultraserver
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
@@ -47,6 +48,7 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             *([] if auto else _image(pool, shape, spec)),
             *validate_zones(pool, shape.zones, shape.one_zone, spec.cluster.region),
             *validate_purchase(pool, shape),
+            *validate_ultraserver(pool, spec.cluster.kubernetes_version),
             *validate_bottlerocket(pool),
             *validate_scaled_group(pool),
             *([] if auto else validate_raw(pool, shape, spec.cluster.kubernetes_version)),

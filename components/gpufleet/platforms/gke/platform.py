@@ -33,6 +33,7 @@ from gpufleet.platforms.gke.storage import pod_volumes, validate_gke_storage
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
@@ -121,6 +122,9 @@ class GkeRules(PlatformRules):
         return [*validate_class_sharing(pool, path), *validate_gke_sharing(pool, path, machine)]
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+        if auto_created(pool):
+            why = "gpufleet writes no settings of the kubelet into a ComputeClass"
+            return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)
         why = "GKE reserves by a formula of its own, and node pools have no field for it"
         return dict.fromkeys(("reservedCpus", "reservedMemoryMib"), why)
 

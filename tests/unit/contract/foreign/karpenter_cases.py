@@ -157,6 +157,8 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-block-with-other-capacity", text(pool(L4, BLOCK, bought("spot", "reserved")), node_class(**RESERVED)), text(pool(L4, BLOCK, bought("reserved")), node_class(**RESERVED)), {}),
     ("karpenter-al2-ended", text(pool(), node_class(amiSelectorTerms=[{"alias": "al2@v20261101"}])), text(pool(), node_class(amiSelectorTerms=[{"alias": "al2023@v20261101"}])), {"context": {"kubernetesVersion": "1.33"}}),
     ("karpenter-al2-ended", text(node_class(amiFamily="AL2", amiSelectorTerms=[{"id": "ami-1"}])), text(node_class(amiFamily="AL2023", amiSelectorTerms=[{"id": "ami-1"}])), {}),
+    ("karpenter-driver-not-for-gpu", text(pool(need("instance-family", "g7")), node_class(amiSelectorTerms=[{"alias": "bottlerocket@v1.52.0"}])), text(pool(need("instance-family", "g7")), node_class(amiSelectorTerms=[{"alias": "al2023@v20261101"}])), {}),
+    ("karpenter-driver-not-for-gpu", text(pool(need("instance-family", "g7")), node_class(amiSelectorTerms=[{"alias": "al2023@v20260801"}])), text(pool(), node_class(amiSelectorTerms=[{"alias": "bottlerocket@v1.52.0"}])), {}),
     ("karpenter-image-architecture", text(pool(need("instance-family", "g5g")), node_class(amiFamily="AL2023", amiSelectorTerms=[{"name": "amazon-eks-node-al2023-x86_64-nvidia-1.36-*"}])), text(pool(), node_class(amiFamily="AL2023", amiSelectorTerms=[{"name": "amazon-eks-node-al2023-x86_64-nvidia-1.36-*"}])), {}),
     ("karpenter-latest-in-prod", text(node_class(amiSelectorTerms=[{"alias": "al2023@latest"}])), None, {"context": {"environment": "prod"}}),
     ("karpenter-latest", text(node_class(amiSelectorTerms=[{"alias": "al2023@latest"}])), None, {"context": {"environment": "dev"}}),

@@ -178,6 +178,11 @@ def test_what_a_class_does_not_have_is_refused(pool: dict[str, Any], code: str) 
     assert found == {code: "error"}
 
 
+def test_no_setting_of_the_kubelet_is_dropped_silently() -> None:
+    refused = codes({**CHAT, "kubelet": {"cpuManager": "static"}})
+    assert [code for code, severity in refused.items() if severity == "error"] != []
+
+
 def test_older_releases_need_auto_provisioning_of_the_whole_cluster() -> None:
     cluster = {"name": "ml", "region": "us-central1", "kubernetesVersion": "1.32"}
     assert codes(CHAT, cluster=cluster)["gke-version-too-old"] == "error"

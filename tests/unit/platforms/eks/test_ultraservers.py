@@ -1,0 +1,64 @@
+"""Pools of UltraServers. Expected values: Amazon EKS user guide, ml-eks-nvidia-ultraserver."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.fleet import compile_data
+
+BLOCK = {
+    "id": "cr-0123456789abcdef0",
+    "zone": "us-east-1a",
+    "starts": "2026-12-01T11:30:00Z",
+    "until": "2026-12-20T11:30:00Z",
+}
+
+
+def codes(machine: str, most: int, version: str = "1.36", **pool: Any) -> dict[str, str]:
+    data = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": version},
+        "pools": [
+            {
+                "name": "ultra",
+                "instanceTypes": [machine],
+                "nodes": {"min": 0, "max": most},
+                "capacity": [{"capacityBlock": BLOCK}],
+                **pool,
+            }
+        ],
+    }
+    found = compile_data(data).findings
+    return {one.code: one.severity.value for one in found if one.code.startswith("ultraserver")}
+
+
+@pytest.mark.parametrize(
+    ("machine", "most", "whole"),
+    [
+        ("p6e-gb200.36xlarge", 9, True),
+        ("p6e-gb200.36xlarge", 18, True),
+        ("p6e-gb200.36xlarge", 4, False),
+        ("trn2u.48xlarge", 4, True),
+        ("trn2u.48xlarge", 8, True),
+        ("trn2u.48xlarge", 6, False),
+        ("p5.48xlarge", 7, True),
+    ],
+)
+def test_a_block_is_of_whole_ultraservers(machine: str, most: int, whole: bool) -> None:
+    assert codes(machine, most) == ({} if whole else {"ultraserver-in-part": "warning"})
+
+
+def test_nvlink_between_machines_needs_claims_which_karpenter_does_not_serve() -> None:
+    found = {"ultraserver-claims-with-karpenter": "warning"}
+    assert codes("p6e-gb200.36xlarge", 18, provisioner="karpenter") == found
+    assert codes("trn2u.48xlarge", 4, provisioner="karpenter") == {}
+
+
+def test_older_clusters_have_no_p6e() -> None:
+    assert codes("p6e-gb200.36xlarge", 18, "1.32") == {"ultraserver-kubernetes-too-old": "error"}
+
+
+def test_coherent_memory_has_no_mig() -> None:
+    mig = {"mig": {"layouts": [{"devices": {"1g.23gb": 7}}]}}
+    assert codes("p6e-gb200.36xlarge", 18, sharing=mig) == {"ultraserver-without-mig": "error"}
