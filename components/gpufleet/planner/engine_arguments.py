@@ -13,7 +13,7 @@ from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
 from gpufleet.planner.workloads import ModelWorkload
 from gpufleet.sizing.catalogue_models import named_format
 from gpufleet.sizing.device import DeviceShare
-from gpufleet.sizing.engine_profile import InferenceEngine, memory_fraction
+from gpufleet.sizing.engine_profile import InferenceEngine, memory_fraction, step_tokens
 from gpufleet.sizing.inference import Serving
 
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -73,6 +73,8 @@ def _sglang(work: PlacedWorkload, serving: Serving, *, causal: bool) -> list[str
     split = work.option.reached.parallel
     degrees = {"tp": split.tensor, "pp": split.pipeline, "ep": split.expert}
     form, converted = serving.weights.name, named_format(_model(work)) is not None
+    usable = work.option.reached.usable_bytes
+    chunk = step_tokens(serving.engine, serving.batched_tokens, usable)
     found = [
         f"--model-path={_repository(work)}",
         "--host=0.0.0.0",
@@ -80,7 +82,7 @@ def _sglang(work: PlacedWorkload, serving: Serving, *, causal: bool) -> list[str
         f"--context-length={serving.context}",
         f"--mem-fraction-static={_utilisation(serving, work.option)}",
         f"--max-running-requests={serving.max_sequences}",
-        f"--chunked-prefill-size={serving.batched_tokens if serving.chunked_prefill else -1}",
+        f"--chunked-prefill-size={chunk if serving.chunked_prefill else -1}",
     ]
     found += [] if causal else ["--is-embedding"]
     if form in _DTYPES:

@@ -54,6 +54,13 @@ def memory_fraction(
     return max(round(1 - kept / usable_bytes, 3), Fraction(0))
 
 
+def step_tokens(engine: InferenceEngine, stated: int, usable_bytes: int) -> int:
+    """Prompt tokens of one step on a GPU: as stated, and no more than the engine's default there,
+    for which its memory fraction leaves room."""
+    default = profile_of(engine).default_of(usable_bytes)
+    return stated if default is None else min(stated, default.step_tokens)
+
+
 def cache_room(
     engine: InferenceEngine, fraction: Fraction, usable_bytes: int, weights: int, fixed: int
 ) -> int:

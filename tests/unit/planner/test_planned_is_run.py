@@ -350,3 +350,22 @@ def test_sglang_gets_what_was_planned() -> None:
         "tp-size": str(split.tensor),
     }
     assert container["readinessProbe"]["httpGet"] == {"path": "/health", "port": 8000}
+
+
+def test_steps_of_sglang_are_those_its_memory_fraction_leaves_room_for() -> None:
+    """GPUs of less than 35 GiB: 2,048 prompt tokens a step, graphs of 24 sequences; 22,563 MiB of
+    an L4 less 512 + 1.5 x 2,048 + 2 x 24 + 128."""
+    answer = planned(
+        workload="inference",
+        model="Llama-3.1-8B",
+        context=4096,
+        batch=4,
+        engine="sglang",
+        image="lmsysorg/sglang:v0.5.8",
+        gpus=["L4"],
+        mostGpus=1,
+    )
+    container = pod(answer)["containers"][0]
+    given = dict(argument.removeprefix("--").split("=", 1) for argument in container["args"])
+    assert given["chunked-prefill-size"] == "2048"
+    assert float(given["mem-fraction-static"]) == pytest.approx(1 - 3_760 / 22_563, abs=0.01)
