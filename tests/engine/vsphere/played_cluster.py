@@ -24,6 +24,8 @@ class PlayedCluster:
     protected: set[str] = field(default_factory=set[str])
     """Pods that a disruption budget keeps."""
     evicted: list[str] = field(default_factory=list[str])
+    joins: set[str] = field(default_factory=set[str])
+    """Nodes that register when they are asked for: their machines have a kubelet."""
 
     def register(self, name: str) -> None:
         """What a kubelet does."""
@@ -48,6 +50,8 @@ class PlayedCluster:
         if parts[2:] == ["nodes"]:
             return 200, {"items": list(self.nodes.values())}
         if parts[2] == "nodes":
+            if method == "GET" and parts[3] in self.joins - self.nodes.keys():
+                self.register(parts[3])
             node = self.nodes.get(parts[3])
             if node is None:
                 return 404, {"message": "absent"}

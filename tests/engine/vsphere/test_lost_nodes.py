@@ -1,16 +1,21 @@
 """Machines whose nodes stay NotReady: made anew where that is declared."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.engine.vcenter_fixture import Vcenter
+from tests.engine.conftest import Project
+from tests.engine.vcenter_fixture import PASSWORD, USER, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, read
 from tests.engine.vsphere.played_cluster import PlayedCluster, played_cluster
+from tests.engine.vsphere.test_group import PROGRAM
 
 pytestmark = UNCLOSED
+PLACE = '"compute_cluster": "DC0_C0",'
+KUBERNETES = '"kubernetes": {"kubeconfig": given["kubeconfig"]},'
 
 
 @pytest.fixture
@@ -23,7 +28,7 @@ def cluster(tmp_path: Path) -> Iterator[PlayedCluster]:
 
 
 def node(cloud: Vcenter, cluster: PlayedCluster, minutes: float | None = 20.0) -> dict[str, Any]:
-    more = {} if minutes is None else {"replaceNotReadyMinutes": minutes}
+    more: dict[str, Any] = {} if minutes is None else {"replaceNotReadyMinutes": minutes}
     return cloud.node(1, kubernetes={"kubeconfig": cluster.kubeconfig}, **more)
 
 
@@ -73,3 +78,31 @@ def test_a_machine_that_could_not_be_made_again_stays(other: Made, cluster: Play
     assert "nodeReady" not in seen["drifted"]
     (warning,) = (text for text in seen["warnings"] if "not Ready" in text)
     assert "a new machine is not possible: vsphere-gpu-capacity" in warning
+
+
+def test_an_update_that_refreshes_replaces_the_lost_one(
+    project: Callable[..., Project], cloud: Vcenter, cluster: PlayedCluster
+) -> None:
+    """The other machine, and the update without a refresh, see nothing of it."""
+    cluster.joins = {"gpu-train-0", "gpu-train-1"}
+    shape = {"cpus": 8, "memory_gib": 64, "template": "gpu-template"}
+    pool = {
+        "name": "train",
+        "gpu": "A100-80GB",
+        "nodes": {"min": 2, "max": 2},
+        "vsphere": {**shape, "replace_not_ready_minutes": 20},
+    }
+    given = {"pool": pool, "port": cloud.proxy.port, "token": "t", "kubeconfig": cluster.kubeconfig}
+    program = PROGRAM.replace(PLACE, PLACE + KUBERNETES)
+    made = project({"__main__.py": program, "given.json": json.dumps(given)})
+    made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
+    made.run("up")
+    before = cloud.machines()
+    cluster.lose("gpu-train-1", 30)
+    made.run("up", "--refresh")
+    after = cloud.machines()
+    gone, new = before.keys() - after.keys(), after.keys() - before.keys()
+    assert [name.split()[0] for name in (*gone, *new)] == ["gpu-train-1", "gpu-train-1"]
+    made.run("up", "--refresh")
+    assert cloud.machines() == after, "once"
+    made.run("destroy")
