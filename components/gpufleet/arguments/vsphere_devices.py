@@ -48,7 +48,9 @@ class VsphereNetworkArgs(TypedDict):
     """Port group or distributed port group, by name or inventory path. It may change while the
     machine runs."""
     adapter: NotRequired[str]
-    """One of `vmxnet3`, `e1000e`. Type of the adapter; another type is another adapter, with
-    another MAC address. Default: vmxnet3, or what the template has at its place."""
+    """One of `vmxnet3`, `e1000e`, `sriov`. Type of the adapter; another type is another adapter,
+    with another MAC address. `sriov` is a virtual function of a NIC whose host has SR-IOV on,
+    which `fabric: rdma` uses: it comes, moves and goes while the machine is off. Default:
+    vmxnet3, or what the template has at its place."""
     addresses: NotRequired[VsphereAddressesArgs]
     """Static addresses, written into the first-boot data. Default: DHCP."""

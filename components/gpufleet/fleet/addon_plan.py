@@ -95,14 +95,6 @@ def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
     ]
 
 
-def rdma_resources(pool: Pool, plan: NetworkPlan) -> tuple[str, ...]:
-    """Resources by which pods of the pool ask for its NICs, `rdma/<name>`; none for pools whose
-    NICs someone else looks after."""
-    if not rdma_pools([pool]):
-        return ()
-    return tuple(f"{one.prefix or 'rdma'}/{one.name}" for one in plan.rdma)
-
-
 def nodes_exist_already(pool: Pool) -> bool:
     """Whether nodes of the pool are there before the add-ons: someone else makes them, and keeps
     at least one."""

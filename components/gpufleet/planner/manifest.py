@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.addon_plan import rdma_resources
+from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.partition import PartitionShare
 from gpufleet.planner.engine_arguments import engine_arguments, engine_command, engine_probes
 from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
@@ -60,8 +60,8 @@ def manifest_text(plan: PlannedFleet) -> str:
 def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     entry, option = work.entry, work.option
     pool = fleet.pool(work.pool)
-    network = rdma_resources(pool, fleet.addons.network_operator)
-    spec = pod_spec(pool, _share(work, pool.partition.shares), network)
+    asked = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
+    spec = pod_spec(pool, _share(work, pool.partition.shares), asked.resources)
     container = spec["containers"][0]
     if _gpus_of_pod(work) > 1:
         _add_shared_memory(spec)
@@ -92,7 +92,7 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     }
     pods = option.devices // each
     labels = {"app": entry.name}
-    marks = {**pod_annotations(pool, None), **annotations(work)}
+    marks = {**pod_annotations(pool, None), **asked.annotations, **annotations(work)}
     template = {"metadata": {"labels": labels, "annotations": marks}, "spec": spec}
     head: dict[str, dict[str, Any]] = {
         "metadata": {"name": entry.name, "namespace": entry.team or "default"}

@@ -1,12 +1,12 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding
-from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
+from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.shares import gib
 from gpufleet.platforms.registry import platform_facts, platform_files, platform_rules
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
@@ -212,9 +212,10 @@ def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
                 f"file system that pods of {pool.name} mount at {one.declared.mount}",
                 "---\n".join(yaml_text(document) for document in one.objects),
             )
-    network = rdma_resources(pool, fleet.addons.network_operator)
-    hint = pod_annotations(pool, fleet.spec.queues)
+    asked = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
+    hint = {**pod_annotations(pool, fleet.spec.queues), **asked.annotations}
     head = {"metadata": {"annotations": hint}} if hint else {}
+    network = asked.resources
     snippets = [*_shares(pool, network, head), *_claims(pool, network, head)]
     if snippets:
         yield Artefact(
@@ -225,7 +226,7 @@ def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
         )
 
 
-def _shares(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> Iterator[str]:
+def _shares(pool: Pool, network: Mapping[str, str], head: Mapping[str, object]) -> Iterator[str]:
     enforced = {"timeSlicing": " if all take an even part", "mps": " enforced"}
     for share in pool.partition.shares:
         if share.resource not in pool.advertised:
@@ -238,7 +239,7 @@ def _shares(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> I
         )
 
 
-def _claims(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> Iterator[str]:
+def _claims(pool: Pool, network: Mapping[str, str], head: Mapping[str, object]) -> Iterator[str]:
     made = pool.partition.dra
     if made is None:
         return

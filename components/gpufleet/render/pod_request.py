@@ -3,7 +3,7 @@
 Resource name, node selector, tolerations, and what the way of sharing needs of the pod.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -20,19 +20,21 @@ MPS_USER = 1000
 """User the clients of one MPS server run as. A server serves one user at a time: pods of another
 user wait until all clients of the first are gone (NVIDIA `nvidia-cuda-mps-control` manual)."""
 
+NOTHING: Mapping[str, str] = {}
+
 PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 """Annotation of a pod template: the node label of a topology's level (Kueue 0.19)."""
 
 
 def pod_spec(
-    pool: Pool, share: PartitionShare, network_resources: Sequence[str] = ()
+    pool: Pool, share: PartitionShare, network_resources: Mapping[str, str] = NOTHING
 ) -> dict[str, Any]:
     """The fragment of a pod's `spec`, with one container called `main`.
 
     Pools with a fabric are for jobs over several nodes: one pod takes a whole node, with its
     network interfaces where they are resources. So it does where the platform says so.
     `network_resources` are those of the Network
-    Operator (`fleet.addon_plan.rdma_resources`): one of each.
+    Operator (`fleet.rdma_request`), with how many.
     """
     amount = requested_units(pool, share)
     limits = {share.resource: str(amount)}
@@ -51,7 +53,7 @@ def pod_spec(
 
 
 def claiming_pod_spec(
-    pool: Pool, claimed: DraOffer | NeededDevices, network_resources: Sequence[str] = ()
+    pool: Pool, claimed: DraOffer | NeededDevices, network_resources: Mapping[str, str] = NOTHING
 ) -> dict[str, Any]:
     """The same for a pool whose devices are claimed: the claim in place of the resource.
 
@@ -102,13 +104,15 @@ def _tolerations(pool: Pool) -> list[dict[str, str]]:
     return [_toleration(taint, any_value=taint == own) for taint in pool.taints]
 
 
-def _add_network(container: dict[str, Any], pool: Pool, network_resources: Sequence[str]) -> None:
+def _add_network(
+    container: dict[str, Any], pool: Pool, network_resources: Mapping[str, str]
+) -> None:
     """The network interfaces, and the right to lock memory, which what is registered with them
     must be."""
     asked = platform_rules(pool.platform).fabric_request(pool)
     if asked.requests:
         container["resources"]["requests"] = dict(asked.requests)
-    limits = {**asked.limits, **dict.fromkeys(network_resources, "1")}
+    limits = {**asked.limits, **network_resources}
     if limits:
         container["resources"]["limits"] = container["resources"].get("limits", {}) | limits
     if pool.fabric in {Fabric.EFA, Fabric.RDMA, Fabric.TCPX}:

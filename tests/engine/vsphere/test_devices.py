@@ -316,6 +316,36 @@ def test_adapters_come_move_and_go(cloud: Vcenter) -> None:
 
 
 @pytest.mark.usefixtures("networks")
+def test_a_virtual_function_for_rdma(cloud: Vcenter) -> None:
+    """It is in the machine before its first start, all memory is reserved, and later it only
+    changes while the machine is off."""
+    node = on(cloud, "DC0_DVPG0", {"network": "storage", "adapter": "sriov"})
+    outs = created(node)
+    assert cards(cloud)[1] == ("sriov", "storage")
+    assert outs["drifted"] == {}
+    with cloud.machine("gpu-1") as machine:
+        (function,) = of(machine, vim.vm.device.VirtualSriovEthernetCard)
+        assert function.sriovBacking is None
+        assert function.backing.port.portgroupKey
+        assert machine.config.memoryReservationLockedToMax is True
+        assert machine.config.memoryAllocation.reservation == machine.config.hardware.memoryMB
+    assert PROVIDER.diff("", outs, node).changes is False
+
+    moved = on(cloud, "DC0_DVPG0", {"network": "rdma/50%", "adapter": "sriov"})
+    text = refused(Code.NEEDS_POWER_OFF, lambda: updated(outs, moved))
+    assert "it must be off to change place.networks" in text
+    outs = updated(outs, {**moved, "updatePolicy": "restart"})
+    assert cards(cloud)[1] == ("sriov", "rdma/50%")
+    gone = on(cloud, "DC0_DVPG0")
+    outs = updated(outs, {**gone, "updatePolicy": "restart"})
+    assert [network for _, network in cards(cloud)] == ["DC0_DVPG0"]
+    two = {"network": "storage", "adapter": "sriov"}
+    outs = updated(outs, {**on(cloud, "DC0_DVPG0", two, two), "updatePolicy": "restart"})
+    assert sorted(kind for kind, _ in cards(cloud)) == ["VirtualE1000", "sriov", "sriov"]
+    assert outs["drifted"] == {}
+
+
+@pytest.mark.usefixtures("networks")
 def test_an_adapter_that_somebody_moved_or_added(cloud: Vcenter) -> None:
     node = on(cloud, "DC0_DVPG0", "storage")
     outs = created(node)

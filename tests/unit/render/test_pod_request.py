@@ -1,7 +1,10 @@
 from typing import Any
 
+import pytest
+import yaml
+
 from gpufleet.documents.writing import yaml_stream
-from gpufleet.fleet.addon_plan import rdma_resources
+from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.pod_request import MPS_USER, claiming_pod_spec, pod_spec, topology_hint
 from tests.unit.render.fleets import compiled, eks, gke, one
@@ -98,8 +101,10 @@ RDMA: dict[str, Any] = {"gpu": "H100-80GB", "gpusPerNode": 8, "fabric": "rdma"}
 def test_training_over_rdma_asks_for_every_shared_network_resource() -> None:
     fleet = compiled("sandbox", {"train": {**RDMA, "nodes": {"min": 0, "max": 2}}})
     (pool,), plan = fleet.pools, fleet.addons.network_operator
-    assert rdma_resources(pool, plan) == ("rdma/rdma_shared_device_a",)
-    spec = pod_spec(pool, pool.partition.shares[0], rdma_resources(pool, plan))
+    asked = rdma_request(pool, fleet.spec, plan)
+    assert asked.resources == {"rdma/rdma_shared_device_a": "1"}
+    assert asked.annotations == {}
+    spec = pod_spec(pool, pool.partition.shares[0], asked.resources)
     (container,) = spec["containers"]
     assert container["resources"]["limits"] == {
         "nvidia.com/gpu": "8",
@@ -108,11 +113,62 @@ def test_training_over_rdma_asks_for_every_shared_network_resource() -> None:
     assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
 
 
+@pytest.mark.parametrize(
+    ("platform", "machine"),
+    [
+        ("vsphere", {"vsphere": {"cpus": 16, "memoryGib": 128, "template": "ubuntu"}}),
+        ("openshift", {"openshift": {"cpus": 16, "memoryGib": 128, "template": "rhcos"}}),
+        ("sandbox", {}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("network", "limits", "joined"),
+    [
+        (
+            {"macvlan": [{"name": "rail-0"}, {"name": "rail-1", "namespace": "ml"}]},
+            {"rdma/rdma_shared_device_a": "1"},
+            "default/rail-0, ml/rail-1",
+        ),
+        (
+            {
+                "sriov": [{"name": "vf", "selectors": {"vendors": ["15b3"], "isRdma": True}}],
+                "hostDevice": [
+                    {"name": "rail-0", "resourceName": "vf"},
+                    {"name": "rail-1", "resourceName": "vf"},
+                ],
+            },
+            {"nvidia.com/vf": "2"},
+            "default/rail-0, default/rail-1",
+        ),
+    ],
+)
+def test_pods_name_the_networks_and_the_devices_they_need(
+    platform: str,
+    machine: dict[str, Any],
+    network: dict[str, Any],
+    limits: dict[str, str],
+    joined: str,
+) -> None:
+    """A host device is taken by one network, so two networks take two."""
+    pools = {
+        "train": {**RDMA, **machine, "nodes": {"min": 1, "max": 1}},
+        "chat": {"gpu": "L4", **machine, "nodes": {"min": 1, "max": 1}},
+    }
+    fleet = compiled(platform, pools, addons={"networkOperator": network})
+    texts = {file.path: file.text for file in artefacts(fleet)}
+    files = {name: yaml.safe_load(texts[f"pods/{name}.yaml"]) for name in pools}
+    pod = files["train"]
+    assert pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == joined
+    asked = pod["spec"]["containers"][0]["resources"]["limits"]
+    assert {key: asked[key] for key in limits} == limits
+    assert "metadata" not in files["chat"]
+
+
 def test_claimed_gpus_come_with_the_network_too() -> None:
     pool = one("sandbox", **RDMA, sharing={"dra": {}})
     assert pool.partition.dra is not None
     (offer,) = pool.partition.dra.offers
-    (container,) = claiming_pod_spec(pool, offer, ("rdma/a",))["containers"]
+    (container,) = claiming_pod_spec(pool, offer, {"rdma/a": "1"})["containers"]
     assert container["resources"]["limits"] == {"rdma/a": "1"}
     assert container["resources"]["claims"]
     assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}

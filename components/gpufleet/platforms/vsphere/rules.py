@@ -15,6 +15,11 @@ from gpufleet.spec.platforms.vsphere import (
     VsphereOptions,
 )
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
+from gpufleet.spec.pool import Fabric
+
+SRIOV_HARDWARE = 10
+"""First virtual hardware version with adapters that are virtual functions, that of ESXi 5.5
+(VMware, vSphere 6.5 Networking, SR-IOV, "Upgrading from vSphere 5.1", read 2026-11-23)."""
 
 NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
 """How vCenter's names of guests begin that can be no GPU nodes, in lower case."""
@@ -54,6 +59,7 @@ def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     yield from _hardware(options, place)
     yield from _tags(options, place)
     yield from validate_devices(options, place)
+    yield from _rdma(compiled, options, place)
     if pool.nodes.min != pool.nodes.max:
         yield info(
             "vsphere-nodes-not-fixed",
@@ -62,6 +68,33 @@ def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
             "made, and nothing on vSphere adds others by itself",
             f"write {{min: {pool.nodes.max}, max: {pool.nodes.max}}} for {pool.nodes.max}",
             found=[pool.nodes.min, pool.nodes.max],
+        )
+
+
+def _rdma(pool: Pool, options: VsphereOptions, place: str) -> Iterable[Finding]:
+    functions = [
+        f"{place}.networks[{number}].adapter"
+        for number, network in enumerate(options.networks)
+        if network.adapter == "sriov"
+    ]
+    hardware = options.hardware_version
+    if functions and hardware is not None and hardware < SRIOV_HARDWARE:
+        yield error(
+            "vsphere-sriov-hardware",
+            f"{place}.hardwareVersion",
+            f"adapters with SR-IOV need virtual hardware {SRIOV_HARDWARE}, and {hardware} is "
+            "declared",
+            f"write {SRIOV_HARDWARE} or later, or leave it out",
+            found=hardware,
+            limit=SRIOV_HARDWARE,
+        )
+    if pool.fabric is Fabric.RDMA and not functions:
+        yield info(
+            "vsphere-rdma-nic-of-template",
+            f"{place}.networks",
+            "no adapter of the machines is a function of a NIC, and an ordinary one has no RDMA: "
+            "the template must bring the NIC; whether it does is not known here",
+            "write networks: [{network: machines}, {network: rdma, adapter: sriov}]",
         )
 
 

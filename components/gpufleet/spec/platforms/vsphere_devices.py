@@ -129,9 +129,10 @@ class VsphereAdapter(SpecModel):
     network: str = Field(min_length=1, max_length=200)
     """Port group or distributed port group, by name or inventory path. It may change while the
     machine runs."""
-    adapter: Literal["vmxnet3", "e1000e"] | None = None
-    """Type of the adapter; another type is another adapter, with another MAC address. Default:
-    vmxnet3, or what the template has at its place."""
+    adapter: Literal["vmxnet3", "e1000e", "sriov"] | None = None
+    """Type of the adapter; another type is another adapter, with another MAC address. `sriov` is a
+    virtual function of a NIC whose host has SR-IOV on, which `fabric: rdma` uses: it comes, moves
+    and goes while the machine is off. Default: vmxnet3, or what the template has at its place."""
 
 
 class VsphereNetwork(VsphereAdapter):

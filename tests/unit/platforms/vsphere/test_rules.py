@@ -227,6 +227,32 @@ def test_rules(code: str, broken: dict[str, Any], accepted: dict[str, Any]) -> N
     assert found.fix
 
 
+FUNCTION = {"network": "rdma", "adapter": "sriov"}
+
+
+@pytest.mark.parametrize(
+    ("code", "broken", "accepted"),
+    [
+        (
+            "vsphere-rdma-nic-of-template",
+            {"fabric": "rdma", "vsphere": MACHINE},
+            {"fabric": "rdma", "vsphere": {**MACHINE, "networks": [FUNCTION]}},
+        ),
+        ("vsphere-rdma-nic-of-template", {"fabric": "rdma", "vsphere": _on({})}, {}),
+        (
+            "vsphere-sriov-hardware",
+            {"vsphere": {**MACHINE, "networks": [FUNCTION], "hardwareVersion": 9}},
+            {"vsphere": {**MACHINE, "networks": [FUNCTION], "hardwareVersion": 20}},
+        ),
+    ],
+)
+def test_rdma_needs_a_nic(code: str, broken: dict[str, Any], accepted: dict[str, Any]) -> None:
+    assert code not in findings(**accepted)
+    found = findings(**broken)[code]
+    assert found.path.startswith("pools[0].vsphere.")
+    assert found.fix
+
+
 def test_texts() -> None:
     found = findings(vsphere=FIXED, gpusPerNode=4)["vsphere-pci-addresses-count"]
     assert found.path == "pools[0].vsphere.pciAddresses"

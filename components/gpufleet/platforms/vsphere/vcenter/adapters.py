@@ -1,5 +1,11 @@
 # pyright: standard
-"""Network adapters of a machine: their networks change while it runs, their types do not."""
+"""Network adapters of a machine: their networks change while it runs, their types do not.
+
+An adapter with SR-IOV is a device of the host: it is not added, edited or removed while the machine
+runs, and needs all memory reserved, as GPUs do (VMware, vSphere 6.7 Networking, SR-IOV Support and
+Configure a Virtual Machine to Use SR-IOV, read 2026-11-23). Which virtual function of the port
+group's uplinks it gets, the host decides at power-on (`sriovBacking` is left out).
+"""
 
 import copy
 from collections.abc import Sequence
@@ -12,9 +18,11 @@ from gpufleet.platforms.vsphere.vcenter.networks import FoundNetwork, on_network
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 
 _Change = vim.vm.device.VirtualDeviceSpec
+SRIOV = "sriov"
 _TYPES = {
     "vmxnet3": vim.vm.device.VirtualVmxnet3,
     "e1000e": vim.vm.device.VirtualE1000e,
+    SRIOV: vim.vm.device.VirtualSriovEthernetCard,
 }
 ADAPTERS = tuple(_TYPES)
 """Types of adapter that can be declared."""
@@ -39,11 +47,12 @@ class AdapterChanges:
 
     changes: list[Any]
     needs_power_off: bool
-    """Whether an adapter goes: its type cannot change, so another type is another adapter."""
+    """Whether an adapter goes, or one with SR-IOV changes: its type cannot change, so another type
+    is another adapter."""
 
 
 def adapter_type(adapter: Any | None) -> str:
-    """`vmxnet3`, `e1000e`, or vCenter's name of another type; empty: there is no adapter."""
+    """`vmxnet3`, `e1000e`, `sriov`, or vCenter's name of another type; empty: no adapter."""
     if adapter is None:
         return ""
     known = (name for name, kind in _TYPES.items() if type(adapter) is kind)
@@ -104,7 +113,8 @@ def adapter_changes(
             added.append(_added(wish, backing, _ADDED_KEY - len(added), live))
     removed += _surplus(free, former, ours, all_told=all_told)
     gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
-    return AdapterChanges([*gone, *edited, *added], bool(gone))
+    of_host = any(adapter_type(one.device) == SRIOV for one in (*edited, *added))
+    return AdapterChanges([*gone, *edited, *added], bool(gone) or of_host)
 
 
 def _is(card: Any, wish: WantedAdapter) -> bool:

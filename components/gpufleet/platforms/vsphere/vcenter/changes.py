@@ -42,8 +42,13 @@ def impossible_disks(old: Rows, new: Rows) -> str | None:
 
 
 def adapters_need_power_off(old: Rows, new: Rows) -> bool:
-    """Whether an adapter goes: there are fewer, or one is to be of another type."""
-    if len(new) < len(old):
+    """Whether an adapter goes: there are fewer, or one is to be of another type; or one of the
+    host's functions comes, moves or goes."""
+    functions = [
+        sorted(str(row.get("network")) for row in rows if row.get("adapter") == "sriov")
+        for rows in (old, new)
+    ]
+    if len(new) < len(old) or functions[0] != functions[1]:
         return True
     types, wanted = (Counter(row.get("adapter") for row in rows) for rows in (old, new))
     any_will_do = wanted.pop(None, 0)

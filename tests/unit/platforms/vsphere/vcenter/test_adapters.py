@@ -86,6 +86,31 @@ def test_changes(
     assert sorted(told(wanted, cards, former)) == sorted(changes)
 
 
+SRIOV = vim.vm.device.VirtualSriovEthernetCard
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cards", "changes", "off"),
+    [
+        (["a", "dv1/sriov"], [card(0, "a"), card(1, "dv1", SRIOV)], [], False),
+        (["a", "dv1/sriov"], [card(0, "a")], ["add dv1"], True),
+        (["a", "dv1/sriov"], [card(0, "a"), card(1, "dv2", SRIOV)], ["edit dv1"], True),
+        (["a", "dv1/sriov"], [card(0, "a"), card(1, "dv1")], ["remove dv1", "add dv1"], True),
+        (["b", "dv1/sriov"], [card(0, "a"), card(1, "dv1", SRIOV)], ["edit b"], False),
+    ],
+)
+def test_functions_of_a_nic_change_while_the_machine_is_off(
+    wanted: list[str], cards: list[Any], changes: list[str], off: bool
+) -> None:
+    live = dataclasses.replace(LIVE, devices=tuple(cards))
+    former = [on_network(one) for one in cards]
+    found = adapter_changes([wish(text) for text in wanted], live, former, all_told=True)
+    assert sorted(f"{c.operation} {on_network(c.device)}" for c in found.changes) == sorted(changes)
+    assert found.needs_power_off is off
+    added = [one.device for one in found.changes if one.operation == "add"]
+    assert all(isinstance(one, SRIOV) for one in added)
+
+
 def test_the_template_keeps_what_nothing_is_said_of() -> None:
     assert told(["a"], [card(0, "a"), card(1, "b")], None, all_told=False) == []
 
