@@ -29,6 +29,9 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
         Planned("*autoscaling/tag:Tag::*-hugepages-2Mi", "The group has the same tag.", "create"),
         Planned("*Schedule::fleet-training-drain", "Nodes go before the block ends.", "create"),
     ),
+    "stacks-gke-prod": (
+        Planned("*DaemonSet::fleet-gpudirect-*", "Nodes get what GPUDirect needs.", "create"),
+    ),
     "gke-queued-training": (
         Planned("*NodePool::fleet-training-pool", "The provider refuses SHORT_LIVED."),
     ),

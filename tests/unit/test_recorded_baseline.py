@@ -40,6 +40,8 @@ ALLOWED: tuple[Allowed, ...] = (
             ("render", "*pods/*"),
             ("compile", "*findings/*"),
             ("resources", "*/inputs/findings/*"),
+            ("render", "*manifests/gke/gpudirect-*"),
+            ("resources", "*apps/v1:DaemonSet::*-gpudirect-*"),
         )
     ),
     *(

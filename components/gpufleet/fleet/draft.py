@@ -67,7 +67,8 @@ def draft_pool(
     findings = list(found)
     capacity = pool.capacity or capacity_rules.default(facts)
     findings += pool_rules.validate(pool, path, spec.platform, provisioner, chosen)
-    pool = pool.model_copy(update={"provisioner": provisioner})
+    if provisioner is not Provisioner.MANAGED:
+        pool = pool.model_copy(update={"provisioner": provisioner})  # the fleet's may be meant
     validated = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
     findings += capacity_rules.validate(validated, path, spec.platform, provisioner, chosen)
     if gpu is None or not chosen:

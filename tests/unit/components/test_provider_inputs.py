@@ -16,6 +16,7 @@ import pytest
 
 from gpufleet.catalogue.provider_inputs import constraints, violations
 from gpufleet.platforms.eks import aws_objects
+from gpufleet.platforms.eks.auto_mode import access_policy_arn
 from gpufleet.platforms.gke import gcp_objects
 from gpufleet_sandbox.cloud.checking import problems
 from gpufleet_sandbox.cloud.sdk import Sdk
@@ -47,6 +48,13 @@ def registrations() -> Iterator[tuple[str, str, dict[str, Any]]]:
     role = "arn:aws:iam::123456789012:role/nodes"
     entry = {"clusterName": "ml", "principalArn": role, "type": "EC2_LINUX", "tags": {}}
     yield "Karpenter's access_entry", aws_objects.ACCESS_ENTRY, entry
+    policy = {
+        "clusterName": "ml",
+        "principalArn": role,
+        "policyArn": access_policy_arn(role),
+        "accessScope": {"type": "cluster"},
+    }
+    yield "the access policy of Auto Mode", aws_objects.ACCESS_POLICY, policy
 
 
 REGISTERED = list(registrations())

@@ -48,7 +48,8 @@ class GkeFleet(PlatformFleet):
         if addons.gpu_direct.enabled:
             opts = pulumi.ResourceOptions(parent=parent)
             objects = gpudirect_objects(self.fleet.pools, addons.images)
-            made += [ManifestObject(f"{name}-gpudirect-{k}", o, opts) for k, o in objects.items()]
+            for kind, manifest in objects.items():  # nodes need not wait for them
+                ManifestObject(f"{name}-gpudirect-{kind}", manifest, opts)
         return made
 
     def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> GkeGpuNodePool:
