@@ -67,7 +67,9 @@ def navigation() -> list[str]:
         elif target not in named:
             named.add(target)
             label = title.strip("`")
-            lines.append(f'      - "{label[:1].upper()}{label[1:]}": {target}')
+            if label[1:2].islower() or label[1:2] == " ":  # vGPU stays as it is
+                label = label[:1].upper() + label[1:]
+            lines.append(f'      - "{label}": {target}')
     empty = {
         i
         for i, line in enumerate(lines)
