@@ -1,8 +1,9 @@
 """States of stacks that an earlier tree deployed, and what this tree would change of them.
 
 `make record-states NAME=0.1.0` deploys the stacks and writes their states into
-`tests/recorded/0.1.0/states`. Without it nothing is deployed: each recorded state in turn becomes
-that of the test's stack, and a preview says what an update would do.
+`tests/recorded/0.1.0/states`. Without it nothing is deployed: a recorded state becomes that of the
+test's stack, and a preview says what an update would do. The newest recording of a stack is
+previewed with each commit, earlier ones nightly.
 
 What a file holds in the place of values that differ from run to run, its key `replaced` says.
 """
@@ -13,7 +14,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.recorded.programs import RECORDINGS
 
@@ -59,6 +63,30 @@ KEPT = (
 MANIFEST = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
 
 
+@pytest.fixture(params=["newest", pytest.param("earlier", marks=pytest.mark.nightly)], autouse=True)
+def which(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The recordings that `check` previews in this test."""
+    if RECORDING and request.param == "earlier":
+        pytest.skip("stacks are recorded once")
+    CHOSEN.append(request.param)
+    yield
+    CHOSEN.pop()
+
+
+CHOSEN: list[str] = []
+"""What `which` says of the test that runs."""
+
+
+def recordings_of(name: str) -> list[Path]:
+    """Recorded states of a stack, the newest first: releases, and the commit before them."""
+    found = RECORDINGS.parent.glob(f"*/states/{name}.json")
+    return sorted(found, key=lambda file: _version(file.parents[1].name), reverse=True)
+
+
+def _version(recording: str) -> list[int]:
+    return [] if recording == FIRST else [int(part) for part in recording.split(".")]
+
+
 @dataclass(frozen=True)
 class Planned:
     """A step that may be planned for the recorded state. Nothing else may."""
@@ -68,8 +96,8 @@ class Planned:
     why: str
     step: str = "update"
     """`update` or `create`: a replacement or a removal is never allowed."""
-    of: str = FIRST
-    """The recording whose states plan it."""
+    of: str = ""
+    """The recording whose states plan it. Default: each that is older than the change."""
 
 
 def check(
@@ -79,7 +107,7 @@ def check(
     allowed: Sequence[Planned] = (),
     **settings: Any,
 ) -> None:
-    """Preview this tree's program over each recorded state: no more than `allowed` is planned.
+    """Preview this tree's program over recorded states: no more than `allowed` is planned.
 
     Args:
         name: Name of the recording.
@@ -101,13 +129,14 @@ def check(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_text(recorded(_exported(project), values)), encoding="utf-8")
         return
-    files = sorted(RECORDINGS.parent.glob(f"*/states/{name}.json"))
-    assert files, f"no recording has {name}"
-    for file in files:
+    newest, *earlier = recordings_of(name) or pytest.fail(f"no recording has {name}")
+    if CHOSEN[-1] == "earlier" and not earlier:
+        pytest.skip("there is no earlier recording")
+    for file in [newest] if CHOSEN[-1] == "newest" else earlier:
         release = file.parents[1].name
         state = filled(json.loads(file.read_text(encoding="utf-8"))["resources"], values)
         _set_state(project, state)
-        meant = [one for one in allowed if one.of == release]
+        meant = [one for one in allowed if one.of in ("", release)]
         try:
             steps, output = _planned(project, meant, settings)
         finally:

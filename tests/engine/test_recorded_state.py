@@ -8,9 +8,12 @@ import yaml
 from kubernetes import client
 
 from tests.engine.namespaces import await_gone
-from tests.engine.recorded_state import RECORDING, Planned, check
+from tests.engine.recorded_state import RECORDING, Planned, check, recordings_of, which
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
+from tests.engine.test_from_nothing import SETTINGS, empty
 from tests.engine.test_gke_examples import CHARTS
+
+__all__ = ["empty", "which"]
 
 EXAMPLES = ROOT / "examples"
 JOINS = Planned("*eks/accessEntry:AccessEntry::*", "Nodes of Karpenter can join.", "create")
@@ -37,6 +40,15 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
     ),
 }
 """Updates that are meant, by recording."""
+WITHOUT = {
+    **dict.fromkeys(("go", "typescript"), "the fleet of yaml, from another language"),
+    **dict.fromkeys(
+        ("wasteful", "wasteful-workloads", "workloads"), "objects of their own, no component"
+    ),
+    "serving": "objects of its own, and a GpuScaledObject, whose object it shows whole",
+    "vsphere-mig-backed-vgpu": "the machines of vsphere-gpu-modes",
+}
+"""Examples of which no state is recorded."""
 EVERYWHERE = (
     Planned("*gpufleet:index:GpuFleet::*", "The summary says of which region a price is."),
 )
@@ -97,6 +109,17 @@ def compare(name: str, project: Any, *, more: dict[str, Any] | None = None, **op
 
 def test_the_smallest_fleet(cluster_project: Callable[..., Any]) -> None:
     compare("python-minimal", cluster_project(files_of("python-minimal"), name="python-minimal"))
+
+
+def test_each_example_is_recorded() -> None:
+    names = {file.parent.name for file in EXAMPLES.glob("*/Pulumi.yaml")}
+    assert {name for name in names if not recordings_of(name)} == set(WITHOUT)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", SETTINGS)
+def test_from_nothing(empty: Callable[[str], Any], name: str) -> None:
+    compare(name, empty(name))
 
 
 @pytest.fixture

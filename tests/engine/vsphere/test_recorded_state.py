@@ -7,13 +7,13 @@ from typing import Any
 
 from kubernetes import client
 
-from tests.engine.recorded_state import RECORDING, Planned, check
+from tests.engine.recorded_state import RECORDING, Planned, check, which
 from tests.engine.sandbox_stack import Stack
 from tests.engine.test_recorded_state import files_of, places
 from tests.engine.vcenter_fixture import PASSWORD, PROFILE, SECRET, USER, Vcenter
 from tests.engine.vsphere.test_lab import guests, keep_secret, lab, running
 
-__all__ = ["lab", "running"]
+__all__ = ["lab", "running", "which"]
 
 MEANT = (
     Planned("*gpufleet:vsphere:MachineOwner::*", "the id of the group", "create"),
