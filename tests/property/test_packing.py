@@ -120,7 +120,11 @@ def problems_with_hosts() -> st.SearchStrategy[PackingProblem]:
             plain,
             machines=machines,
             shares=tuple(replace(s, host=draw(need)) for s in plain.shares),
-            existing=tuple(replace(n, host=draw(left)) for n in plain.existing),
+            existing=tuple(
+                # Never more than the machine has: the reader refuses that.
+                replace(n, host=tuple(map(min, draw(left), machines[n.machine].host)))
+                for n in plain.existing
+            ),
         )
 
     return build()

@@ -270,6 +270,10 @@ class _Reader:
             memory = _mib(entry.free_host_memory)
         host = (cpu, memory)
         for part, (name, key) in enumerate(_HOST_KEYS):
+            if (host[part] or 0) > (machine.host[part] or 0) > 0:
+                text = f"more {name} is left on {entry.node} than {machine.name} has"
+                fix = f"correct {key}, or {_MACHINE_KEYS[part][1]} of the machine"
+                self.findings.append(error("pack-host-too-much", f"{path}.{key}", text, fix))
             if host[part] is None and machine.host[part] is not None and self._asks(part):
                 text = f"how much {name} is left on {entry.node} is not known"
                 fix = f"write {key}"

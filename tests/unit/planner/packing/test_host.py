@@ -128,6 +128,11 @@ UNKNOWN: list[tuple[str, list[tuple[str, str]]]] = [
         [("pack-host-unknown", "existing[0].freeCpu")],
     ),
     (
+        MACHINES + "shares: [{name: one, gpus: 1, cpu: 1}]\n"
+        "existing: [{node: old, machine: small, freeCpu: 5}]",
+        [("pack-host-too-much", "existing[0].freeCpu")],
+    ),
+    (
         MACHINES + "shares: [{name: one, gpus: 1, cpu: many}]",
         [("pack-request-invalid", "shares[0].cpu")],
     ),
