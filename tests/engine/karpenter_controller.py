@@ -56,7 +56,10 @@ def _machine(machine: Machine) -> dict[str, Any]:
         "ephemeral-storage": "200Gi",
         "pods": "110",
     }
-    if gpus:
+    if machine.instance.accelerator.gpu.startswith(("Trainium", "Inferentia")):
+        # It counts them by itself (aws/karpenter-provider-aws pkg/providers/instancetype).
+        resources["aws.amazon.com/neuron"] = str(machine.gpus)
+    elif gpus:
         resources["nvidia.com/gpu"] = str(gpus)
     if machine.efa_interfaces:
         # Its AWS provider knows EFA interfaces and no huge pages (aws/karpenter-provider-aws#3315).
@@ -87,8 +90,11 @@ def _in(key: str, value: str) -> dict[str, Any]:
 
 
 def with_kwok_class(node_pool: dict[str, Any]) -> dict[str, Any]:
-    """The rendered NodePool on the kwok provider's node class."""
+    """The rendered NodePool on the kwok provider's node class, which sells no reservations."""
     swapped = copy.deepcopy(node_pool)
+    for one in swapped["spec"]["template"]["spec"]["requirements"]:
+        if one.get("values") == ["reserved"]:
+            one["values"] = ["on-demand"]
     swapped["spec"]["template"]["spec"]["nodeClassRef"] = NODE_CLASS
     return swapped
 

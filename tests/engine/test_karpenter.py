@@ -30,6 +30,7 @@ from tests.engine.waiting import until
 pytestmark = [pytest.mark.sandbox]
 
 SOON = {"disruption": {"consolidateAfter": "1s", "consolidationPolicy": "WhenEmpty"}}
+BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
 POOLS: dict[str, dict[str, Any]] = {
     "whole": {"gpu": "L40S", "nodes": {"min": 0, "max": 2}},
     "shared": {
@@ -56,6 +57,13 @@ POOLS: dict[str, dict[str, Any]] = {
         "nodes": {"min": 0, "max": 1},
         "fabric": "efa",
         "zones": ["us-east-1a"],
+    },
+    "ultra": {
+        "instanceTypes": ["trn2u.48xlarge"],
+        "nodes": {"min": 0, "max": 4},
+        "fabric": "efa",
+        "intent": "training",
+        "capacity": [{"capacityBlock": BLOCK}],
     },
 }
 
@@ -216,6 +224,7 @@ def test_pods_get_machines_with_gpus_slices_shares_parts_and_efa(running: Cluste
         "slices": ("nvidia.com/mig-1g.10gb", 20),
         "eighth": ("nvidia.com/gpu", 1),
         "linked": ("nvidia.com/gpu", 1),
+        "ultra": ("aws.amazon.com/neuron", 1),
     }
     for pool, (resource, count) in asked.items():
         running.ask(pool, resource, names(pool, count))
@@ -227,7 +236,8 @@ def test_pods_get_machines_with_gpus_slices_shares_parts_and_efa(running: Cluste
         labels = node.metadata.labels
         assert labels["node.kubernetes.io/instance-type"] in {m.name for m in compiled.machines}
         assert labels.items() >= dict(compiled.labels).items()
-        assert ("nvidia.com/gpu", "NoSchedule") in {(t.key, t.effect) for t in node.spec.taints}
+        accelerator = "aws.amazon.com/neuron" if pool == "ultra" else "nvidia.com/gpu"
+        assert (accelerator, "NoSchedule") in {(t.key, t.effect) for t in node.spec.taints}
     running.running(["slices-large"])
     (linked,) = running.core.list_namespaced_pod(
         running.namespace, field_selector="metadata.name=linked-0"
