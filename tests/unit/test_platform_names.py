@@ -46,7 +46,7 @@ OTHERWISE = {
 """Files that name a platform, and that adding another one does not edit."""
 
 NAMES = frozenset(platform.value for platform in Platform)
-OPTIONS = NAMES - {"sandbox"}
+OPTIONS = (NAMES | {platform.section for platform in Platform}) - {"sandbox"}
 
 
 def names_of_platforms(source: str) -> Iterator[tuple[int, str]]:

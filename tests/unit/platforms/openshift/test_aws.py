@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from gpufleet.adopt import adopt
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.findings import Finding
 from gpufleet.fleet import compile_data
-from gpufleet.fleet.observed import Observations, ObservedResource
 from gpufleet.platforms.openshift.aws.machines import OnAws
 from gpufleet.platforms.openshift.machine_clouds import zones_of
 from gpufleet.platforms.openshift.machine_set_manifest import (
@@ -22,7 +20,14 @@ from gpufleet.platforms.openshift.machine_set_manifest import (
     machine_autoscaler,
     machine_set,
 )
-from tests.unit.platforms.openshift.clouds import AWS_CHAT, AWS_SLICES, BLOCK, declaration, fleet
+from tests.unit.platforms.openshift.clouds import (
+    AWS_CHAT,
+    AWS_SLICES,
+    BLOCK,
+    adopted,
+    declaration,
+    fleet,
+)
 
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
 PLACE: dict[str, Any] = {
@@ -349,24 +354,11 @@ def test_machine_sets_are_read_back() -> None:
             found += [] if scaler is None else [scaler]
         check = health_check(pool, "ocp")
         found += [] if check is None else [check]
-    adopted = adopt(
-        Observations(
-            tuple(
-                ObservedResource(
-                    f"kubernetes:{one['apiVersion']}:{one['kind']}",
-                    one["metadata"]["name"],
-                    one,
-                    address=f"{one['kind']}/{one['metadata']['name']}",
-                )
-                for one in found
-            )
-        )
-    ).spec
-    assert adopted is not None
-    assert adopted["platform"] == "openshiftAws"
-    assert adopted["cluster"]["region"] == "us-east-1"
-    assert adopted["tags"] == {"cost-center": "4711"}
-    chat, slices = adopted["pools"]
+    spec = adopted(found)
+    assert spec["platform"] == "openshiftAws"
+    assert spec["cluster"]["region"] == "us-east-1"
+    assert spec["tags"] == {"cost-center": "4711"}
+    chat, slices = spec["pools"]
     assert chat["instanceTypes"] == ["g6.xlarge"]
     assert chat["zones"] == AWS_CHAT["zones"]
     assert (chat["nodes"]["min"], chat["nodes"]["max"]) == (1, 4)

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.adopt import adopt
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.fleet import compile_data
-from gpufleet.fleet.observed import Observations, ObservedResource
 from gpufleet.platforms.openshift.gcp.machines import OnGcp
 from gpufleet.platforms.openshift.machine_clouds import zones_of
 from gpufleet.platforms.openshift.machine_set_manifest import machine_autoscaler, machine_set
@@ -20,6 +18,7 @@ from tests.unit.platforms.openshift.clouds import (
     GCP_PLACE,
     GCP_SLICES,
     GCP_TURNS,
+    adopted,
     declaration,
     fleet,
 )
@@ -208,23 +207,10 @@ def test_machine_sets_are_read_back() -> None:
             found.append(machine_set(pool, "ocp", place, zone))
             scaler = machine_autoscaler(pool, "ocp", zone)
             found += [] if scaler is None else [scaler]
-    adopted = adopt(
-        Observations(
-            tuple(
-                ObservedResource(
-                    f"kubernetes:{one['apiVersion']}:{one['kind']}",
-                    one["metadata"]["name"],
-                    one,
-                    address=f"{one['kind']}/{one['metadata']['name']}",
-                )
-                for one in found
-            )
-        )
-    ).spec
-    assert adopted is not None
-    assert adopted["platform"] == "openshiftGcp"
-    assert adopted["cluster"]["region"] == "us-central1"
-    slices, turns = adopted["pools"]
+    spec = adopted(found)
+    assert spec["platform"] == "openshiftGcp"
+    assert spec["cluster"]["region"] == "us-central1"
+    slices, turns = spec["pools"]
     assert slices["instanceTypes"] == ["a2-ultragpu-1g"]
     assert (turns["gpu"], turns["gpusPerNode"], turns["instanceTypes"]) == (
         "T4",
