@@ -220,8 +220,14 @@ def test_a_pack_that_is_off_says_so(example: Example, tmp_path: Path) -> None:
     result = example.engine.preview(
         STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False
     )
-    assert result.status == 0, result.output
+    assert result.status != 0, result.output
     assert "policy-pack-off" in result.output
+    settings.write_text('{"all": "disabled", "gpufleet-settings": {"everythingOff": "a move"}}')
+    result = example.engine.preview(
+        STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False
+    )
+    assert result.status == 0, result.output
+    assert "nothing is checked: a move" in result.output
 
 
 def test_a_misspelt_rule_in_the_configuration_is_refused(example: Example, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pulumi.runtime.proto import analyzer_pb2
 
 from gpufleet_policies.fronts.crossguard_configuration import environment_of_stack
 from gpufleet_policies.fronts.crossguard_policies import FORMER, SETTINGS
-from gpufleet_policies.rules.registry import RULES
+from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.settings import KEYS, THRESHOLDS
 from tests.policies.objects import CONTAINER, DEPLOYMENT, changed, summary
 from tests.policies.test_crossguard import (
@@ -83,9 +83,32 @@ def test_a_threshold_is_a_property_of_its_rule(tmp_path: Path):
 
 def test_a_pack_that_is_off_says_so_once(host: Host):
     host.configure_policies({"all": "disabled"})
-    assert host.analyze("random:index:RandomId", {}) == {"policy-pack-off": ADVISORY}
+    assert host.analyze("random:index:RandomId", {}) == {"policy-pack-off": MANDATORY}
     assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {}
     assert host.analyze_stack() == {}
+
+
+def test_a_pack_that_is_off_for_a_reason_does_not_stop(host: Host):
+    host.configure_policies(
+        {"all": "disabled", "gpufleet-settings": {"everythingOff": "the move to the new cluster"}}
+    )
+    response = host.servicer.Analyze(request("random:index:RandomId", {}, "r"), None)
+    assert levels(response) == {"policy-pack-off": ADVISORY}
+    assert "the move to the new cluster" in response.diagnostics[0].message
+    host.configure_policies({"gpufleet-settings": {"everythingOff": "not off at all"}})
+    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
+
+
+def test_a_pack_that_other_words_turn_off_says_so_too(host: Host):
+    everything = dict.fromkeys(by_id(), "off")
+    host.configure_policies({"gpufleet-settings": {"rules": everything}})
+    assert host.analyze("random:index:RandomId", {}) == {"policy-pack-off": MANDATORY}
+    former = ("mandatory", "advisory", "stack-mandatory", "stack-advisory")
+    host.configure_policies(dict.fromkeys((f"gpufleet-{name}" for name in former), "disabled"))
+    assert host.analyze("random:index:RandomId", {}) == {
+        "policy-name-former": ADVISORY,
+        "policy-pack-off": MANDATORY,
+    }
 
 
 def test_a_misspelt_policy_stops_and_is_named(host: Host):

@@ -31,6 +31,14 @@ class Chart:
     """Whether templates ask for the type of a value, or take text for true."""
     former: Mapping[str, str] = field(default_factory=dict[str, str])
     """Keys that older charts had: path -> the newest release whose own values file has it."""
+    module: str = ""
+    """Folder below Go's module cache that has `values`, instead of the folder of charts."""
+    conditions: bool = False
+    """Whether templates ask whether a boolean is set, which any text is, and write numbers."""
+    written: tuple[str, ...] = ()
+    """Booleans that templates only write, so that one in quotes says the same."""
+    asked: tuple[str, ...] = ()
+    """Booleans that templates hand to functions that take no text (`ternary`, `eq`)."""
 
 
 _TEXT: Schema = {"type": "string"}
@@ -171,16 +179,21 @@ GROUPS = ("gpus", "computeDomains")
 """What the DRA driver's chart calls resources."""
 
 
-def chart_file(chart: Chart, folder: Path) -> Schema:
+def chart_file(chart: Chart, folder: Path, modules: Path) -> Schema:
     """What the values of a chart may be."""
-    values = yaml.safe_load((folder / chart.values).read_text(encoding="utf-8"))
+    place = modules / chart.module if chart.module else folder
+    values = yaml.safe_load((place / chart.values).read_text(encoding="utf-8"))
     schema = of_value("", {key: one for key, one in values.items() if key not in chart.open})
+    if chart.conditions:
+        loosened(schema, chart.written)
     added(schema, {**chart.more, **dict.fromkeys(chart.open, OPEN)})
     return {
         "source": {**origin(chart.source), "path": chart.values},
         "handedOn": [list(one) for one in chart.handed_on],
         "unread": list(chart.unread),
         "typed": chart.typed,
+        "conditions": chart.conditions,
+        "asked": list(chart.asked),
         "former": dict(chart.former),
         "values": schema,
     }
@@ -201,10 +214,32 @@ def of_value(name: str, value: Any) -> Schema:
     return {} if value is None else {"type": kinds[type(value)]}
 
 
+PORTS = ("port", "portHttps", "portHttpsTarget", "healthProbePort")
+GO_BOOLEAN = "^(1|t|T|TRUE|true|True|0|f|F|FALSE|false|False)$"
+"""What Go's strconv.ParseBool reads."""
+COUNTS = ("replicas", "replicaCount", "revisionHistoryLimit")
+
+
+def loosened(schema: Schema, written: tuple[str, ...], path: str = "") -> None:
+    """Let scalars that templates write be text as well, and bound what has bounds everywhere."""
+    for name, one in schema.get("properties", {}).items():
+        here = f"{path}.{name}".removeprefix(".")
+        if one.get("type") in ("integer", "number"):
+            pattern = "^-?[0-9]+%?$" if one["type"] == "integer" else r"^-?[0-9]+(\.[0-9]+)?$"
+            one.update(type=[one["type"], "string"], pattern=pattern)
+            if name in PORTS:
+                one.update(minimum=1, maximum=65535)
+            elif name in COUNTS:
+                one.update(minimum=0)
+        elif one.get("type") == "boolean" and here in written:
+            one.update(type=["boolean", "string"], pattern=GO_BOOLEAN)
+        loosened(one, written, here)
+
+
 def added(schema: Schema, more: Schema) -> None:
     """Put values that only comments name into a schema."""
     for name, one in more.items():
-        if one and "type" not in one and "$ref" not in one:
+        if one and not isinstance(one.get("type"), str | list) and "$ref" not in one:
             section = schema["properties"].setdefault(name, {"type": "object", "properties": {}})
             added(section, one)
         else:

@@ -19,10 +19,11 @@ from typing import Any
 
 from charts import CHARTS, chart_file
 from custom_resources import definitions, group_file
+from device_selectors import selectors_file
 from kubernetes_fields import fields_file
 from kubernetes_kinds import kubernetes_file, metadata_file
 from pruning import Schema
-from device_selectors import selectors_file
+from scaling_charts import SCALING_CHARTS
 from sources import SOURCES
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +65,8 @@ def main() -> None:
     core = json.loads((OUT / "kubernetes.json").read_text(encoding="utf-8"))
     for name, source in SOURCES.items():
         write(name, group_file(source, definitions(source, options.crds, modules, core)))
-    for name, chart in CHARTS.items():
-        content = compact(chart_file(chart, options.charts))
+    for name, chart in {**CHARTS, **SCALING_CHARTS}.items():
+        content = compact(chart_file(chart, options.charts, modules))
         (OUT / f"chart-{name}.json").write_text(content + "\n", encoding="utf-8")
     content = compact(fields_file(modules, core))
     (OUT / "kubernetes-fields.json").write_text(content + "\n", encoding="utf-8")

@@ -215,6 +215,7 @@ def command(
     files = read_outputs(outputs)
     _add_rules(rule_folders)
     settings = _selected(policy_settings(config, profile), include_rules, exclude_rules)
+    _stop_at_nothing(settings)
     inputs = _inputs(paths, include_paths, exclude_paths)
     known = None if write_baseline else baseline
     readings, validate = _read(inputs, settings, config, jobs, known)
@@ -305,6 +306,15 @@ def _selected(
         return selected(settings, include, exclude)
     except UnknownRuleError as problem:
         raise UnreadableInputError(str(problem)) from None
+
+
+def _stop_at_nothing(settings: "RuleSettings") -> None:
+    """An audit without rules would pass whatever the files hold."""
+    if settings.is_off and not settings.everything_off:
+        raise UnreadableInputError(
+            "every rule is off, so nothing would be checked; turn rules on, or write the reason "
+            "under `everythingOff` in the settings"
+        )
 
 
 def _read(

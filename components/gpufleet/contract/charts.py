@@ -25,8 +25,6 @@ class KnownChart:
     """Sets of keys that only its values have together; `a.b` is the key b below a."""
     kind: str | None = None
     """Kind of `gpufleet check` that validates its values."""
-    read: str = ""
-    """The values that rules read of a chart that no kind validates; empty: none."""
     holds: tuple[tuple[str, str], ...] = ()
     """Path of a mapping in its values, and the kind of configuration each entry of it is."""
 
@@ -84,18 +82,18 @@ CHARTS = (
         ),
         kind="dra-driver-values",
     ),
-    KnownChart("dcgm-exporter"),
+    KnownChart("dcgm-exporter", kind="dcgm-exporter-values"),
     KnownChart(
         "karpenter",
         signs=(_signs("settings.clusterName", "settings.interruptionQueue"),),
-        read="settings.featureGates",
+        kind="karpenter-values",
     ),
     KnownChart(
         "kueue",
         signs=(_signs("managerConfig.controllerManagerConfigYaml"),),
-        read="managerConfig.controllerManagerConfigYaml",
+        kind="kueue-values",
     ),
-    KnownChart("keda"),
+    KnownChart("keda", kind="keda-values"),
     KnownChart(
         # NVIDIA/nim-deploy helm/nim-llm at 23a592c.
         "nim-llm",
@@ -175,7 +173,7 @@ def reads_most_of(chart: KnownChart, values: Mapping[str, Any]) -> bool:
 
     A chart of one's own may be called like one that is published.
     """
-    if chart.name not in ("gpu-operator", "network-operator"):
+    if chart.kind is None or chart.name in ("nvidia-device-plugin", "dra-driver-nvidia-gpu"):
         return True
     from gpufleet.contract.schemas.chart_values import values_schema  # imports this package
 

@@ -103,6 +103,8 @@ class FleetFacts:
     """Whether its operator runs the DCGM exporter."""
     in_program: bool = True
     """Whether it is a resource of the program that is checked. False: a setting refers to it."""
+    kubernetes_version: str = ""
+    """Minor version of its cluster, `1.35`; empty: what declares it does not say."""
 
     @property
     def is_production(self) -> Fact[bool]:

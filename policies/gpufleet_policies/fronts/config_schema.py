@@ -152,6 +152,12 @@ def settings_schema() -> dict[str, Any]:
             "type": ["string", "object"],
             "description": "The fleet of another program: a path from the pack's folder, or data.",
         },
+        "everythingOff": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Why no rule is on. Without it a pack in which none is on is a "
+            "mandatory finding.",
+        },
         "clusters": {
             "type": "array",
             "items": {"type": "string", "minLength": 1},

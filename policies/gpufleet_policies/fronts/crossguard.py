@@ -21,6 +21,7 @@ from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import FleetFacts, Surroundings, WorkloadFacts, absent, known
+from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.fronts.crossguard_configuration import (
     ConfigurationNote,
     Configurations,
@@ -206,7 +207,7 @@ class Front:
     def _validate_one(self, facts: Any, configured: Configured) -> list[PolicyFinding]:
         if isinstance(facts, FleetFacts):
             return self._validate_fleet(facts, configured)
-        fleet = self._fleet_for(facts, configured) if isinstance(facts, WorkloadFacts) else None
+        fleet = self._fleet_for(facts, configured)
         return run_rules(facts, self._context(fleet, configured), configured.settings)
 
     def _validate_fleet(self, fleet: FleetFacts, configured: Configured) -> list[PolicyFinding]:
@@ -230,14 +231,18 @@ class Front:
                 findings += [f for f in again if (f.rule, f.locator.urn, f.level) not in reported]
         return findings
 
-    def _fleet_for(self, workload: WorkloadFacts, configured: Configured) -> FleetFacts | None:
-        """The pools a workload may run on: the referenced fleet, else the only GpuFleet."""
+    def _fleet_for(self, facts: Any, configured: Configured) -> FleetFacts | None:
+        """The pools a workload may run on, and the cluster that reads an object: the referenced
+        fleet, else the only GpuFleet. None for facts about machines."""
+        if not isinstance(facts, WorkloadFacts | NvidiaConfig):
+            return None
         if configured.settings.fleet is not None:
             return configured.referenced
         with self._program.lock:
             fleets = list(self._program.fleets.values())
-            if not fleets and configured.referenced is None:
-                self._program.waiting[workload.locator.urn] = workload
+            is_workload = isinstance(facts, WorkloadFacts)
+            if is_workload and not fleets and configured.referenced is None:
+                self._program.waiting[facts.locator.urn] = facts
         if len(fleets) > 1:
             return None  # the cluster of the workload is not known
         return fleets[0] if fleets else configured.referenced

@@ -32,7 +32,7 @@ SETTINGS_UNREADABLE = "policy-settings-unreadable"
 """Code of the finding about settings, or names of policies, that cannot be used."""
 
 PACK_OFF = "policy-pack-off"
-"""Code of the note that every policy is disabled."""
+"""Code of the finding that every policy is disabled."""
 
 PolicyConfig = Mapping[str, tuple[Level, Mapping[str, Any]]]
 """Name of a policy -> its level and properties, as the engine sends them."""
@@ -146,8 +146,11 @@ class Configurations:
             ConfigurationNote(one.code, Level.ADVISORY, f"{one.path}: {one.message}; {one.fix}")
             for one in settings.notes
         ]
+        is_off = choice.is_off or settings.is_off
+        if is_off:
+            notes.append(_everything_off(settings.everything_off))
         return Configured(
-            settings, referenced, tuple(notes), choice.is_off, choice.reported, choice.remediates
+            settings, referenced, tuple(notes), is_off, choice.reported, choice.remediates
         )
 
     def _with_environment(self, data: Mapping[str, Any], stack: str) -> Mapping[str, Any]:
@@ -208,6 +211,8 @@ class _Choice:
             for rule in replaced().get(name, ()):
                 self.levels.setdefault(rule, config[name][0])
         self.is_off = self.is_off and not any(name in replaced() for name in config)
+        reporting = [name for name in FORMER if name != "gpufleet-remediate"]
+        self.is_off |= all(self._changed.get(name) is Level.OFF for name in reporting)
         self.remediates = self._changed.get("gpufleet-remediate") is not Level.OFF
         self.reported = {
             (name.startswith("gpufleet-stack"), FORMER[name]): level
@@ -216,7 +221,7 @@ class _Choice:
         }
 
     def notes(self) -> Iterator[ConfigurationNote]:
-        """Former names, names that do not exist, and everything off."""
+        """Former names, and names that do not exist."""
         known = {*by_id(), *FORMER, *replaced(), SETTINGS, "all"}
         for name in self._config:
             if name in replaced():
@@ -232,13 +237,6 @@ class _Choice:
                 f"{name} is a former name; give settings once under {SETTINGS}, levels by rule"
             )
             yield ConfigurationNote(FORMER_NAME, Level.ADVISORY, message)
-        if self.is_off:
-            yield ConfigurationNote(
-                PACK_OFF,
-                Level.ADVISORY,
-                "every policy is disabled, so nothing is checked; turn rules on by their names, "
-                'such as {"all": "disabled", "gpu-idle-command": "mandatory"}',
-            )
 
 
 def _level_for_all(given: Mapping[str, Level], declared: Mapping[str, Level]) -> Level | None:
@@ -267,6 +265,21 @@ def _profile(settings: RuleSettings) -> Profile:
         return settings.profile
     named = settings.environment
     return Profile.PROD if named is not None and named.lower() in PRODUCTION else Profile.DEV
+
+
+def _everything_off(reason: str) -> ConfigurationNote:
+    """A run that checks nothing must not look like one that found nothing."""
+    if reason:
+        return ConfigurationNote(
+            PACK_OFF, Level.ADVISORY, f"every policy is disabled, so nothing is checked: {reason}"
+        )
+    return ConfigurationNote(
+        PACK_OFF,
+        Level.MANDATORY,
+        "every policy is disabled, so nothing is checked; turn rules on by their names, such as "
+        '{"all": "disabled", "gpu-idle-command": "mandatory"}, or say why none is on: '
+        f'{{"all": "disabled", "{SETTINGS}": {{"everythingOff": "<reason>"}}}}',
+    )
 
 
 def _unreadable(problem: str) -> ConfigurationNote:

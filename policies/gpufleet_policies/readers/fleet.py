@@ -46,6 +46,7 @@ def fleet_from(
         },
         monitored=_is_monitored(summary),
         in_program=in_program,
+        kubernetes_version=_text(at(summary, "cluster.kubernetesVersion")),
     )
 
 

@@ -123,7 +123,7 @@ def of_values(
     if pods is not None:
         yield pods
     elif known.kind is None:
-        reason = f"of the values of the chart {known.name} rules read {known.read or 'none'}"
+        reason = f"of the values of the chart {known.name} rules read none"
         yield NotJudged(
             locator=locator, annotations=annotations or {}, what="chart", reason=reason, place=place
         )

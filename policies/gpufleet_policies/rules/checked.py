@@ -96,6 +96,8 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
     environment = context.environment_of(config)
     if environment.is_known and environment.value.lower() in PRODUCTION:
         place.setdefault("environment", "prod")
+    if context.fleet is not None and context.fleet.kubernetes_version:
+        place.setdefault("kubernetesVersion", context.fleet.kubernetes_version)
     if config.kind == "karpenter" and context.surroundings is not None:
         for chart in context.surroundings.of(ChartRelease):
             gates = mapping(inside(chart.values, "settings.featureGates"))

@@ -26,6 +26,7 @@ KEYS = (
     "requireAttribution",
     "fleet",
     "clusters",
+    "everythingOff",
 )
 AUTO = "auto"
 """Profile by environment: prod in production, dev elsewhere."""
@@ -71,6 +72,18 @@ class RuleSettings:
     """Rules that a command names one by one: advisory where their level is off."""
     clusters: tuple[str, ...] = ()
     """Patterns of folders; the files below each folder that matches are one cluster."""
+    everything_off: str = ""
+    """Why no rule is on, where that is meant; empty: it would be a mistake."""
+
+    @property
+    def is_off(self) -> bool:
+        """Whether no rule is on in any profile that may apply."""
+        profiles = tuple(Profile) if self.profile is None else (self.profile,)
+        return all(
+            self.level(rule, profile) is Level.OFF
+            for rule in by_id().values()
+            for profile in profiles
+        )
 
     def level(self, rule: Rule, profile: Profile) -> Level:
         """The level of a rule in a profile, before the evidence is considered."""
@@ -114,6 +127,9 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         **_choices(data, problems),
     )
     clusters = tuple(_clusters(data.get("clusters"), problems))
+    reason = data.get("everythingOff", "")
+    if "everythingOff" in data and not (isinstance(reason, str) and reason.strip()):
+        problems.append(_problem("everythingOff", f"{reason!r} is no reason", "a reason in words"))
     if problems:
         raise FleetError(problems, origin)
     return RuleSettings(
@@ -125,6 +141,7 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         data.get("fleet"),
         tuple(notes),
         clusters=clusters,
+        everything_off=reason,
     )
 
 

@@ -192,6 +192,21 @@ def test_the_fleet_of_the_settings_is_the_one_workloads_run_on(folder: Path):
     assert "gpu-resource-not-offered" in rules("big.yaml", "fleet.json")
 
 
+def test_the_cluster_of_a_declaration_says_what_its_objects_may_hold(folder: Path):
+    from tests.policies.objects import SPEC
+
+    newer = FINE.replace("resources:", "restartPolicyRules: []\n      resources:", 1)
+    (folder / "newer.yaml").write_text(newer)
+    assert "object-field-too-new" not in rules("newer.yaml")
+    for version, is_found in (("1.33", True), ("1.36", False)):
+        cluster = {**SPEC["cluster"], "kubernetesVersion": version}
+        (folder / "fleet.json").write_text(json.dumps({**SPEC, "cluster": cluster}))
+        assert ("object-field-too-new" in rules("newer.yaml", "fleet.json")) == is_found
+        (folder / "gpu-policy.yaml").write_text("fleet: fleet.json\n")
+        assert ("object-field-too-new" in rules("newer.yaml")) == is_found
+        (folder / "gpu-policy.yaml").unlink()
+
+
 def test_an_annotation_with_reason_and_day_silences(folder: Path):
     def annotated(text: str) -> str:
         note = f'  annotations: {{gpufleet.dev/ignore-{IDLE_RULE}: "{text}"}}\n'

@@ -57,13 +57,21 @@ def test_rules_are_chosen_by_patterns(folder: Path):
     assert text in unreadable(".", "--exclude-rule", "gpu-idle-comand")
 
 
+def test_an_audit_without_any_rule_does_not_pass(folder: Path):
+    assert "every rule is off" in unreadable(".", "--exclude-rule", "*")
+    (folder / "gpu-policy.yaml").write_text("everythingOff: the move to the new cluster\n")
+    assert run(".", "--exclude-rule", "*").exit_code == 0
+    (folder / "gpu-policy.yaml").write_text("everythingOff: ''\n")
+    assert "'' is no reason" in unreadable(".")
+
+
 def test_a_rule_that_is_named_in_full_is_not_off(folder: Path):
     """Without this, the audit of a rule that is off would say that all is well."""
     (folder / "gpu-policy.yaml").write_text(f"rules: {{{IDLE_RULE}: 'off'}}\n")
     assert rules("deploy") == []
     found = document("deploy", "--include-rule", IDLE_RULE)["findings"]
     assert [(one["code"], one["level"]) for one in found] == [(IDLE_RULE, "advisory")]
-    assert rules("deploy", "--include-rule", "gpu-idle-*") == [], "a pattern takes what is on"
+    assert "every rule is off" in unreadable("deploy", "--include-rule", "gpu-idle-*")
 
 
 def test_files_are_chosen_by_patterns(folder: Path):

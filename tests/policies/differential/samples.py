@@ -19,6 +19,10 @@ VALUES = {
     "network-operator-values": "network-operator",
     "device-plugin-values": "nvidia-device-plugin",
     "dra-driver-values": "dra-driver-nvidia-gpu",
+    "dcgm-exporter-values": "dcgm-exporter",
+    "karpenter-values": "karpenter",
+    "keda-values": "keda",
+    "kueue-values": "kueue",
 }
 """Kind of values -> the chart they are of."""
 IN_CONFIG_MAPS = ("device-plugin", "mig-parted", "rdma-shared-config", "sriov-config")

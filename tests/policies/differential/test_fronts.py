@@ -101,6 +101,7 @@ ONLY_NAMED = {
 }
 """What only `--as` reports of a file whose kind is recognised."""
 ONLY_RECOGNISED = {
+    "chart-values-key-unknown": "each document of a file of values is judged",
     "device-plugin-chart-key-unknown": "each document of a file of values is judged",
     "dra-chart-gpus-override": "each document of a file of values is judged",
     "dra-values-key-unknown": "each document of a file of values is judged",
@@ -132,6 +133,7 @@ SILENT_IN_FILES = {
     **dict.fromkeys(("context-key-unknown", "context-value-invalid", "gpu-unknown"), OF_THE_CALL),
     **dict.fromkeys(
         (
+            "chart-values-no-mapping",
             "device-plugin-no-mapping",
             "device-plugin-values-no-mapping",
             "dra-values-no-mapping",
@@ -183,6 +185,7 @@ SILENT_IN_FILES = {
 }
 """Rules that the audit never reports about these samples, and why."""
 _OF_TEXTS = (
+    "chart-values",
     "device-plugin-values",
     "dra",
     "dra-values",

@@ -8,6 +8,7 @@ from gpufleet.contract.schemas.chart_values import (
     is_switch,
     own_values,
     release_numbers,
+    says_true,
     values_problems,
     values_release,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "report_problem",
     "report_problems",
     "rules_of_changes",
+    "says_true",
     "schema_codes",
     "schema_problems",
     "schema_rules",

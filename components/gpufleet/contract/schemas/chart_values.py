@@ -18,6 +18,7 @@ from gpufleet.contract.schemas.validator import part_problems
 from gpufleet.documents.shapes import as_mapping
 
 _SWITCHES = ("true", "false", "yes", "no", "on", "off")
+_TRUE = ("true", "yes", "on", "1")
 
 
 def is_switch(value: object) -> bool:
@@ -48,6 +49,20 @@ def values_problems(
             problem.kind is SchemaProblemKind.UNKNOWN
             or not _left_out(problem, values, data["typed"])
         )
+    )
+
+
+def says_true(chart: str, problem: SchemaProblem, values: Mapping[str, Any]) -> bool:
+    """Whether a problem is text that says true where a template asks whether a boolean is set: it
+    works, and so would `"false"`."""
+    data = schema_file(f"chart-{chart}")
+    here: Any = data["values"]
+    for step in problem.steps:
+        here = (as_mapping(here.get("properties")) or {}).get(str(step)) or {}
+    return (
+        here == {"type": "boolean"}
+        and problem.path not in data["asked"]
+        and str(_value(problem, values)).lower() in _TRUE
     )
 
 

@@ -32,6 +32,10 @@ FINE = {
     "dra-config": "apiVersion: resource.nvidia.com/v1beta1\nkind: GpuConfig",
     "gpu-operator-values": "mig: {strategy: mixed}",
     "network-operator-values": "nfd: {enabled: false}",
+    "dcgm-exporter-values": "serviceMonitor: {enabled: true}",
+    "karpenter-values": "settings: {clusterName: a}",
+    "keda-values": "operator: {replicaCount: 2}",
+    "kueue-values": "enablePrometheus: true",
     "rdma-shared-config": '{"configList": [{"resourceName": "rdma-a", "rdmaHcaMax": 63, '
     '"selectors": {"vendors": ["15b3"]}}]}',
     "sriov-config": '{"resourceList": [{"resourceName": "hostdev", '

@@ -12,6 +12,12 @@ from tests.unit.contract.foreign.mig_cases import MIG_PARTED, MIG_PLACEMENT, MIG
 from tests.unit.contract.foreign.network_cases import NETWORK_OPERATOR, RDMA, SRIOV
 from tests.unit.contract.foreign.object_cases import CASES as OBJECTS
 from tests.unit.contract.foreign.operator_cases import GPU_OPERATOR
+from tests.unit.contract.foreign.scaling_chart_cases import (
+    DCGM_VALUES,
+    KARPENTER_VALUES,
+    KEDA_VALUES,
+    KUEUE_VALUES,
+)
 
 CASES: dict[str, list[CaseRow]] = {
     "mig-parted": MIG_PARTED,
@@ -20,6 +26,10 @@ CASES: dict[str, list[CaseRow]] = {
     "device-plugin": DEVICE_PLUGIN,
     "device-plugin-values": PLUGIN_VALUES,
     "dra-driver-values": DRA_VALUES,
+    "dcgm-exporter-values": DCGM_VALUES,
+    "karpenter-values": KARPENTER_VALUES,
+    "keda-values": KEDA_VALUES,
+    "kueue-values": KUEUE_VALUES,
     "dra-config": [*DRA, *CLAIMS],
     "gpu-operator-values": GPU_OPERATOR,
     "network-operator-values": NETWORK_OPERATOR,

@@ -49,6 +49,9 @@ def test_every_profile_has_its_default_config() -> None:
         ("gpu-operator-values", "gpu-operator-v26.7.0.values.yaml"),
         ("network-operator-values", "network-operator-26.4.1.values.yaml"),
         ("device-plugin-values", "nvidia-device-plugin-0.20.0.values.yaml"),
+        ("dcgm-exporter-values", "dcgm-exporter-4.8.2.values.yaml"),
+        ("keda-values", "keda-2.20.2.values.yaml"),
+        ("kueue-values", "kueue-0.19.2.values.yaml"),
     ],
 )
 def test_values_of_the_charts_are_accepted(kind: str, name: str) -> None:

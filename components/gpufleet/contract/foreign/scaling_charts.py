@@ -1,0 +1,84 @@
+"""Values of charts that no rules are about but those of their shape: DCGM's exporter, Karpenter,
+Kueue, KEDA. Each has a kind of its own, all have the same codes."""
+
+from dataclasses import dataclass, replace
+
+from gpufleet.contract.foreign.chart_release import chart_version
+from gpufleet.contract.foreign.chart_values import validate_values
+from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.text_notes import text_rules
+from gpufleet.contract.foreign.validation import (
+    CheckReport,
+    CheckRule,
+    Judgement,
+    Verdict,
+    rule_table,
+)
+from gpufleet.contract.schemas import (
+    SchemaProblem,
+    release_numbers,
+    report_problems,
+    says_true,
+    schema_codes,
+    schema_rules,
+    values_problems,
+    values_release,
+)
+from gpufleet.documents.document import GoDocument
+
+_SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.py)"
+CODES = schema_codes("chart-values", "the chart")
+_QUOTED = "chart-values-quoted-boolean"
+RULES = rule_table(
+    CheckRule(
+        "chart-values-no-mapping",
+        ("OUR-5",),
+        Verdict.REJECT,
+        "The document is no mapping of values.",
+        "docs/check.md",
+    ),
+    CheckRule(
+        _QUOTED,
+        ("OUR-5",),
+        Verdict.WARN,
+        "A boolean is text that says true: the chart asks whether it is set, which every text is, "
+        'so that `"false"` would say the same.',
+        _SOURCE,
+    ),
+    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
+    *text_rules("chart-values"),
+)
+"""The rules of each of these kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartKind:
+    """The kind of one chart's values."""
+
+    chart: str
+
+    def validate(self, read: GoDocument, context: CheckContext) -> Judgement:
+        """Validate values of the chart: keys it does not have, types, enumerations, bounds."""
+        report = CheckReport(RULES)
+        found = validate_values(read, "chart-values", report)
+        if found is None:
+            return report.validation()
+        values = found
+        version = chart_version(context, self.chart)
+        release = values_release(self.chart)
+        known = release_numbers(release) or (0,)
+        is_other = version is not None and version[:2] != known[:2]
+        codes = replace(
+            CODES,
+            reader=f"the {self.chart} chart of {release}"
+            if is_other
+            else f"the {self.chart} chart",
+            of_release=release if is_other else None,
+        )
+
+        def special(problem: SchemaProblem) -> str | None:
+            return _QUOTED if says_true(self.chart, problem, values) else None
+
+        problems = values_problems(self.chart, values, version)
+        report_problems(problems, codes, report, special=special)
+        return report.validation()
