@@ -11,8 +11,10 @@ from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
 from tests.unit.contract.foreign.test_wrapped import release
 
-KARPENTER = Path(
-    "/root/go/pkg/mod/github.com/aws/karpenter-provider-aws@v1.15.1/charts/karpenter/values.yaml"
+KARPENTER = (
+    Path.home()
+    / "go/pkg/mod/github.com/aws"
+    / "karpenter-provider-aws@v1.15.1/charts/karpenter/values.yaml"
 )
 
 
