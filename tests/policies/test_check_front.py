@@ -96,7 +96,7 @@ def test_the_kind_is_recognised(text: str, name: str, code: str) -> None:
             id="an unknown chart",
         ),
         pytest.param(
-            f"{FINE}---\n{release('nim-llm', '{a: 1}')}",
+            f"{FINE}---\n{release('jupyterhub', '{a: 1}')}",
             "unjudged",
             ("HelmRelease gpu/x, spec.values",),
             id="a chart that is known, and whose values no rule reads",
