@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client
 
 from gpufleet.fleet import Fleet, Pool, compile_data
-from gpufleet.fleet.addon_plan import rdma_resources
+from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.render.dra import claims
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec
 from tests.engine.conftest import Project
@@ -141,7 +141,7 @@ class Pods:
 
 def promised(fleet: Fleet, pool: Pool) -> Iterator[Pods]:
     """Everything a pool promises, as pods."""
-    network = rdma_resources(pool, fleet.addons.network_operator)
+    network = rdma_request(pool, fleet.spec, fleet.addons.network_operator).resources
     for share in pool.partition.shares:
         if share.resource in pool.advertised:
             spec = pod_spec(pool, share, network)
@@ -247,7 +247,8 @@ def test_pods_fill_the_pool_and_one_more_stays_pending(
 ) -> None:
     fleet = FLEETS[deployed]
     declared = fleet.pool(pool)
-    network = dict.fromkeys(rdma_resources(declared, fleet.addons.network_operator), SHARES)
+    asked = rdma_request(declared, fleet.spec, fleet.addons.network_operator).resources
+    network = dict.fromkeys(asked, SHARES)
     until(
         lambda: seen.offers(pool) == {**declared.advertised, **network},
         lambda: (seen.offers(pool), seen.node(pool).metadata.annotations),

@@ -105,7 +105,7 @@ def adopt(
     if not pools:
         return Adoption(None, (), tuple(missed), tuple(notes))
     spec: Declaration = {**frame, "pools": pools}
-    addons: AdoptedAddons = adopted_addons(spec, seen)
+    addons: AdoptedAddons = adopted_addons(spec, seen, adoption.addons(seen, pools))
     if addons.section:
         spec["addons"] = addons.section
     missed += [NotExpressed(*one) for one in addons.missed]

@@ -72,9 +72,11 @@ class _Found:
     notes: list[str] = field(default_factory=list[str])
 
 
-def adopted_addons(spec: Declaration, seen: Observations) -> AdoptedAddons:
-    """The add-ons that make the declaration install what is there."""
+def adopted_addons(spec: Declaration, seen: Observations, known: Declaration) -> AdoptedAddons:
+    """The add-ons that make the declaration install what is there; `known` are those that the
+    platform read."""
     found = _Found()
+    _set(spec, found, known)
     present = dict(_present(seen))
     fleet = compile_data(spec).fleet
     if fleet is None:

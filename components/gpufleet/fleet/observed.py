@@ -104,3 +104,7 @@ class PlatformAdoption:
     def pools(self, seen: Observations) -> Iterable[ProposedPool]:
         """Every group of GPU nodes that was found."""
         raise NotImplementedError
+
+    def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:  # noqa: ARG002
+        """`addons` of the declaration, as far as objects that no chart brings say them."""
+        return {}

@@ -182,6 +182,10 @@ def test_every_setting_has_a_key_of_the_chart() -> None:
         "driver.licensing.service",
         "driver.licensing.feature_type",
         "driver.host_version",
+        # The NVIDIADriver of pools with whole GPUs beside vGPU guests (render/nvidia_drivers.py).
+        "driver.data_center.image",
+        "driver.data_center.repository",
+        "driver.data_center.version",
         "image_pull_secret",
     }
 

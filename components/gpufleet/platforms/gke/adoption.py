@@ -17,6 +17,7 @@ from gpufleet.fleet.observed import (
     ProposedPool,
 )
 from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
+from gpufleet.platforms.gke.gpudirect_installers import INSTALLER, chosen_pools
 from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS
 from gpufleet.spec.base import Platform
@@ -104,12 +105,36 @@ class GkeAdoption(PlatformAdoption):
             groups.setdefault(name, []).append(one)
         classes = {_metadata(c).get("name"): c for c in seen.objects("ComputeClass")}
         for name, members in groups.items():
-            yield _pool(name, _ordered(members, classes.get(name)), classes.get(name))
+            yield _pool(
+                name,
+                _ordered(members, classes.get(name)),
+                classes.get(name),
+                gpudirect=name in _installed_for(seen),
+            )
         yield from NODES.pools(seen, {_name(one) for one in seen.of(NODE_POOL)})
+
+    def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:
+        """Plugins of NCCL are installed only where a fleet installed them: otherwise Google's own
+        manifests may be there, which need not be in the input."""
+        fabrics = any(pool.get("fabric", "none") != "none" for pool in pools)
+        return {"gpuDirect": {"enabled": False}} if fabrics and not _installed_for(seen) else {}
+
+
+def _installed_for(seen: Observations) -> set[str]:
+    """Pools whose nodes get a plugin of NCCL from a fleet."""
+    found: set[str] = set()
+    for one in seen.objects("DaemonSet"):
+        if str(_metadata(one).get("name")).startswith(INSTALLER):
+            found |= {*chosen_pools(one.properties)}
+    return found
 
 
 def _pool(
-    name: str, members: list[ObservedResource], compute_class: ObservedResource | None
+    name: str,
+    members: list[ObservedResource],
+    compute_class: ObservedResource | None,
+    *,
+    gpudirect: bool,
 ) -> ProposedPool:
     first = members[0]
     inputs, config = first.properties, mapping(first.properties.get("nodeConfig"))
@@ -144,7 +169,7 @@ def _pool(
                 way["reserved"]["zone"] = zones[0]
     row = next((r for r in load().instances.values() if r.name == config.get("machineType")), None)
     network = mapping(inputs.get("networkConfig"))
-    if row is not None and items(network.get("additionalNodeNetworkConfigs")):
+    if row is not None and (gpudirect or items(network.get("additionalNodeNetworkConfigs"))):
         pool["fabric"] = fabric_of(row).value
     taints = _taints(config)
     if taints:

@@ -11,6 +11,7 @@ pools of the fleet instead of by the GPU: not every machine with an H100 has GPU
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import Pool
@@ -19,6 +20,8 @@ from gpufleet.spec.images import Images
 from gpufleet.spec.pool import Fabric
 
 NAMESPACE = "kube-system"
+INSTALLER = "gpufleet-nccl-"
+"""Start of the names of DaemonSets that bring a plugin of NCCL."""
 _GOOGLE = "us-docker.pkg.dev/gce-ai-infra"
 _PAUSE = "gke.gcr.io/pause:3.8"
 _HOST_TOOLS = "docker.io/library/ubuntu:24.04"
@@ -88,7 +91,7 @@ def gpudirect_objects(pools: Sequence[Pool], images: Images) -> dict[str, dict[s
 
 
 def _daemon_set(kind: str, pools: Sequence[str], images: Images) -> dict[str, Any]:
-    name = f"gpufleet-{kind}" if kind == "device-injector" else f"gpufleet-nccl-{kind}"
+    name = f"gpufleet-{kind}" if kind == "device-injector" else f"{INSTALLER}{kind}"
     labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "gpufleet"}
     chosen = {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
     term = {"matchExpressions": [chosen]}
@@ -114,6 +117,21 @@ def _daemon_set(kind: str, pools: Sequence[str], images: Images) -> dict[str, An
             "template": template,
         },
     }
+
+
+def chosen_pools(daemon_set: Mapping[str, Any]) -> list[str]:
+    """Pools whose nodes a DaemonSet of `gpudirect_objects` runs on."""
+    found: Any = daemon_set
+    for key in ("spec", "template", "spec", "affinity", "nodeAffinity"):
+        found = mapping(found.get(key))
+    wanted = mapping(found.get("requiredDuringSchedulingIgnoredDuringExecution"))
+    return [
+        str(value)
+        for term in items(wanted.get("nodeSelectorTerms"))
+        for chosen in items(mapping(term).get("matchExpressions"))
+        if mapping(chosen).get("key") == POOL_LABEL
+        for value in items(mapping(chosen).get("values"))
+    ]
 
 
 def _containers(kind: str, images: Images) -> dict[str, Any]:
