@@ -17,22 +17,29 @@ __all__ = ["empty", "which"]
 
 EXAMPLES = ROOT / "examples"
 JOINS = Planned("*eks/accessEntry:AccessEntry::*", "Nodes of Karpenter can join.", "create")
+REACHES = Planned(
+    "*eks/addon:Addon::*-monitoring-agent-addon", "DCGM of the agent tolerates taints of GPU nodes."
+)
 ALLOWED: dict[str, tuple[Planned, ...]] = {
     "workload-kinds": (
         Planned("*PrometheusRule::*-gpu-monitoring-*", "Texts of alerts are in plain English."),
         Planned("*ClusterQueue::*", "Quotas count whole nodes where each pod takes one."),
     ),
-    "eks-inference": (JOINS,),
+    "eks-add-pools": (REACHES,),
+    "eks-inference": (JOINS, REACHES),
     "eks-training": (
+        REACHES,
         Planned("*Schedule::gpus-training-drain", "Nodes go before the block ends.", "create"),
     ),
-    "stacks-eks-dev": (JOINS,),
+    "stacks-eks-dev": (JOINS, REACHES),
     "stacks-eks-prod": (
+        REACHES,
         Planned("*NodeGroup::fleet-training-group", "Its tags name the huge pages of EFA."),
         Planned("*autoscaling/tag:Tag::*-hugepages-2Mi", "The group has the same tag.", "create"),
         Planned("*Schedule::fleet-training-drain", "Nodes go before the block ends.", "create"),
     ),
     "stacks-gke-prod": (
+        Planned("*NodePool::fleet-*", "Operands stay off nodes that GKE serves."),
         Planned("*DaemonSet::fleet-gpudirect-*", "Nodes get what GPUDirect needs.", "create"),
     ),
     "gke-queued-training": (

@@ -18,6 +18,22 @@ from tests.recorded.programs import DECLARATIONS, RECORDINGS, programs
 from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
+    *(
+        Allowed(
+            part, "*gke-prod*", place, "The GPU Operator's operands stay off nodes that GKE serves."
+        )
+        for part, place in (
+            ("render", "*nvidia.com/gpu.deploy.operands"),
+            ("compile", "*nvidia.com/gpu.deploy.operands"),
+            ("resources", "*nvidia.com/gpu.deploy.operands"),
+        )
+    ),
+    Allowed(
+        "resources",
+        "*eks*",
+        "*eks/addon:Addon::*-monitoring-agent-addon/inputs/configurationValues*",
+        "DCGM of the node monitoring agent tolerates the taints of GPU nodes.",
+    ),
     Allowed(
         "resources",
         "*openshift*",

@@ -60,6 +60,8 @@ DEPLOY_LABELS = {
 }
 """Node label that, set to `false`, keeps the operator from installing the part on that node
 (NVIDIA gpu-operator v26.7.0 `controllers/state_manager.go`)."""
+NO_OPERANDS = {"nvidia.com/gpu.deploy.operands": "false"}
+"""Node label that keeps every operand of the operator off a node (same source)."""
 
 _TWICE = {
     "driver": ContractFact(

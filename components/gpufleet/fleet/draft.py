@@ -201,7 +201,7 @@ def compiled_pool(
         owners=contract_owners.NEURON_OWNERS
         if is_neuron(draft.gpu) and not draft.served_by_platform
         else contract_owners.owners(draft.image, parts),
-        labels=_labels(draft, draft.partition, spec),
+        labels=_labels(draft, draft.partition, spec, parts),
         taints=rules.node_taints(taints, pool, draft.machines[0], draft.capacity),
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
         spend=spend.pool_spend(
@@ -212,12 +212,16 @@ def compiled_pool(
             separately=facts.scales_each_purchase,
         ),
         served_by_platform=draft.served_by_platform,
-        previous=None if previous is None else Previous(previous, _labels(draft, previous, spec)),
+        previous=None
+        if previous is None
+        else Previous(previous, _labels(draft, previous, spec, parts)),
         at=at,
     )
 
 
-def _labels(draft: PoolDraft, partition: Partition, spec: FleetSpec) -> dict[str, str]:
+def _labels(
+    draft: PoolDraft, partition: Partition, spec: FleetSpec, parts: contract_owners.OwnedParts
+) -> dict[str, str]:
     pool = draft.spec
     labels = {
         **pool.labels,
@@ -227,11 +231,28 @@ def _labels(draft: PoolDraft, partition: Partition, spec: FleetSpec) -> dict[str
             else {POOL_LABEL: pool.name}
         ),
         **platform_rules(spec.platform).node_labels(pool, draft.capacity),
-        **(contract_owners.deploy_labels(draft.image) if draft.operated else {}),
+        **_operand_labels(draft, spec, parts),
     }
     if pool.team is not None:
         labels["gpufleet.dev/team"] = pool.team
     return dict(sorted(labels.items()))
+
+
+def _operand_labels(
+    draft: PoolDraft, spec: FleetSpec, parts: contract_owners.OwnedParts
+) -> dict[str, str]:
+    """What keeps operands of the GPU Operator off the nodes.
+
+    The operator serves every node with an NVIDIA GPU in its cluster, also those of pools that the
+    platform serves (NVIDIA/gpu-operator 04751ec `controllers/state_manager.go`).
+    """
+    if draft.operated:
+        return contract_owners.deploy_labels(draft.image)
+    if draft.gpu.vendor != "nvidia":
+        return {}
+    there = spec.addons.gpu_operator.enabled
+    installed = parts.driver or parts.toolkit or parts.device_plugin
+    return dict(contract_owners.NO_OPERANDS) if there or (there is None and installed) else {}
 
 
 def node_range(pool: GpuPool, platform: Platform) -> NodeRange:

@@ -3,8 +3,9 @@ from typing import Any
 
 import pytest
 
-from gpufleet import EfaDevicePlugin, NodeMonitoringAgent
+from gpufleet import EfaDevicePlugin, GpuFleet, NodeMonitoringAgent
 from gpufleet.components_base.inputs import InvalidArgumentsError
+from tests.unit.components.random_fleets import CONNECTIONS
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 ADDON = "aws:eks/addon:Addon"
@@ -52,3 +53,51 @@ def test_the_agents_arguments_are_checked(run: Any) -> None:
             NodeMonitoringAgent("agent", {"cluster": "ml"})  # type: ignore[typeddict-item]
 
     assert run(program).resources == []
+
+
+SYSTEM = {"key": "nvidia.com/gpu", "operator": "Exists"}
+
+
+@pytest.mark.parametrize(
+    ("sharing", "configured"),
+    [
+        ([None], {"dcgmAgent": {"tolerations": [SYSTEM]}}),
+        (["mig"], None),
+        (["mig", None], ["p1"]),
+    ],
+)
+def test_dcgm_of_the_agent_reaches_tainted_nodes_without_mig(
+    run: Any, sharing: list[str | None], configured: Any
+) -> None:
+    """Without it the agent reports every node with a taint as broken."""
+    cut = {"mig": {"layouts": [{"gpus": 8, "devices": {"1g.10gb": 7}}]}}
+    pools = [
+        {
+            "name": f"p{index}",
+            "instanceTypes": ["p5.48xlarge" if kind else "g6.xlarge"],
+            "nodes": {"min": 0, "max": 1},
+            "eks": {"nodeRepair": True},
+            **({"sharing": cut} if kind else {}),
+        }
+        for index, kind in enumerate(sharing)
+    ]
+    spec = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": "us-east-1"},
+        "pools": pools,
+    }
+    made = run(lambda: GpuFleet("fleet", {"spec": spec, "connection": CONNECTIONS["eks"]}))
+    written = made.one(ADDON).inputs.get("configurationValues")
+    found = None if written is None else json.loads(written)
+    if isinstance(configured, list):
+        agent = found["dcgmAgent"]
+        required = "requiredDuringSchedulingIgnoredDuringExecution"
+        (term,) = agent["affinity"]["nodeAffinity"][required]["nodeSelectorTerms"]
+        assert agent["tolerations"] == [SYSTEM]
+        assert term["matchExpressions"] == [
+            {"key": "gpufleet.dev/pool", "operator": "In", "values": configured},
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+        ]
+    else:
+        assert found == configured

@@ -57,10 +57,6 @@ FAMILIES = frozenset(
 LIFETIME_HOURS = 21 * 24
 """Longest life of a node. AWS enforces it, with expiry and grace period together."""
 
-OPERANDS = {"nvidia.com/gpu.deploy.operands": "false"}
-"""Label that keeps a GPU Operator of other pools off these nodes (NVIDIA GPU Operator
-documentation, preventing installation of operands on some nodes)."""
-
 ACCESS_POLICY = "AmazonEKSAutoNodePolicy"
 """Access policy by which its nodes join; the access entry has the type EC2."""
 

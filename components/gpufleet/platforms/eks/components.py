@@ -45,7 +45,11 @@ from gpufleet.platforms.eks.karpenter_values import (
 )
 from gpufleet.platforms.eks.node_group import EksGpuNodeGroup
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
-from gpufleet.platforms.eks.node_monitoring_agent import MonitoringAgentPlan, NodeMonitoringAgent
+from gpufleet.platforms.eks.node_monitoring_agent import (
+    MonitoringAgentPlan,
+    NodeMonitoringAgent,
+    monitoring_agent_values,
+)
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
@@ -184,18 +188,19 @@ def _efa(fleet: Fleet) -> ReleasePlan | None:
 
 def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgentPlan | None:
     addon = fleet.spec.addons.node_monitoring_agent
-    repaired = any(
-        (pool.spec.eks or EksOptions()).node_repair
+    repaired = [
+        pool
         for pool in fleet.pools
         if pool.provisioner is not Provisioner.AUTO_MODE  # which has the agent built in
-    )
+        and (pool.spec.eks or EksOptions()).node_repair
+    ]
     if not repaired or not _ours(addon):
         return None
     return MonitoringAgentPlan(
         cluster_name=connection.cluster_name,
         version=addon.version,
         tags=connection.tags,
-        values=addon.values,
+        values=merged(monitoring_agent_values(repaired), addon.values),
     )
 
 

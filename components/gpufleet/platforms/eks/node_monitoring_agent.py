@@ -1,7 +1,7 @@
 """NodeMonitoringAgent: the EKS add-on that tells node repair of broken GPUs."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
@@ -9,6 +9,8 @@ import pulumi
 
 from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.inputs import declared
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.aws_objects import ADDON, AwsObject
 
 ADDON_NAME = "eks-node-monitoring-agent"
@@ -78,6 +80,35 @@ class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
             arguments["configurationValues"] = json.dumps(plan.values, sort_keys=True)
         made = AwsObject(ADDON, f"{name}-addon", arguments, pulumi.ResourceOptions(parent=self))
         return {"addon_name": made.output("addonName")}
+
+
+def monitoring_agent_values(pools: Sequence[Pool]) -> dict[str, Any]:
+    """Configuration by which the agent's own DCGM reaches tainted nodes with GPUs.
+
+    The agent tolerates every taint and asks `localhost:5555`, where its DaemonSet `dcgm-server`
+    listens, which tolerates none: a node without it counts as broken. It stays off nodes with MIG:
+    a change of the MIG mode waits until nobody holds the GPU, and the MIG manager does not stop it.
+    The chart's own affinity is a list, which a value replaces: with MIG, only nodes of the fleet
+    get it (aws/eks-node-monitoring-agent 0040fd7 `charts/eks-node-monitoring-agent/values.yaml`,
+    146484f `templates/dcgm-daemonset.yaml`, 0b5f05c `charts/configuration.schema.json`).
+    """
+    nvidia = [pool for pool in pools if pool.gpu.vendor == "nvidia"]
+    whole = [pool for pool in nvidia if not pool.partition.mig_enabled]
+    keys = sorted({taint.key for pool in whole for taint in pool.taints})
+    if not keys:
+        return {}
+    agent: dict[str, Any] = {"tolerations": [{"key": key, "operator": "Exists"} for key in keys]}
+    if len(whole) < len(nvidia):
+        names = sorted(pool.name for pool in whole)
+        chosen = [
+            {"key": POOL_LABEL, "operator": "In", "values": names},
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+        ]
+        term = {"nodeSelectorTerms": [{"matchExpressions": chosen}]}
+        agent["affinity"] = {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}
+        }
+    return {"dcgmAgent": agent}
 
 
 def _planned(component: str, args: NodeMonitoringAgentArgs) -> MonitoringAgentPlan:

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.contract.owners import NO_OPERANDS
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.platforms.eks.auto_mode import OPERANDS
 from gpufleet.platforms.eks.auto_mode_rules import validate_auto_mode, validate_auto_sharing
 from gpufleet.platforms.eks.autoscaler_tags import EFA
 from gpufleet.platforms.eks.bottlerocket import (
@@ -92,7 +92,7 @@ class EksRules(PlatformRules):
 
     def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
         """Auto Mode's nodes have driver and plugin of AWS."""
-        return OPERANDS if pool.provisioner is Provisioner.AUTO_MODE else {}
+        return NO_OPERANDS if pool.provisioner is Provisioner.AUTO_MODE else {}
 
     def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
         """An AMI of one's own may have any driver."""

@@ -17,6 +17,7 @@ from gpufleet.fleet.observed import (
     ProposedPool,
 )
 from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
+from gpufleet.platforms.gke.adopted_options import adopted_options
 from gpufleet.platforms.gke.gpudirect_installers import INSTALLER, chosen_pools
 from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS
@@ -30,7 +31,6 @@ _EFFECTS = {
     "NO_EXECUTE": "NoExecute",
 }
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, "kubernetes.io/arch")
-_STRATEGIES = {"SURGE": "surge", "BLUE_GREEN": "blueGreen"}
 _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
 
 
@@ -181,7 +181,9 @@ def _pool(
         pool["disk"] = {"sizeGib": config["diskSizeGb"]}
     if str(config.get("imageType", "")).startswith("UBUNTU"):
         pool["image"] = "ubuntu-gke"
-    options = _options({**inputs, "upgradeSettings": _upgrade(members)}, config, per_zone=per_zone)
+    options = adopted_options(
+        {**inputs, "upgradeSettings": _upgrade(members)}, config, per_zone=per_zone
+    )
     if options:
         pool["gke"] = options
     names = ["", *[_suffix(way) for way in pool["capacity"]]][1:] if len(members) > 1 else [""]
@@ -273,62 +275,6 @@ def _sharing(config: Mapping[str, Any]) -> Declaration | None:
         layout = {"devices": {size: count.get(size, 1)}}
         return {"mig": {"layouts": [layout], **turns}}
     return turns or None
-
-
-def _options(
-    inputs: Mapping[str, Any], config: Mapping[str, Any], *, per_zone: bool
-) -> Declaration:
-    options: Declaration = {}
-    accelerators = [mapping(one) for one in items(config.get("guestAccelerators"))]
-    versions = {
-        mapping(a.get("gpuDriverInstallationConfig")).get("gpuDriverVersion") for a in accelerators
-    }
-    if "INSTALLATION_DISABLED" in versions:
-        options["driver"] = "gpuOperator"
-    if "LATEST" in versions:
-        options["driverVersion"] = "latest"
-    if per_zone:
-        options["limits"] = "perZone"
-    if mapping(inputs.get("autoscaling")).get("locationPolicy") == "BALANCED":
-        options["locationPolicy"] = "balanced"
-    upgrade = mapping(inputs.get("upgradeSettings"))
-    written: Declaration = {}
-    strategy = _STRATEGIES.get(str(upgrade.get("strategy")))
-    if strategy is not None:
-        written["strategy"] = strategy
-    for ours, theirs, default in (("maxSurge", "maxSurge", 0), ("maxUnavailable",) * 2 + (1,)):
-        if isinstance(upgrade.get(theirs), int) and upgrade[theirs] != default:
-            written[ours] = upgrade[theirs]
-    if written and written != {"strategy": "surge"}:
-        options["upgrade"] = written
-    elif strategy == "surge":
-        options["upgrade"] = {"strategy": "surge"}
-    policy = mapping(inputs.get("placementPolicy"))
-    if policy.get("tpuTopology"):
-        options["tpuTopology"] = policy["tpuTopology"]
-    elif policy.get("type") == "COMPACT" and "policyName" not in policy:
-        options["compactPlacement"] = True
-    if isinstance(inputs.get("maxPodsPerNode"), int):
-        options["maxPods"] = inputs["maxPodsPerNode"]
-    for key, use in (
-        ("ephemeralStorageLocalSsdConfig", None),
-        ("localNvmeSsdBlockConfig", "raw"),
-    ):
-        count = mapping(config.get(key)).get("localSsdCount")
-        if isinstance(count, int):
-            options["localSsds"] = count
-            if use is not None:
-                options["localSsdUse"] = use
-    caches = [mapping(one) for one in items(config.get("secondaryBootDisks"))]
-    if caches:
-        options["imageCache"] = caches[0].get("diskImage")
-    if mapping(config.get("fastSocket")).get("enabled") is True:
-        options["fastSocket"] = True
-    if mapping(inputs.get("networkConfig")).get("acceleratorNetworkProfile") == "auto":
-        options["acceleratorNetworkProfile"] = "auto"
-    if isinstance(config.get("diskType"), str):
-        options["diskType"] = config["diskType"]
-    return options
 
 
 def _inputs(one: ObservedResource) -> dict[str, Any]:

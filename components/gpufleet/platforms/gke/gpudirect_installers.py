@@ -26,9 +26,11 @@ _GOOGLE = "us-docker.pkg.dev/gce-ai-infra"
 _PAUSE = "gke.gcr.io/pause:3.8"
 _HOST_TOOLS = "docker.io/library/ubuntu:24.04"
 """Google's manifests have `ubuntu`, and for `sysctl` `alpine`, without a version."""
+# The plugin for TCPXO goes with the daemon of `gpudirect.py`, v1.0.15: versions are coupled
+# (container-engine-accelerators `gpudirect-tcpxo/README.md`, release of 2025-05-01).
 IMAGES = {
     "tcpx": f"{_GOOGLE}/gpudirect-tcpx/nccl-plugin-gpudirecttcpx:latest",
-    "tcpxo": f"{_GOOGLE}/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.3",
+    "tcpxo": f"{_GOOGLE}/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.9-1",
     "rdma": f"{_GOOGLE}/gpudirect-gib/nccl-plugin-gib:v1.0.6",
     "rdma-a4x": f"{_GOOGLE}/gpudirect-gib/nccl-plugin-gib-arm64:v1.0.4",
     "device-injector": "gcr.io/gke-release/nri-device-injector@sha256:"

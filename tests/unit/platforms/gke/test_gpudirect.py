@@ -177,7 +177,7 @@ def test_the_installers_are_named(machine: str, manifests: list[str]) -> None:
     ("machine", "image"),
     [
         ("a3-highgpu-8g", "gpudirect-tcpx/nccl-plugin-gpudirecttcpx:latest"),
-        ("a3-megagpu-8g", "gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.3"),
+        ("a3-megagpu-8g", "gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.9-1"),
         ("a4-highgpu-8g", "gpudirect-gib/nccl-plugin-gib:v1.0.6"),
         ("a4x-highgpu-4g", "gpudirect-gib/nccl-plugin-gib-arm64:v1.0.4"),
     ],
