@@ -68,7 +68,8 @@ def compared(
     fleet, refused = compiled_pool(frame, pool)
     if fleet is None:
         return Compared(pool, (), tuple(refused))
-    declared = {} if _makes_nothing(pool) else registered(fleet, fleet.pools[0])
+    made = not _makes_nothing(pool)
+    declared: Mapping[str, Any] = registered(fleet, fleet.pools[0]) if made else {}
     return Compared(pool, tuple(_differences(declared, proposed.resources, adoption)))
 
 
