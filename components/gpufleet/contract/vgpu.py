@@ -3,12 +3,12 @@
 Facts: NVIDIA GPU Operator documentation (vGPU, NVIDIADriver), NVIDIA AI Enterprise 6.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from gpufleet.contract.dra import Member
 from gpufleet.findings import Finding, error, warning
-from gpufleet.partition.vgpu import scheduler_value
+from gpufleet.partition.vgpu import VgpuCut, scheduler_value
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -80,51 +80,56 @@ def _validate_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
 
 def _validate_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
     """A GPU takes vGPUs of one size unless its host allows mixed ones, and is MIG-backed or not."""
-    by_gpu: dict[str, dict[str, list[str]]] = {}
-    for pool, _, partition, _ in guests:
-        made = partition.vgpu
-        assert made is not None
-        kind = f"{made.type.gigabytes} GB"
-        if made.mig_backed:
-            kind = "MIG-backed"
-        by_gpu.setdefault(partition.gpu, {}).setdefault(kind, []).append(pool.name)
-    for gpu, kinds in by_gpu.items():
-        if len(kinds) < 2:
-            continue
-        shown = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in sorted(kinds.items()))
-        path = next(path for _, path, part, _ in reversed(guests) if part.gpu == gpu)
+
+    def kind(made: VgpuCut) -> str:
+        return "MIG-backed" if made.mig_backed else f"{made.type.gigabytes} GB"
+
+    for gpu, path, shown, kinds in _several(guests, kind):
         yield warning(
             "vgpu-sizes-differ",
             f"{path}.sharing.vgpu.profile",
             f"one {gpu} is either MIG-backed or time-sliced, and time-sliced in one size ({shown}):"
             " these pools cannot share a GPU, whatever is free on it",
             "use one size, or plan hosts for each",
-            kinds={kind: tuple(names) for kind, names in kinds.items()},
+            kinds=kinds,
         )
 
 
 def _validate_schedulers(guests: Sequence[Member]) -> Iterable[Finding]:
     """The scheduler is a setting of a host's GPU, for all vGPUs on it."""
-    by_gpu: dict[str, dict[str, list[str]]] = {}
-    for pool, _, partition, _ in guests:
-        made = partition.vgpu
-        assert made is not None
-        if made.scheduler is not None:
-            value = scheduler_value(made.scheduler, made.time_slice_ms)
-            by_gpu.setdefault(partition.gpu, {}).setdefault(value, []).append(pool.name)
-    for gpu, values in by_gpu.items():
-        if len(values) < 2:
-            continue
-        shown = "; ".join(f"{value}: {', '.join(names)}" for value, names in sorted(values.items()))
-        path = next(path for _, path, part, _ in reversed(guests) if part.gpu == gpu)
+
+    def value(made: VgpuCut) -> str | None:
+        scheduler = made.scheduler
+        return None if scheduler is None else scheduler_value(scheduler, made.time_slice_ms)
+
+    for gpu, path, shown, values in _several(guests, value):
         yield warning(
             "vgpu-schedulers-differ",
             f"{path}.sharing.vgpu.scheduler",
             f"the scheduler is a setting of a host's GPU, and pools of {gpu} want several "
             f"({shown}): they cannot share a GPU",
             "write one scheduler, or keep the pools on hosts of their own",
-            values={value: tuple(names) for value, names in values.items()},
+            values=values,
         )
+
+
+def _several(
+    guests: Sequence[Member], of: Callable[[VgpuCut], str | None]
+) -> Iterator[tuple[str, str, str, dict[str, tuple[str, ...]]]]:
+    """GPUs of which pools want several values: with the path of the last such pool, the values
+    as text, and the names of the pools for each."""
+    by_gpu: dict[str, dict[str, list[str]]] = {}
+    for pool, _, partition, _ in guests:
+        made = partition.vgpu
+        assert made is not None
+        value = of(made)
+        if value is not None:
+            by_gpu.setdefault(partition.gpu, {}).setdefault(value, []).append(pool.name)
+    for gpu, values in by_gpu.items():
+        if len(values) > 1:
+            shown = "; ".join(f"{key}: {', '.join(names)}" for key, names in sorted(values.items()))
+            path = next(path for _, path, part, _ in reversed(guests) if part.gpu == gpu)
+            yield gpu, path, shown, {key: tuple(names) for key, names in values.items()}
 
 
 def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
