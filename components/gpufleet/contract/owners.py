@@ -1,6 +1,6 @@
 """Who brings driver, container toolkit and device plugin to each node: exactly one of them each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,6 +8,7 @@ from gpufleet.catalogue.model import NodeImage
 from gpufleet.contract.facts import ContractFact, chain, image_fact
 from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error
+from gpufleet.partition.partition import Partition
 from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.base import Ownership
 
@@ -83,6 +84,21 @@ _NOBODY = ContractFact(
     "the operands wait for driver, then toolkit, then plugin: a missing part stops all of them",
     "NVIDIA/gpu-operator v26.7.0 operator-validator",
 )
+
+
+def cuts_mig(partitions: Iterable[Partition]) -> bool:
+    """Whether one of the partitions needs the MIG manager."""
+    return any(one.mode == "mig" or one.mig_enabled for one in partitions)
+
+
+def operator_installed(
+    operator: GpuOperator, parts: OwnedParts, partitions: Iterable[Partition]
+) -> bool:
+    """Whether the cluster has the operator: as declared, else where it has something to do for
+    the `partitions` of pools that it serves."""
+    if operator.enabled is not None:
+        return operator.enabled
+    return parts.driver or parts.toolkit or parts.device_plugin or cuts_mig(partitions)
 
 
 def decide(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.feature_discovery import DiscoveryOwner
-from gpufleet.contract.owners import OwnedParts, Owner
+from gpufleet.contract.owners import OwnedParts, Owner, cuts_mig, operator_installed
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.tolerations import KeyToleration, needed
 from gpufleet.fleet.model import (
@@ -121,12 +121,10 @@ def _operator(
         for partition in (pool.partition, pool.previous and pool.previous.partition)
         if partition is not None
     ]
-    mig = any(p.mode == "mig" or p.mig_enabled for p in cuts)
+    mig = cuts_mig(cuts)
     licences = {p.vgpu.license_secret for p in cuts if p.vgpu is not None} - {None}
     return OperatorPlan(
-        enabled=(parts.driver or parts.toolkit or parts.device_plugin or mig)
-        if declared.enabled is None
-        else declared.enabled,
+        enabled=operator_installed(declared, parts, cuts),
         ownership=declared.ownership,
         version=declared.version or chart.version,
         namespace=rules.operator_namespace(GPU_OPERATOR, chart.namespace, catalogue),

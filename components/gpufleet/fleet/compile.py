@@ -13,6 +13,7 @@ from gpufleet.catalogue.regions import check_region
 from gpufleet.contract import owners
 from gpufleet.contract.dra import validate_dra
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
+from gpufleet.contract.owners import operator_installed
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.validate import validate_contract
 from gpufleet.contract.vgpu import validate_vgpu
@@ -163,8 +164,11 @@ def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
     """Labels, taints, owners and spend of each pool, and windows of capacity that have ended."""
+    served = [cut for draft in made.drafts if draft.operated for cut in draft.partitions]
+    operator = operator_installed(made.spec.addons.gpu_operator, made.parts, served)
     made.pools = tuple(
-        compiled_pool(draft, made.spec, made.parts, made.at) for draft in made.drafts
+        compiled_pool(draft, made.spec, made.parts, made.at, operator=operator)
+        for draft in made.drafts
     )
     day = _day(made.as_of) or made.catalogue.about.date
     return [

@@ -174,9 +174,12 @@ def compiled_pool(
     spec: FleetSpec,
     parts: contract_owners.OwnedParts,
     at: datetime | None = None,
+    *,
+    operator: bool,
 ) -> Pool:
-    """The pool, once the parts that the GPU Operator installs are known. `at` is the moment that is
-    looked at: what is bought for another time costs nothing then."""
+    """The pool, once the parts that the GPU Operator installs are known, and whether the cluster
+    has an operator. `at` is the moment that is looked at: what is bought for another time costs
+    nothing then."""
     facts, rules = platform_facts(spec.platform), platform_rules(spec.platform)
     pool = draft.spec
     nodes = node_range(pool, spec.platform)
@@ -201,7 +204,7 @@ def compiled_pool(
         owners=contract_owners.NEURON_OWNERS
         if is_neuron(draft.gpu) and not draft.served_by_platform
         else contract_owners.owners(draft.image, parts),
-        labels=_labels(draft, draft.partition, spec, parts),
+        labels=_labels(draft, draft.partition, spec, operator=operator),
         taints=rules.node_taints(taints, pool, draft.machines[0], draft.capacity),
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
         spend=spend.pool_spend(
@@ -214,13 +217,13 @@ def compiled_pool(
         served_by_platform=draft.served_by_platform,
         previous=None
         if previous is None
-        else Previous(previous, _labels(draft, previous, spec, parts)),
+        else Previous(previous, _labels(draft, previous, spec, operator=operator)),
         at=at,
     )
 
 
 def _labels(
-    draft: PoolDraft, partition: Partition, spec: FleetSpec, parts: contract_owners.OwnedParts
+    draft: PoolDraft, partition: Partition, spec: FleetSpec, *, operator: bool
 ) -> dict[str, str]:
     pool = draft.spec
     labels = {
@@ -231,16 +234,14 @@ def _labels(
             else {POOL_LABEL: pool.name}
         ),
         **platform_rules(spec.platform).node_labels(pool, draft.capacity),
-        **_operand_labels(draft, spec, parts),
+        **_operand_labels(draft, operator=operator),
     }
     if pool.team is not None:
         labels["gpufleet.dev/team"] = pool.team
     return dict(sorted(labels.items()))
 
 
-def _operand_labels(
-    draft: PoolDraft, spec: FleetSpec, parts: contract_owners.OwnedParts
-) -> dict[str, str]:
+def _operand_labels(draft: PoolDraft, *, operator: bool) -> dict[str, str]:
     """What keeps operands of the GPU Operator off the nodes.
 
     The operator serves every node with an NVIDIA GPU in its cluster, also those of pools that the
@@ -248,11 +249,8 @@ def _operand_labels(
     """
     if draft.operated:
         return contract_owners.deploy_labels(draft.image)
-    if draft.gpu.vendor != "nvidia":
-        return {}
-    there = spec.addons.gpu_operator.enabled
-    installed = parts.driver or parts.toolkit or parts.device_plugin
-    return dict(contract_owners.NO_OPERANDS) if there or (there is None and installed) else {}
+    kept_off = operator and draft.gpu.vendor == "nvidia"
+    return dict(contract_owners.NO_OPERANDS) if kept_off else {}
 
 
 def node_range(pool: GpuPool, platform: Platform) -> NodeRange:

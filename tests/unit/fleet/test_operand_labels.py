@@ -21,6 +21,13 @@ ROCKET = {
     "sharing": {"timeSlicing": {"replicas": 2}},
 }
 
+CUT = {
+    "name": "op",
+    "instanceTypes": ["p5.48xlarge"],
+    "sharing": {"mig": {"layouts": [{"gpus": 8, "devices": {"1g.10gb": 7}}]}},
+}
+PLUGIN = {"devicePlugin": {"enabled": True}}
+
 
 @pytest.mark.parametrize(
     ("platform", "pools", "addons", "kept_off"),
@@ -30,6 +37,8 @@ ROCKET = {
         ("gke", [GKE_OWN], {"gpuOperator": {"enabled": True}}, True),
         ("eks", [ROCKET, {"name": "op", "gpu": "L4"}], {}, True),
         ("eks", [ROCKET], {}, False),
+        # The operator has the MIG manager alone to install.
+        ("eks", [ROCKET, CUT], PLUGIN, True),
     ],
 )
 def test_nodes_of_a_platform_have_no_operands(
