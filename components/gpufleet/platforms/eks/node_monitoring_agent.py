@@ -87,7 +87,7 @@ def monitoring_agent_values(pools: Sequence[Pool]) -> dict[str, Any]:
 
     The agent tolerates every taint and asks `localhost:5555`, where its DaemonSet `dcgm-server`
     listens, which tolerates none: a node without it counts as broken. It stays off nodes with MIG:
-    a change of the MIG mode waits until nobody holds the GPU, and the MIG manager does not stop it.
+    a change of the MIG mode waits until the GPU is free, and the MIG manager does not stop it.
     The chart's own affinity is a list, which a value replaces: with MIG, only nodes of the fleet
     get it (aws/eks-node-monitoring-agent 0040fd7 `charts/eks-node-monitoring-agent/values.yaml`,
     146484f `templates/dcgm-daemonset.yaml`, 0b5f05c `charts/configuration.schema.json`).
