@@ -27,7 +27,7 @@ share a step with one, and at most: the least that cover NVIDIA's load tests wit
 _REQUEST_SECONDS, _APART_SECONDS = 3e-3, 3e-3
 """Server and tokenizer before the engine has a prompt, and the time by which it has the prompts of
 clients that ask at the same moment one after the other: fitted to two thirds of the load tests of
-tests/data/closed_loops.csv; the other third judges them."""
+tests/data/closed_loops.csv; the other third is what they are compared with."""
 
 SPREAD = (0.7, 1.25)
 """Lowest and highest time per token under load, as parts of the computed one; throughput: the

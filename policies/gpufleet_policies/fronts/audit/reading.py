@@ -133,8 +133,9 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
     if one.named and not large and "apiVersion" in data:
         reading.not_judged += _dropped(document, one.name)
     if data and str(data.get("kind")) in _GITOPS_KINDS:
-        lines = lines or written_lines(document)
-        reading.holders += [(holder, lines) for holder in holders_of(data, one.name)]
+        for holder in holders_of(data, one.name):
+            lines = lines or written_lines(document)
+            reading.holders.append((holder, lines))
         reading.links += links_of(data, one.name)
     if not given and is_operation(data):
         reason = "a JSON patch is judged only with the object that it changes"
