@@ -230,7 +230,7 @@ def test_the_stack_gke_prod_beside_the_stack_of_its_cluster(
     quota: Any = client.CoreV1Api(api).read_namespaced_resource_quota(
         "gpu-operator-quota", "gpu-operator"
     )
-    assert quota.spec.hard == {"pods": "100"}
+    assert quota.spec.hard == {"pods": "1G"}
     pools = {pool.inputs["name"]: pool.outputs for pool in clouds.resources(NODE_POOL)}
     assert set(pools) == {
         "ml-prod-chat-on-demand",

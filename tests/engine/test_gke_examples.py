@@ -60,7 +60,7 @@ def test_notebooks_on_slices_that_the_operator_cuts(
     assert "gpuPartitionSize" not in gpu
     assert nodes["labels"]["gke-no-default-nvidia-gpu-device-plugin"] == "true"
     quota = core.read_namespaced_resource_quota("gpu-operator-quota", "gpu-operator")
-    assert quota.spec.hard == {"pods": "100"}
+    assert quota.spec.hard == {"pods": "1G"}
     assert project.engine.outputs(project.stack)["advertised"] == {
         "notebooks": {"nvidia.com/mig-1g.10gb": 3, "nvidia.com/mig-3g.40gb": 1}
     }

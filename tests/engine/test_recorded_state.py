@@ -23,6 +23,7 @@ REACHES = Planned(
 STAYS_OFF = Planned(
     "*eks/addon:Addon::*-monitoring-agent-addon", "Agent and DCGM stay off nodes with MIG."
 )
+UNCOUNTED = Planned("*ResourceQuota::*", "The quota of critical pods limits none.")
 ALLOWED: dict[str, tuple[Planned, ...]] = {
     "workload-kinds": (
         Planned("*PrometheusRule::*-gpu-monitoring-*", "Texts of alerts are in plain English."),
@@ -48,7 +49,9 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
     "stacks-gke-prod": (
         Planned("*NodePool::fleet-*", "Operands stay off nodes that GKE serves."),
         Planned("*DaemonSet::fleet-gpudirect-*", "Nodes get what GPUDirect needs.", "create"),
+        UNCOUNTED,
     ),
+    "gke-mig-notebooks": (UNCOUNTED,),
     "gke-queued-training": (
         Planned("*NodePool::fleet-training-pool", "The provider refuses SHORT_LIVED."),
         Planned("*ResourceFlavor::*", "Jobs tolerate Google's taint of queued nodes."),

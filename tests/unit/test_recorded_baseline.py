@@ -19,6 +19,13 @@ from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
     *(
+        Allowed(part, "*gke-*", place, "The quota of critical pods limits none.")
+        for part, place in (
+            ("render", "*gpu-operator/quota.yaml*/spec/hard/pods"),
+            ("resources", "*ResourceQuota::*/inputs/spec/hard/pods"),
+        )
+    ),
+    *(
         Allowed(
             part, "*gke-prod*", place, "The GPU Operator's operands stay off nodes that GKE serves."
         )

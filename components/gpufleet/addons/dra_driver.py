@@ -17,7 +17,7 @@ from gpufleet.contract.dra_api import GROUP, SERVED
 from gpufleet.render.dra import Manifest, claims, compute_domains, device_classes
 from gpufleet.render.dra_driver_values import CHART, dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
-from gpufleet.render.manifests import dra_driver_quota
+from gpufleet.render.manifests import critical_pods_quota
 
 
 class DraDriverArgs(TypedDict):
@@ -80,7 +80,7 @@ class DraDriver(GpuComponent[FleetPlan]):
         namespace = operator_namespace(self, name, f"{name}-namespace", chart.pin.namespace)
         made_in = namespace.metadata["name"]
         before: list[pulumi.Resource] = []
-        quota = dra_driver_quota(fleet, chart.pin.namespace)
+        quota = critical_pods_quota(fleet, "dra-driver-quota", chart.pin.namespace)
         if quota is not None:
             quota["metadata"] |= {"namespace": made_in}
             opts = pulumi.ResourceOptions(parent=self)

@@ -160,7 +160,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
         if counters is not None:
             self._config_map(f"{name}-dcgm-metrics", counters, namespace)
         allowed = list(before)
-        quota = critical_pods_quota(fleet)
+        quota = critical_pods_quota(fleet, "gpu-operator-quota", plan.namespace)
         if quota is not None:
             quota["metadata"] |= {"namespace": _name_of(namespace)}
             quota_opts = pulumi.ResourceOptions(parent=self)

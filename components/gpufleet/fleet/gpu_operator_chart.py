@@ -51,7 +51,7 @@ _DEFAULTS = {
 }
 """Whether a part runs where no one says so: the chart's own defaults."""
 
-_EVICTS_CLAIMS = [{"name": "NODE_LABEL_FOR_GPU_POD_EVICTION", "value": DRA_LABEL}]
+EVICTS_CLAIMS = [{"name": "NODE_LABEL_FOR_GPU_POD_EVICTION", "value": DRA_LABEL}]
 """The driver manager pauses this label before it unloads the driver. Without it the DRA driver's
 plugin keeps the old modules in use (NVIDIA, DRA driver with the GPU Operator, known issues;
 NVIDIA/k8s-driver-manager `evictAllGPUOperatorComponents`)."""
@@ -112,7 +112,7 @@ def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = N
         objects = {"nvidiaDriverCRD": {"enabled": True, "deployDefaultCR": False}}
         values = merged(values, {"driver": objects})
     if asked.claims and values["driver"]["enabled"]:
-        values = merged(values, {"driver": {"manager": {"env": _EVICTS_CLAIMS}}})
+        values = merged(values, {"driver": {"manager": {"env": EVICTS_CLAIMS}}})
     secret = asked.settings.image_pull_secret
     if secret is not None:
         pull = {"imagePullSecrets": [secret]}

@@ -32,7 +32,6 @@ from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.manifests import (
     config_map,
     critical_pods_quota,
-    dra_driver_quota,
     gpu_operator_release_values,
     operator_namespace,
 )
@@ -88,7 +87,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
             "namespace of the GPU Operator, which admits privileged pods",
             yaml_text(operator_namespace(fleet)),
         )
-    quota = critical_pods_quota(fleet)
+    quota = critical_pods_quota(fleet, "gpu-operator-quota", plan.namespace)
     if quota is not None:
         yield Artefact(
             f"{folder}/quota.yaml",
@@ -174,7 +173,8 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
             yield Artefact(path, ArtefactKind.MANIFEST, purpose, yaml_stream(documents))
     addon = fleet.spec.addons.dra_driver
     if needs_dra_driver(fleet) and addon.ownership is not Ownership.EXISTING:
-        quota = dra_driver_quota(fleet, pinned_chart(fleet, DRA_DRIVER).namespace)
+        namespace = pinned_chart(fleet, DRA_DRIVER).namespace
+        quota = critical_pods_quota(fleet, "dra-driver-quota", namespace)
         if quota is not None:
             yield Artefact(
                 "manifests/dra/quota.yaml",

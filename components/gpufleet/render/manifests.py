@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from gpufleet.fleet.cut_over import claim_cuts
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet
 from gpufleet.platforms.registry import platform_facts
@@ -17,9 +16,11 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """The operands mount host paths and load kernel modules (NVIDIA GPU Operator documentation)."""
 
-LEAST_CRITICAL = 100
-"""Critical pods of a namespace: the number of NVIDIA's guide for GKE, and of Google's blueprint
-for the DRA driver (cluster-toolkit 748c826 `examples/gke-a4x/nvidia-dra-driver.yaml`)."""
+CRITICAL_PODS = "1G"
+"""The number of Google's own quota in kube-system: it admits critical pods and limits none
+(kubernetes/kubernetes 1691311 `cluster/gce/addons/admission-resource-quota-critical-pods`). The 100
+of NVIDIA's guide for GKE are too few above some ten nodes: every operand is critical, and Node
+Feature Discovery has a pod on nodes that no fleet counts."""
 
 
 def operator_namespace(fleet: Fleet) -> dict[str, Any]:
@@ -34,22 +35,10 @@ def operator_namespace(fleet: Fleet) -> dict[str, Any]:
     }
 
 
-def critical_pods_quota(fleet: Fleet) -> dict[str, Any] | None:
-    """Leave for the operator's pods to be critical; None where none is needed."""
-    return _quota(fleet, "gpu-operator-quota", fleet.addons.gpu_operator.namespace, LEAST_CRITICAL)
-
-
-def dra_driver_quota(fleet: Fleet, namespace: str) -> dict[str, Any] | None:
-    """The same for NVIDIA's DRA driver, whose chart makes controller and kubelet plugin
-    `system-node-critical` (values of 0.4.1). The plugin has a pod on each node of the pools with
-    claims, which an upgrade may have twice."""
-    nodes = sum(pool.nodes.maximum for pool, _ in claim_cuts(fleet))
-    return _quota(fleet, "dra-driver-quota", namespace, max(LEAST_CRITICAL, 2 * nodes + 10))
-
-
-def _quota(fleet: Fleet, name: str, namespace: str, pods: int) -> dict[str, Any] | None:
-    """Some platforms admit pods of the two system priority classes only where a quota counts
-    them."""
+def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, Any] | None:
+    """Leave for the pods of a namespace to be critical, as those of the GPU Operator and of
+    NVIDIA's DRA driver are by the defaults of their charts; None where none is needed: some
+    platforms admit pods of the two system priority classes only where a quota counts them."""
     if not platform_facts(fleet.spec.platform).quota_for_critical_pods:
         return None
     return {
@@ -57,7 +46,7 @@ def _quota(fleet: Fleet, name: str, namespace: str, pods: int) -> dict[str, Any]
         "kind": "ResourceQuota",
         "metadata": {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)},
         "spec": {
-            "hard": {"pods": str(pods)},
+            "hard": {"pods": CRITICAL_PODS},
             "scopeSelector": {
                 "matchExpressions": [
                     {

@@ -8,7 +8,8 @@ from typing import Any
 
 from gpufleet.contract.owners import Owner
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet.fleet.gpu_operator_chart import GPU_TOLERATION
+from gpufleet.fleet.cut_over import pool_claims
+from gpufleet.fleet.gpu_operator_chart import EVICTS_CLAIMS, GPU_TOLERATION
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from gpufleet.spec.gpu_operator import DataCenterDriver, Driver
@@ -70,6 +71,8 @@ def _object(fleet: Fleet, pool: Pool, driver: Driver, spec: dict[str, Any]) -> d
         spec["kernelModuleType"] = driver.kernel_module_type.value
     if driver.rdma.enabled:
         spec["rdma"] = {"enabled": True, "useHostMofed": bool(driver.rdma.use_host_mofed)}
+    if pool_claims(pool) is not None:
+        spec["manager"] = {"env": [dict(one) for one in EVICTS_CLAIMS]}
     tolerations = [
         {"key": one.key, "operator": "Exists", "effect": one.effect}
         for one in fleet.addons.gpu_operator.tolerations

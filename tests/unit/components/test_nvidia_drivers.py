@@ -74,6 +74,20 @@ def test_each_pool_gets_a_driver_of_its_kind() -> None:
         assert one.labels["gpufleet.dev/pool"] != other.labels["gpufleet.dev/pool"]
 
 
+def test_the_driver_manager_pauses_the_dra_driver_where_it_serves_the_nodes() -> None:
+    """The operator gives `manager.env` to the init container of each object's driver (its
+    definition, NVIDIA/gpu-operator v26.7.0 `nvidia.com_nvidiadrivers.yaml`); the variable is that
+    of NVIDIA's page on the DRA driver with the GPU Operator, known issues."""
+    fleet, errors = compiled(GUESTS, {**WHOLE, "sharing": {"dra": {}}}, **OWN)
+    assert errors == []
+    guests, whole = nvidia_drivers(fleet)
+    assert "manager" not in guests["spec"]
+    expected = [{"name": "NODE_LABEL_FOR_GPU_POD_EVICTION", "value": "gpufleet.dev/dra"}]
+    assert whole["spec"]["manager"] == {"env": expected}
+    report = validate_text("gpu-operator-values", yaml_stream([guests, whole]))
+    assert [one for one in report.findings if one.severity is Severity.ERROR] == []
+
+
 def test_the_definition_of_the_operator_takes_them() -> None:
     """`gpufleet check` knows the definition, and that two objects must not share a node."""
     fleet, _ = compiled(GUESTS, WHOLE, **OWN)
