@@ -19,6 +19,8 @@ EXAMPLES = ROOT / "examples" / "plan"
 POOL = "gpufleet.dev/pool"
 NEED = "gpufleet.dev/min-gpu-memory-gib"
 MIB_PER_GIB = 1024
+BESIDE = ("Service", "ScaledObject")
+"""Through which pods of a job find each other, and by which replicas vary."""
 
 
 class Planned:
@@ -33,7 +35,7 @@ class Planned:
         self.documents = list(yaml.safe_load_all(manifests.read_text()))
         for document in self.documents:
             document["metadata"]["namespace"] = namespace
-            if document["kind"] == "Service":
+            if document["kind"] in BESIDE:
                 continue
             # What Kueue does when it admits a job; it does not run here.
             document["spec"].pop("suspend", None)
@@ -51,8 +53,8 @@ class Planned:
 
     @property
     def workloads(self) -> list[dict[str, Any]]:
-        """Documents but the Services through which pods of a job find each other."""
-        return [d for d in self.documents if d["kind"] != "Service"]
+        """Documents but what stands beside workloads."""
+        return [d for d in self.documents if d["kind"] not in BESIDE]
 
     def pool_of(self, app: str) -> str:
         document = next(d for d in self.workloads if d["metadata"]["name"] == app)
@@ -79,8 +81,26 @@ def planned(
         core.create_namespace({"metadata": {"name": team}})
     stack.up()
     for document in plan.documents:
-        utils.create_from_dict(cluster, document, namespace=namespace)
+        if document["kind"] == "ScaledObject":
+            _scale(cluster, document)
+        else:
+            utils.create_from_dict(cluster, document, namespace=namespace)
     return plan
+
+
+def _scale(cluster: Any, scaled: dict[str, Any]) -> None:
+    """KEDA's definition must be there, and take every field; its chart only where it is planned."""
+    client.CustomObjectsApi(cluster).create_namespaced_custom_object(
+        *scaled["apiVersion"].split("/"),
+        scaled["metadata"]["namespace"],
+        "scaledobjects",
+        scaled,
+        field_validation="Strict",
+    )
+    chart = client.CoreV1Api(cluster).list_config_map_for_all_namespaces(
+        field_selector="metadata.name=keda-settings"
+    )
+    assert chart.items
 
 
 def pods(core: client.CoreV1Api, plan: Planned, phase: str) -> list[Any]:

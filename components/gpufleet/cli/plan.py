@@ -30,7 +30,7 @@ from gpufleet.planner.difference import difference
 from gpufleet.planner.engine_arguments import check_model_names
 from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.explanation.line import lines_as_list
-from gpufleet.planner.manifest import manifest_text, manifests, rendezvous_services
+from gpufleet.planner.manifest import manifest_text, manifests, planned_objects
 from gpufleet.planner.offer_plan import (
     plan_on_offers,
     provider_plans_as_list,
@@ -120,7 +120,7 @@ def command(
         print_json(
             {
                 **plan_as_dict(answer, hints),
-                "manifests": [*rendezvous_services(answer), *documents],
+                "manifests": list(planned_objects(answer)),
                 "diff": told,
                 "offers": provider_plans_as_list(elsewhere),
                 **_explained(answer, explain),

@@ -9,7 +9,8 @@ from typing import Any
 
 from gpufleet.findings import Finding, info
 from gpufleet.planner.option import Option
-from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
+from gpufleet.planner.placed import PlacedWorkload
+from gpufleet.planner.plan import PlannedFleet
 from gpufleet.planner.workloads import ModelWorkload
 from gpufleet.sizing.catalogue_models import named_format
 from gpufleet.sizing.device import DeviceShare

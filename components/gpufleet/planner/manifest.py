@@ -9,9 +9,10 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.partition import PartitionShare
 from gpufleet.planner.engine_arguments import engine_arguments, engine_command, engine_probes
-from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
+from gpufleet.planner.placed import PlacedWorkload
+from gpufleet.planner.plan import PlannedFleet
 from gpufleet.planner.rendezvous import rendezvous_env, rendezvous_service
-from gpufleet.planner.scaling import hinted_object, scaling_annotations
+from gpufleet.planner.scaling import planned_scaled_object, scaling_annotations
 from gpufleet.planner.workloads import Notebooks
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_annotations, pod_spec
@@ -31,30 +32,20 @@ def manifests(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
     return tuple(_manifest(work, plan.fleet) for work in plan.workloads)
 
 
-def rendezvous_services(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
-    """The Services through which pods of jobs over several machines find each other."""
-    found = (rendezvous_service(document) for document in manifests(plan))
-    return tuple(service for service in found if service is not None)
+def planned_objects(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
+    """The manifests with what they need beside them: the Service through which pods of a job over
+    several machines find each other, the ScaledObject of a service whose replicas vary."""
+    found: list[dict[str, Any]] = []
+    for work, document in zip(plan.workloads, manifests(plan), strict=False):
+        service = rendezvous_service(document)
+        scaled = None if plan.fleet is None else planned_scaled_object(work, plan.fleet)
+        found += [one for one in (service, document, scaled) if one is not None]
+    return tuple(found)
 
 
 def manifest_text(plan: PlannedFleet) -> str:
-    """The same as a file. Where a service may scale, the object that would do it stands above it as
-    a comment: it needs KEDA and the address of your Prometheus."""
-    parts: list[str] = []
-    for work, document in zip(plan.workloads, manifests(plan), strict=False):
-        scaled = hinted_object(work, document["metadata"]["namespace"])
-        comment = ""
-        if scaled is not None:
-            head = (
-                f"Scales {work.entry.name} by its requests in flight, where KEDA runs; component "
-                "GpuScaledObject makes the same:"
-            )
-            comment = f"{head}\n{yaml_text(scaled)}"
-        service = rendezvous_service(document)
-        if service is not None:
-            parts.append(yaml_text(service))
-        parts.append(yaml_text(document, comment))
-    return "---\n".join(parts)
+    """The same as a file."""
+    return "---\n".join(yaml_text(document) for document in planned_objects(plan))
 
 
 def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
@@ -95,7 +86,7 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     marks = {**pod_annotations(pool, None), **asked.annotations, **annotations(work)}
     template = {"metadata": {"labels": labels, "annotations": marks}, "spec": spec}
     head: dict[str, dict[str, Any]] = {
-        "metadata": {"name": entry.name, "namespace": entry.team or "default"}
+        "metadata": {"name": entry.name, "namespace": work.namespace}
     }
     scaling = scaling_annotations(work)
     if scaling:

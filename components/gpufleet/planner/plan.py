@@ -10,14 +10,16 @@ from typing import Any
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
 from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
 from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
+from gpufleet.fleet.chart_values import merged
 from gpufleet.planner.choice import ServingChoice
 from gpufleet.planner.entries import choose_entry, intent_of, market_of
 from gpufleet.planner.filled_pool import FilledPool, PoolKey
 from gpufleet.planner.need import WorkloadNeed
 from gpufleet.planner.offers import Market, spot_neighbours
-from gpufleet.planner.option import Option
+from gpufleet.planner.placed import PlacedWorkload
 from gpufleet.planner.pools import pool_data, pool_names, spec_data
 from gpufleet.planner.provisioning import validate_balance, validate_provisioning, weights_on_disk
+from gpufleet.planner.scaling import scaling_data, validate_scaling
 from gpufleet.planner.select import Candidate, Selection, select
 from gpufleet.planner.teams import queues_data
 from gpufleet.planner.tightness import validate_tightness
@@ -34,28 +36,7 @@ _ATTEMPTS = 24
 _OPTIONS = 60
 """Options of one workload that the selection looks at."""
 _MICRO = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedWorkload:
-    """One workload and where it runs."""
-
-    path: str
-    entry: ModelWorkload | Notebooks
-    need: WorkloadNeed | None
-    """None for notebooks."""
-    choice: ServingChoice
-    option: Option
-    pool: str
-
-    @property
-    def runner_up(self) -> Option | None:
-        """The cheapest option on another GPU or share."""
-        mine = (self.option.machine.gpu.key, self.option.share.resource_key)
-        return next(
-            (o for o in self.choice.options if (o.machine.gpu.key, o.share.resource_key) != mine),
-            None,
-        )
+_REBOOTS = {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,16 +234,18 @@ def _write(
     queues = queues_data(file.head, [(work.entry.team, work.option) for work in placed])
     if queues is not None:
         data["queues"] = queues
+    data |= scaling_data(file.head, placed)
     compiled = compile_data(data, as_of=as_of)
     budget = _budget(file.head, compiled)
     if budget is not None:
         data["budget"] = {"usdPerHour": budget}
         compiled = compile_data(data, as_of=as_of)
     if any(f.code == "mig-mode-may-need-reboot" for f in compiled.findings):
-        data.setdefault("addons", {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}})
+        data["addons"] = merged(_REBOOTS, data.get("addons", {}))
         compiled = compile_data(data, as_of=as_of)
     told = [*_validated(placed), *_bound_findings(compiled)]
     told += [*validate_tightness(names, selection.pools)]
+    told += [*validate_scaling(compiled.fleet, placed)]
     pools = tuple(zip(names, selection.pools, strict=True))
     plan = PlannedFleet(
         data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))

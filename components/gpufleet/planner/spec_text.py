@@ -7,7 +7,8 @@ from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.explanation.line import lines_as_text
 from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.option import Option, usd
-from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
+from gpufleet.planner.placed import PlacedWorkload
+from gpufleet.planner.plan import PlannedFleet
 from gpufleet.sizing.training_settings import settings_text
 
 _GIB = 1 << 30

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gpufleet.planner.engine_arguments import check_model_names
-from gpufleet.planner.manifest import manifest_text, manifests
+from gpufleet.planner.manifest import manifest_text, manifests, planned_objects
 from gpufleet.planner.plan import PlannedFleet, plan
 
 VLLM = "vllm/vllm-openai:v0.11.0"
@@ -120,31 +120,79 @@ def test_other_images_keep_their_own_arguments(image: str | None) -> None:
     assert arguments(answer, "chat") == []
 
 
-def test_a_service_that_may_scale_says_how_and_shows_the_object() -> None:
-    answer = planned(
-        service(prompt=512, output=256, target={"requestsPerSecond": 40}, gpus=["L4"], replicas=2)
-    )
-    [document] = manifests(answer)
+def varying(**head: Any) -> PlannedFleet:
+    """A service whose rate needs more replicas than the two that it has at least."""
+    rate = {"requestsPerSecond": 40}
+    return planned(service(prompt=512, output=256, target=rate, gpus=["L4"], replicas=2), **head)
+
+
+def test_a_service_that_may_scale_has_its_scaled_object_and_keda() -> None:
+    answer = varying()
+    document, scaled = yaml.safe_load_all(manifest_text(answer))
     hints = document["metadata"]["annotations"]
     assert hints["gpufleet.dev/scale-min"] == "2"
     assert int(hints["gpufleet.dev/scale-max"]) == document["spec"]["replicas"] > 2
-    text = manifest_text(answer)
-    comment = [line[2:] for line in text.splitlines() if line.startswith("# ")]
-    assert comment[0].startswith("Scales chat by its requests in flight, where KEDA runs")
-    scaled = yaml.safe_load("\n".join(comment[1:]))
+    assert (scaled["apiVersion"], scaled["kind"]) == ("keda.sh/v1alpha1", "ScaledObject")
     assert scaled["spec"]["scaleTargetRef"]["name"] == "chat"
     assert scaled["spec"]["minReplicaCount"] == 2
     assert scaled["spec"]["maxReplicaCount"] == document["spec"]["replicas"]
-    query = scaled["spec"]["triggers"][0]["metadata"]["query"]
+    trigger = scaled["spec"]["triggers"][0]["metadata"]
     own = "chat-[a-z0-9]{1,10}-[a-z0-9]{5}"
-    assert query == f'sum(vllm:num_requests_running{{namespace="default", pod=~"{own}"}})'
-    assert list(yaml.safe_load_all(text)) == [document]
+    assert (
+        trigger["query"] == f'sum(vllm:num_requests_running{{namespace="default", pod=~"{own}"}})'
+    )
+    assert answer.spec is not None
+    assert answer.spec["addons"] == {"keda": {"enabled": True}}
+    (finding,) = [f for f in answer.findings if f.code == "scaling-metric-not-scraped"]
+    assert trigger["serverAddress"] in finding.message
 
 
-def test_a_service_of_one_size_has_no_hint() -> None:
-    answer = planned(service(gpus=["L40S"]))
-    assert "annotations" not in manifests(answer)[0]["metadata"]
-    assert "#" not in manifest_text(answer)
+def test_a_fleet_with_monitoring_scrapes_what_replicas_follow() -> None:
+    """vLLM serves /metrics at its own port (docs.vllm.ai, production metrics)."""
+    query, other = (
+        "http://metrics.example:9090",
+        {"name": "a", "namespace": "b", "labels": {"c": "d"}},
+    )
+    answer = varying(spec={"monitoring": {"queryUrl": query, "servers": [other]}})
+    assert answer.fleet is not None
+    assert answer.fleet.spec.monitoring is not None
+    first, own = answer.fleet.spec.monitoring.servers
+    assert first.name == "a"
+    document, scaled = planned_objects(answer)
+    assert own.labels == document["spec"]["template"]["metadata"]["labels"]
+    assert own.namespace == document["metadata"]["namespace"]
+    container = document["spec"]["template"]["spec"]["containers"][0]
+    assert own.port in [port["name"] for port in container["ports"]]
+    assert scaled["spec"]["triggers"][0]["metadata"]["serverAddress"] == query
+    assert "scaling-metric-not-scraped" not in {f.code for f in answer.findings}
+
+
+def test_who_states_a_fleet_without_keda_gets_no_scaled_object() -> None:
+    answer = varying(spec={"addons": {"keda": {"enabled": False}}})
+    (document,) = planned_objects(answer)
+    assert document["kind"] == "Deployment"
+    assert "scaling-metric-not-scraped" not in {f.code for f in answer.findings}
+
+
+def test_who_brings_keda_keeps_it() -> None:
+    answer = varying(
+        spec={"addons": {"keda": {"ownership": "existing"}, "kueue": {"enabled": True}}}
+    )
+    assert answer.spec is not None
+    assert answer.spec["addons"] == {
+        "keda": {"enabled": True, "ownership": "existing"},
+        "kueue": {"enabled": True},
+    }
+    assert len(planned_objects(answer)) == 2
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_service_of_one_size_does_not_scale(replicas: int) -> None:
+    answer = planned(service(gpus=["L40S"], replicas=replicas))
+    (document,) = planned_objects(answer)
+    assert "annotations" not in document["metadata"]
+    assert answer.spec is not None
+    assert "addons" not in answer.spec
 
 
 def test_teams_own_the_pools_that_only_they_use_and_their_jobs_wait_in_their_queue() -> None:

@@ -9,7 +9,6 @@ from gpufleet.planner.difference import difference
 from gpufleet.planner.manifest import manifests
 from gpufleet.planner.plan import plan
 from gpufleet.planner.plan_as_dict import plan_as_dict
-from gpufleet.planner.scaling import autoscaling_hint
 from gpufleet.planner.spec_text import spec_text
 from tests.unit.planner.plan_files import NAMES, errors, example, file, service
 from tests.unit.planner.pod_schedule import schedule
@@ -192,10 +191,6 @@ def test_manifests_say_what_the_policies_read() -> None:
     assert documents["tune"]["kind"] == "Job"
     assert documents["tune"]["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "research"}
     assert documents["labs"]["kind"] == "StatefulSet"
-    hints = {w.entry.name: autoscaling_hint(w) for w in answer.workloads}
-    assert hints["tune"] is None
-    assert hints["chat"] is not None
-    assert hints["chat"]["maxReplicas"] == documents["chat"]["spec"]["replicas"]
 
 
 def test_team_quotas_never_exceed_the_fleet() -> None:

@@ -13,7 +13,7 @@ from gpufleet.cli.audit import command as audit
 from gpufleet.cli.plan import command as plan_command
 from gpufleet.cli.size import command
 from gpufleet.planner.explanation.explain import explain_option
-from gpufleet.planner.manifest import manifest_text, manifests, rendezvous_services
+from gpufleet.planner.manifest import manifest_text, manifests, planned_objects
 from gpufleet.planner.plan import PlannedFleet, plan
 from gpufleet.planner.spec_text import spec_text
 from gpufleet.sizing.inference import Serving
@@ -116,7 +116,7 @@ def test_pods_of_a_job_over_machines_find_each_other() -> None:
     machines = work.option.machines
     assert machines > 1
     (job,) = manifests(answer)
-    (service,) = rendezvous_services(answer)
+    service, _ = planned_objects(answer)
     spec = job["spec"]
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == (
         "Indexed",
@@ -172,7 +172,7 @@ def test_what_was_timed_is_what_the_job_is_given() -> None:
 
 def test_a_job_of_one_gpu_needs_no_rendezvous() -> None:
     answer = plan(example("sandbox-lora"))
-    assert rendezvous_services(answer) == ()
+    assert len(planned_objects(answer)) == 1
     env = {one["name"] for one in pod(answer)["containers"][0]["env"]}
     assert not any(name.startswith("PET_") for name in env)
 
