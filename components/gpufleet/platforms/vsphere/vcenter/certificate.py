@@ -1,7 +1,6 @@
 """Whom to trust: the system's authorities, a file's, one fingerprint, or anybody."""
 
 import hashlib
-import socket
 import ssl
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
@@ -71,27 +70,17 @@ def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
     )
 
 
-def _fingerprint(certificate: bytes) -> str:
-    digest = hashlib.sha256(certificate).hexdigest().upper()
-    return ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
+def _fingerprint(certificate: str) -> str:
+    offered = ssl.PEM_cert_to_DER_cert(certificate)
+    return hashlib.sha256(offered).digest().hex(":").upper()
 
 
-def _offered(endpoint: Endpoint) -> bytes:
-    blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    blind.check_hostname = False
-    blind.verify_mode = ssl.CERT_NONE
-    address = (endpoint.server, endpoint.port)
+def _offered(endpoint: Endpoint) -> str:
     try:
-        with (
-            socket.create_connection(address, timeout=CONNECT_SECONDS) as plain,
-            blind.wrap_socket(plain, server_hostname=endpoint.server) as wrapped,
-        ):
-            certificate = wrapped.getpeercert(binary_form=True)
+        address = (endpoint.server, endpoint.port)
+        return ssl.get_server_certificate(address, timeout=CONNECT_SECONDS)
     except OSError as problem:
         raise unreachable(endpoint, problem) from None
-    if certificate is None:
-        raise unreachable(endpoint, "it offered no certificate")
-    return certificate
 
 
 def unreachable(endpoint: Endpoint, problem: object) -> VsphereError:

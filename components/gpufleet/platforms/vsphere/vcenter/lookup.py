@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.adapters import FoundNetwork, WantedAdapter, found_network
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError, near
@@ -65,25 +65,20 @@ def _looked_up(session: Session, place: Place, stores: tuple[str, ...]) -> Found
     compute = compute_of(session, place)
     known = one(session, compute, vim.ComputeResource, ("resourcePool",)) or {}
     folders = one(session, datacenter, vim.Datacenter, ("vmFolder",)) or {}
+
+    def named(name: str | None, kind: type, what: str, root: Any, otherwise: Any = None) -> Any:
+        return otherwise if name is None else by_name(session, root, kind, name, what)
+
+    pool, folder = known.get("resourcePool"), folders.get("vmFolder")
     return FoundPlace(
         datacenter,
         compute,
         isinstance(compute, vim.ClusterComputeResource),
-        known.get("resourcePool")
-        if place.resource_pool is None
-        else by_name(session, compute, vim.ResourcePool, place.resource_pool, "resource pool"),
-        folders.get("vmFolder")
-        if place.folder is None
-        else by_name(session, folders["vmFolder"], vim.Folder, place.folder, "folder"),
-        None
-        if place.datastore is None
-        else by_name(session, datacenter, vim.Datastore, place.datastore, "datastore"),
+        named(place.resource_pool, vim.ResourcePool, "resource pool", compute, pool),
+        named(place.folder, vim.Folder, "folder", folder, folder),
+        named(place.datastore, vim.Datastore, "datastore", datacenter),
         by_name(session, datacenter, vim.VirtualMachine, place.template, "template"),
-        None
-        if place.datastore_cluster is None
-        else by_name(
-            session, datacenter, vim.StoragePod, place.datastore_cluster, "datastore cluster"
-        ),
+        named(place.datastore_cluster, vim.StoragePod, "datastore cluster", datacenter),
         tuple(_adapter(session, datacenter, *wish) for wish in place.adapters),
         None if place.storage_policy is None else policy_id(session, place.storage_policy),
         {name: _store(session, datacenter, name) for name in stores},
@@ -192,17 +187,9 @@ def inventory_path(session: Session, item: Any) -> str:
 def machines_with(session: Session, datacenter: Any, instance_uuid: str) -> list[Any]:
     """Every machine with this instance uuid; vCenter keeps it unique, a restored copy may not."""
     index = session.content.searchIndex
-    try:
-        found = session.call(
-            lambda: index.FindAllByUuid(
-                datacenter=datacenter, uuid=instance_uuid, vmSearch=True, instanceUuid=True
-            )
+    found = session.call(
+        lambda: index.FindAllByUuid(
+            datacenter=datacenter, uuid=instance_uuid, vmSearch=True, instanceUuid=True
         )
-    except vmodl.fault.MethodNotFound:
-        single = session.call(
-            lambda: index.FindByUuid(
-                datacenter=datacenter, uuid=instance_uuid, vmSearch=True, instanceUuid=True
-            )
-        )
-        return [] if single is None else [single]
+    )
     return list(found)

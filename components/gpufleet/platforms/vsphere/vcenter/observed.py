@@ -1,8 +1,8 @@
 # pyright: standard
 """What a machine is now, read from vCenter in one call."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pyVmomi import vim
@@ -12,40 +12,6 @@ from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import device_kind
 
-PATHS = (
-    "name",
-    "config.instanceUuid",
-    "config.uuid",
-    "config.changeVersion",
-    "config.version",
-    "config.firmware",
-    "config.guestId",
-    "config.annotation",
-    "config.template",
-    "config.extraConfig",
-    "config.memoryReservationLockedToMax",
-    "config.memoryAllocation.reservation",
-    "config.cpuAllocation.reservation",
-    "config.cpuAllocation.shares.level",
-    "config.cpuHotAddEnabled",
-    "config.memoryHotAddEnabled",
-    "config.keyId",
-    "config.latencySensitivity.level",
-    "config.hardware.numCPU",
-    "config.hardware.numCoresPerSocket",
-    "config.hardware.memoryMB",
-    "config.hardware.device",
-    "runtime.powerState",
-    "runtime.connectionState",
-    "runtime.host",
-    "runtime.question",
-    "guest.ipAddress",
-    "guest.toolsRunningStatus",
-    "datastore",
-    "network",
-    "customValue",
-    "snapshot",
-)
 NUMA_PATH = "config.numaInfo"
 NUMA_API = (8, 0, 0, 1)
 """First API that has it: an older one refuses to read it."""
@@ -71,54 +37,86 @@ class GpuDevice:
         return (self.mode, self.what, self.label)
 
 
+def _read(path: str, value: Callable[[Any], Any]) -> Any:
+    """A field that is a property of the machine.
+
+    Args:
+        path: Of the property.
+        value: Its value in the field; what is not set is None.
+    """
+    return field(default=None, metadata={"path": path, "value": value})
+
+
+def _text(value: Any) -> str:
+    return str(value or "")
+
+
+def _number(value: Any) -> int:
+    return int(value or 0)
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value or ())
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """One machine."""
 
     reference: Any
-    name: str
-    instance_uuid: str
-    bios_uuid: str
-    change_version: str
-    hardware_version: int
-    firmware: str
-    is_template: bool
-    extra_config: Mapping[str, str]
-    memory_locked: bool
-    memory_reservation_mib: int
-    latency_sensitivity: str
-    cpus: int
-    memory_mib: int
-    gpus: tuple[GpuDevice, ...]
-    devices: tuple[Any, ...]
+    name: str = _read("name", _text)
+    instance_uuid: str = _read("config.instanceUuid", lambda value: str(value).lower())
+    bios_uuid: str = _read("config.uuid", _text)
+    change_version: str = _read("config.changeVersion", _text)
+    hardware_version: int = _read("config.version", lambda value: _version(_text(value)))
+    firmware: str = _read("config.firmware", lambda value: str(value or "bios"))
+    is_template: bool = _read("config.template", bool)
+    extra_config: Mapping[str, str] = _read("config.extraConfig", lambda rows: _keys(rows))
+    memory_locked: bool = _read("config.memoryReservationLockedToMax", bool)
+    memory_reservation_mib: int = _read("config.memoryAllocation.reservation", _number)
+    latency_sensitivity: str = _read(
+        "config.latencySensitivity.level", lambda value: str(value or "normal")
+    )
+    cpus: int = _read("config.hardware.numCPU", _number)
+    memory_mib: int = _read("config.hardware.memoryMB", _number)
+    devices: tuple[Any, ...] = _read("config.hardware.device", _listed)
     """All virtual devices, as vCenter lists them."""
-    power: str
+    gpus: tuple[GpuDevice, ...] = _read("config.hardware.device", lambda rows: gpu_devices(rows))
+    power: str = _read("runtime.powerState", _text)
     """`poweredOn`, `poweredOff`, `suspended`."""
-    connection: str
-    host: Any | None
-    question: str
-    address: str
-    tools_running: bool
-    datastores: tuple[Any, ...]
-    guest_id: str = ""
-    annotation: str = ""
-    cores_per_socket: int = 0
+    connection: str = _read("runtime.connectionState", _text)
+    host: Any = _read("runtime.host", lambda value: value)  # noqa: RUF009 - a field
+    question: str = _read("runtime.question", lambda value: "" if value is None else value.text)
+    address: str = _read("guest.ipAddress", _text)
+    tools_running: bool = _read(
+        "guest.toolsRunningStatus", lambda value: value == "guestToolsRunning"
+    )
+    datastores: tuple[Any, ...] = _read("datastore", _listed)
+    guest_id: str = _read("config.guestId", _text)
+    annotation: str = _read("config.annotation", _text)
+    cores_per_socket: int = _read("config.hardware.numCoresPerSocket", _number)
     """0: vCenter does not say."""
-    custom_values: Mapping[int, str] = field(default_factory=dict[int, str])
+    custom_values: Mapping[int, str] = _read("customValue", lambda rows: _custom_values(rows))
     """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
-    networks: tuple[Any, ...] = ()
+    networks: tuple[Any, ...] = _read("network", _listed)
     """Networks that its adapters are on."""
-    has_snapshots: bool = False
-    cpu_reservation_mhz: int = 0
-    cpu_shares: str = ""
+    has_snapshots: bool = _read("snapshot", lambda value: value is not None)
+    cpu_reservation_mhz: int = _read("config.cpuAllocation.reservation", _number)
+    cpu_shares: str = _read("config.cpuAllocation.shares.level", _text)
     """`low`, `normal`, `high` or `custom`."""
-    cores_per_numa_node: int = 0
+    cores_per_numa_node: int = _read(NUMA_PATH, lambda value: _numa_cores(value))
     """0: the host decides, or the vCenter is older than 8.0."""
-    hot_add: bool = False
-    """Whether processors or memory can be added while it runs."""
-    encrypted: bool = False
+    cpu_hot_add: bool = _read("config.cpuHotAddEnabled", bool)
+    """Whether processors can be added while it runs."""
+    memory_hot_add: bool = _read("config.memoryHotAddEnabled", bool)
+    encrypted: bool = _read("config.keyId", lambda value: value is not None)
     """Whether it has a key: an encrypted machine, or one with a virtual TPM, whose state is
     encrypted."""
+
+    @property
+    def hot_add(self) -> bool:
+        """Whether processors or memory can be added while it runs."""
+        return self.cpu_hot_add or self.memory_hot_add
 
     @property
     def moref(self) -> str:
@@ -143,6 +141,10 @@ class Observed:
         return tuple(str(card.macAddress) for card in self.adapters if card.macAddress)
 
 
+_FIELDS = tuple(row for row in fields(Observed) if row.metadata)
+PATHS = tuple(dict.fromkeys(str(row.metadata["path"]) for row in _FIELDS))
+
+
 def observe(session: Session, machine: Any) -> Observed | None:
     """What the machine is, or None when it is gone.
 
@@ -150,8 +152,8 @@ def observe(session: Session, machine: Any) -> Observed | None:
         VsphereError: it exists, and vCenter cannot read its configuration: it leaves `config` out
             for a machine whose files it does not reach (API reference of VirtualMachine.config).
     """
-    numa = (NUMA_PATH,) if session.api_version >= NUMA_API else ()
-    found = one(session, machine, vim.VirtualMachine, (*PATHS, *numa))
+    known = [path for path in PATHS if path != NUMA_PATH or session.api_version >= NUMA_API]
+    found = one(session, machine, vim.VirtualMachine, known)
     if not found:
         return None
     if "config.instanceUuid" not in found:
@@ -162,66 +164,34 @@ def observe(session: Session, machine: Any) -> Observed | None:
             f"{found.get('runtime.connectionState', 'in an unknown state')}",
             "make its host and its datastore available again, then run again",
         )
-    return observed(machine, found)
-
-
-def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
-    """The machine that these properties describe."""
-    devices: list[Any] = list(found.get("config.hardware.device") or [])
-    question = found.get("runtime.question")
-    return Observed(
-        machine,
-        found["name"],
-        str(found["config.instanceUuid"]).lower(),
-        str(found.get("config.uuid", "")),
-        str(found.get("config.changeVersion", "")),
-        _version(found.get("config.version", "")),
-        str(found.get("config.firmware", "bios")),
-        bool(found.get("config.template", False)),
-        extra_config_of(found),
-        bool(found.get("config.memoryReservationLockedToMax", False)),
-        int(found.get("config.memoryAllocation.reservation") or 0),
-        str(found.get("config.latencySensitivity.level", "normal")),
-        int(found["config.hardware.numCPU"]),
-        int(found["config.hardware.memoryMB"]),
-        tuple(gpu for item in devices if (gpu := gpu_device(item)) is not None),
-        tuple(devices),
-        str(found.get("runtime.powerState", "")),
-        str(found.get("runtime.connectionState", "")),
-        found.get("runtime.host"),
-        "" if question is None else str(question.text),
-        str(found.get("guest.ipAddress") or ""),
-        str(found.get("guest.toolsRunningStatus", "")) == "guestToolsRunning",
-        tuple(found.get("datastore") or ()),
-        str(found.get("config.guestId") or ""),
-        str(found.get("config.annotation") or ""),
-        int(found.get("config.hardware.numCoresPerSocket") or 0),
-        {
-            entry.key: str(entry.value)
-            for entry in found.get("customValue") or ()
-            if isinstance(entry, vim.CustomFieldsManager.StringValue)
-        },
-        tuple(found.get("network") or ()),
-        found.get("snapshot") is not None,
-        int(found.get("config.cpuAllocation.reservation") or 0),
-        str(found.get("config.cpuAllocation.shares.level") or ""),
-        _numa_cores(found.get(NUMA_PATH)),
-        bool(found.get("config.cpuHotAddEnabled") or found.get("config.memoryHotAddEnabled")),
-        found.get("config.keyId") is not None,
-    )
+    read = {row.name: row.metadata["value"](found.get(row.metadata["path"])) for row in _FIELDS}
+    return Observed(machine, **read)
 
 
 def extra_config_of(found: Mapping[str, Any]) -> dict[str, str]:
     """Key -> value of the extra configuration among a machine's properties."""
-    return {entry.key: str(entry.value) for entry in found.get("config.extraConfig") or ()}
+    return _keys(found.get("config.extraConfig"))
+
+
+def _keys(rows: Any) -> dict[str, str]:
+    return {entry.key: str(entry.value) for entry in rows or ()}
+
+
+def _custom_values(rows: Any) -> dict[int, str]:
+    kind = vim.CustomFieldsManager.StringValue
+    return {entry.key: str(entry.value) for entry in rows or () if isinstance(entry, kind)}
 
 
 def _numa_cores(numa: Any | None) -> int:
     return 0 if numa is None or numa.autoCoresPerNumaNode else int(numa.coresPerNumaNode or 0)
 
 
-def gpu_device(device: Any) -> GpuDevice | None:
-    """The GPU or NIC that a virtual device is by passthrough, or None when it is none."""
+def gpu_devices(devices: Any) -> tuple[GpuDevice, ...]:
+    """The GPUs and NICs by passthrough among virtual devices."""
+    return tuple(gpu for item in devices or () if (gpu := _gpu_device(item)) is not None)
+
+
+def _gpu_device(device: Any) -> GpuDevice | None:
     if not isinstance(device, vim.vm.device.VirtualPCIPassthrough):
         return None
     backing = device.backing

@@ -15,7 +15,7 @@ from gpufleet.platforms.vsphere.vcenter.inventory import (
     PassthroughState,
     PhysicalGpu,
 )
-from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, extra_config_of, gpu_device
+from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, extra_config_of, gpu_devices
 from gpufleet.platforms.vsphere.vcenter.reading import children, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import MELLANOX, NVIDIA, device_kind
@@ -118,11 +118,7 @@ def _mhz(found: Any) -> int:
 
 
 def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | None:
-    devices = [
-        gpu
-        for item in found.get("config.hardware.device") or []
-        if (gpu := gpu_device(item)) is not None
-    ]
+    devices = gpu_devices(found.get("config.hardware.device"))
     if not devices:
         return None
     dynamic = [gpu for gpu in devices if gpu.mode == "dynamic"]
@@ -148,7 +144,7 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | Non
     )
 
 
-def _what(devices: list[GpuDevice], mode: str) -> tuple[str, ...]:
+def _what(devices: Sequence[GpuDevice], mode: str) -> tuple[str, ...]:
     return tuple(gpu.what for gpu in devices if gpu.mode == mode)
 
 

@@ -65,6 +65,7 @@ LIVE = Observed(
     guest_id="ubuntu64Guest",
     annotation="ours",
     cores_per_socket=4,
+    cpu_reservation_mhz=0,
 )
 TAG = {"category": "environment", "name": "production"}
 NOTHING = Description()
