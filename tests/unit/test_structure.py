@@ -1,11 +1,13 @@
 """The shape of the project: what exists is exported, hosted, documented, shown and findable."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
 import runpy
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import click
@@ -189,3 +191,16 @@ def test_types_are_relaxed_only_where_an_sdk_has_none() -> None:
     ]
     assert relaxed
     assert [name for name in relaxed if not UNTYPED.search(name)] == []
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    """Exceptions: a component and its section of the FleetSpec, which users know by one name."""
+    where: dict[str, set[str]] = defaultdict(set)
+    for path in tracked("components/gpufleet/**.py", "policies/gpufleet_policies/**.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where[node.name].add(path.relative_to(ROOT).as_posix())
+    assert len(where) > 1000
+    sections = "components/gpufleet/spec/addons.py"
+    twice = {name: sorted(paths) for name, paths in where.items() if len(paths - {sections}) > 1}
+    assert not twice

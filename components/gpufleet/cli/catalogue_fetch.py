@@ -18,7 +18,7 @@ from urllib.request import Request, build_opener
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.collect.publication import ORIGIN, CannotReachError
 from gpufleet.catalogue.collect.published_software import CONFIG_SUFFIX
-from gpufleet.catalogue.collect.sources import Source, hubs_of
+from gpufleet.catalogue.collect.sources import CollectedSource, hubs_of
 
 Progress = Callable[[str], None]
 
@@ -44,7 +44,7 @@ class Fetcher:
     missed: list[str] = field(default_factory=list[str])
     """Single files that could not be had, of sources whose others could."""
 
-    def fetch(self, source: Source, folder: Path, catalogue: Catalogue) -> list[str]:
+    def fetch(self, source: CollectedSource, folder: Path, catalogue: Catalogue) -> list[str]:
         """Store the files of a source in a new folder, with their origin. What of it could not be
         had while the rest could.
 
@@ -69,7 +69,7 @@ class Fetcher:
         (folder / ORIGIN).write_text(json.dumps(origin) + "\n", encoding="utf-8")
         return list(self.missed)
 
-    def _files(self, source: Source, folder: Path) -> tuple[str, date]:
+    def _files(self, source: CollectedSource, folder: Path) -> tuple[str, date]:
         files = source.files
         if not files.repository:
             days = [self.download(url, folder / name) for name, url in files.paths.items()]

@@ -34,7 +34,7 @@ from gpufleet.planner.offers import Market
 from gpufleet.planner.option import usd
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.artefact import Artefact, ArtefactKind
-from gpufleet.rightsize.advice import Advice, Verdict, advise
+from gpufleet.rightsize.advice import Advice, Conclusion, advise
 from gpufleet.rightsize.changes import WorkingHours, changes
 from gpufleet.rightsize.usage import MEMORY, QUERY, workloads
 from gpufleet.spec import UnreadableDocumentError, fleet_part, read_document
@@ -309,7 +309,7 @@ def _print_text(answers: list[Advice]) -> None:
     )
     click.echo("once others use what becomes free, or its nodes go away.")
     for one in answers:
-        for risk in one.risks if one.verdict is not Verdict.FITS else ():
+        for risk in one.risks if one.verdict is not Conclusion.FITS else ():
             click.echo(f"{one.workload.namespace}/{one.workload.name}: {risk}")
 
 

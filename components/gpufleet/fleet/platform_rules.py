@@ -34,7 +34,7 @@ from gpufleet.spec.sharing import Sharing
 
 
 @dataclass(frozen=True, slots=True)
-class OwnMachine:
+class DeclaredMachine:
     """Size of a machine that is no instance type, as the pool declares it."""
 
     vcpu: int | None = None
@@ -83,9 +83,9 @@ class PlatformRules:
         """Of the instance types that carry the pool's GPU alike, those the pool may consist of."""
         return rows
 
-    def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
+    def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
         """Size of a machine on own hardware, or why it is not known."""
-        return OwnMachine()
+        return DeclaredMachine()
 
     def zones_counted(self, pool: GpuPool) -> int:
         """How many zones `nodes` holds for each of; 1 where it holds for all of them together."""

@@ -32,7 +32,7 @@ NEARLY = 1.02
 """Options up to this many times the cheapest count as equally cheap. Assumed."""
 
 
-class Verdict(StrEnum):
+class Conclusion(StrEnum):
     """What the measurements say."""
 
     IDLE = "idle"
@@ -83,7 +83,7 @@ class Advice:
     """What each pod holds now: `2 x A100-80GB`, `A100-80GB 3g.40gb`."""
     micro_usd: float | None
     """Per hour for all pods now; None without a price."""
-    verdict: Verdict
+    verdict: Conclusion
     reason: str
     confidence: Confidence
     proposal: Proposal | None = None
@@ -94,9 +94,9 @@ class Advice:
     @property
     def saving_micro_usd(self) -> float | None:
         """Per hour, once others use what becomes free or its nodes go away; None without prices."""
-        if self.micro_usd is None or self.verdict in {Verdict.FITS, Verdict.UNKNOWN}:
+        if self.micro_usd is None or self.verdict in {Conclusion.FITS, Conclusion.UNKNOWN}:
             return None
-        if self.verdict is Verdict.IDLE:
+        if self.verdict is Conclusion.IDLE:
             return self.micro_usd
         if self.proposal is None or self.proposal.micro_usd is None:
             return None
@@ -121,7 +121,7 @@ def advise(
     confidence = _confidence(workload)
     present = _present(workload, catalogue)
     if isinstance(present, str):
-        return Advice(workload, None, "", None, Verdict.UNKNOWN, present, confidence)
+        return Advice(workload, None, "", None, Conclusion.UNKNOWN, present, confidence)
     device, part = present
     each, pods = _devices_each(workload), workload.pods_at_once
     now = _cheapest(device.gpu, each, market, catalogue)
@@ -131,17 +131,17 @@ def advise(
     measured = [use.most_compute for use in workload.uses]
     if any(use.shared for use in workload.uses):
         return told.answer(
-            Verdict.UNKNOWN, "other pods use the same devices, and DCGM counts by device"
+            Conclusion.UNKNOWN, "other pods use the same devices, and DCGM counts by device"
         )
     if any(use.exceeds(device.usable_bytes) for use in workload.uses):
         return told.answer(
-            Verdict.UNKNOWN, "samples are above what the device has: their unit is another one"
+            Conclusion.UNKNOWN, "samples are above what the device has: their unit is another one"
         )
     if all(most is not None and most <= IDLE for most in measured):
         risks = (*_coverage_risk(workload, confidence), "work between two samples is not seen")
-        return told.answer(Verdict.IDLE, "no sample shows any work", risks)
+        return told.answer(Conclusion.IDLE, "no sample shows any work", risks)
     if any(most is None for most in measured):
-        return told.answer(Verdict.UNKNOWN, "compute in use is not measured on its devices")
+        return told.answer(Conclusion.UNKNOWN, "compute in use is not measured on its devices")
     working = [use for use in workload.uses if not _idle(use)]
     needed = max(len({u.device for u in working if u.pod == pod}) for pod in _pods(working))
     busy_pods = _busy_pods(workload)
@@ -163,7 +163,7 @@ class _Told:
     price: float | None
     confidence: Confidence
 
-    def answer(self, verdict: Verdict, reason: str, risks: tuple[str, ...] = ()) -> Advice:
+    def answer(self, verdict: Conclusion, reason: str, risks: tuple[str, ...] = ()) -> Advice:
         return Advice(
             self.workload,
             self.device.gpu,
@@ -189,13 +189,13 @@ class _Told:
         if rates is None or rates.memory_bandwidth is None or not any(_matrix(rates)):
             reason = f"no rates of {self.device.gpu.key} are published to compare other GPUs with"
         elif self.price is not None:
-            return self.answer(Verdict.FITS, f"{self.used(self.workload.uses)}: {reason}")
-        return self.answer(Verdict.UNKNOWN, reason)
+            return self.answer(Conclusion.FITS, f"{self.used(self.workload.uses)}: {reason}")
+        return self.answer(Conclusion.UNKNOWN, reason)
 
     def proposed(self, option: Proposal, working: Sequence[DeviceUse], fewer: bool) -> Advice:
         same = option.share.device.label == self.device.label
         slowdown = max(Fraction(1), *_stretches(self.device, option.share))
-        verdict = Verdict.FEWER if fewer and same else Verdict.SMALLER
+        verdict = Conclusion.FEWER if fewer and same else Conclusion.SMALLER
         answer = self.answer(verdict, self.used(working), tuple(_risks(self, option, slowdown)))
         return replace(answer, proposal=option, slowdown=slowdown)
 

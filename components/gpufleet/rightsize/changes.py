@@ -11,7 +11,7 @@ from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.planner.shares import ShareOffer
 from gpufleet.render.pod_request import pod_spec
-from gpufleet.rightsize.advice import Advice, Proposal, Verdict
+from gpufleet.rightsize.advice import Advice, Conclusion, Proposal
 from gpufleet.sizing.device import DeviceShare
 
 SCALABLE = {"Deployment": "apps/v1", "StatefulSet": "apps/v1"}
@@ -75,7 +75,7 @@ def changes(
         for one in works:
             _add(objects, one, "patch", _patch(one, _pool(compiled.fleet, data["name"])))
     for one in answers:
-        if one.verdict is Verdict.IDLE and _patchable(one):
+        if one.verdict is Conclusion.IDLE and _patchable(one):
             _add(objects, one, "patch", _to_zero(one))
             if hours is not None:
                 _add(objects, one, "scaledobject", _ready_in(one, hours))
@@ -92,7 +92,7 @@ def _patchable(one: Advice) -> bool:
 
 def _left(answers: Iterable[Advice]) -> Iterable[Finding]:
     for one in answers:
-        acts = one.proposal is not None or one.verdict is Verdict.IDLE
+        acts = one.proposal is not None or one.verdict is Conclusion.IDLE
         if acts and not _patchable(one):
             scalable = one.workload.kind in SCALABLE
             yield warning(

@@ -19,7 +19,7 @@ from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
-from gpufleet_policies.fronts.audit.run import Place, completed, context_of, judged
+from gpufleet_policies.fronts.audit.run import AuditContext, completed, context_of, judged
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import each_document
@@ -105,7 +105,7 @@ def check_file(
         reading = _read_as(kind, file, reading)
     said = kind is not None or gpu is not None or context is not None
     known, wrong = _known(context, gpu, select)
-    place = Place(known if said else None, select)
+    place = AuditContext(known if said else None, select)
     if isinstance(known.get("environment"), str):
         settings = replace(settings, environment=known["environment"])
     noted = replace(settings, levels={**_NOTES, **settings.levels, **_off(kind)})

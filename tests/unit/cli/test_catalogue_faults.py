@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from gpufleet.catalogue import DEFAULT_EDITION, load
 from gpufleet.catalogue.collect.publication import CannotReachError, Stored
-from gpufleet.catalogue.collect.sources import SOURCES, Files, Source
+from gpufleet.catalogue.collect.sources import SOURCES, CollectedSource, Files
 from gpufleet.cli import catalogue_fetch
 from gpufleet.cli.catalogue import command
 from gpufleet.cli.catalogue_fetch import Fetcher
@@ -333,7 +333,9 @@ def test_single_files_that_are_missing_leave_the_others(
 def test_progress_is_said(server: _Server, tmp_path: Path) -> None:
     said: list[str] = []
     server.answers["/big"] = b"x" * (130 << 20)
-    source = Source("big", "Something big", _nothing, Files(paths={"big": f"{server.address}/big"}))
+    source = CollectedSource(
+        "big", "Something big", _nothing, Files(paths={"big": f"{server.address}/big"})
+    )
     Fetcher(said.append).fetch(source, tmp_path / "big", load(DEFAULT_EDITION))
     assert said[0] == "big: Something big"
     assert [line.split()[0] for line in said[1:]] == ["64", "128"]

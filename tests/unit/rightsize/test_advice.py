@@ -9,7 +9,7 @@ from gpufleet.catalogue import load
 from gpufleet.cost.dump import read_series
 from gpufleet.planner.need import Isolation
 from gpufleet.planner.offers import Market
-from gpufleet.rightsize.advice import Advice, Confidence, Verdict, advise
+from gpufleet.rightsize.advice import Advice, Conclusion, Confidence, advise
 from gpufleet.rightsize.usage import workloads
 from gpufleet.sizing.device import DeviceShare
 from tests.unit.rightsize.samples import Truth, answer
@@ -58,7 +58,7 @@ def test_a_slice_is_compared_with_what_the_slice_has() -> None:
 
 def test_what_a_fitting_workload_used_is_named() -> None:
     found = only(replace(SMALL, peak_gib=76, compute=0.95, bandwidth=0.95))
-    assert found.verdict is Verdict.FITS
+    assert found.verdict is Conclusion.FITS
     assert found.reason.startswith("peak of 76.")
     assert "nothing that is enough costs noticeably less" in found.reason
 
@@ -74,7 +74,7 @@ def test_the_user_of_mps_pods_is_a_risk_that_is_named() -> None:
 
 def test_two_pods_on_one_device_are_not_told_apart() -> None:
     found = advice(replace(SMALL, shared_with="gpu"), replace(SMALL, name="b", shared_with="gpu"))
-    assert {one.verdict for one in found.values()} == {Verdict.UNKNOWN}
+    assert {one.verdict for one in found.values()} == {Conclusion.UNKNOWN}
     assert "DCGM counts by device" in found["chat"].reason
 
 
@@ -84,19 +84,19 @@ def test_a_request_for_a_share_is_not_told_apart_either() -> None:
     row = {"metric": {"__name__": "kube_pod_container_resource_requests", **asked}}
     document["data"]["result"].append({**row, "values": [[1_790_000_000, "1"]]})
     (found,) = workloads(read_series(json.dumps(document)))
-    assert advise(found, MARKET, load()).verdict is Verdict.UNKNOWN
+    assert advise(found, MARKET, load()).verdict is Conclusion.UNKNOWN
 
 
 def test_without_a_measure_of_compute_nothing_is_proposed() -> None:
     found = only(replace(SMALL, series=MEMORY_ONLY))
-    assert (found.verdict, found.saving_micro_usd) == (Verdict.UNKNOWN, None)
+    assert (found.verdict, found.saving_micro_usd) == (Conclusion.UNKNOWN, None)
     assert "not measured" in found.reason
 
 
 def test_utilisation_stands_in_for_activity_but_not_on_mig() -> None:
     series = ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED")
-    assert only(replace(SMALL, series=series)).verdict is Verdict.SMALLER
-    assert only(replace(SMALL, series=series, profile="3g.40gb")).verdict is Verdict.UNKNOWN
+    assert only(replace(SMALL, series=series)).verdict is Conclusion.SMALLER
+    assert only(replace(SMALL, series=series, profile="3g.40gb")).verdict is Conclusion.UNKNOWN
 
 
 def test_memory_that_may_be_reserved_is_not_taken_for_use() -> None:
@@ -110,7 +110,7 @@ def test_memory_that_may_be_reserved_is_not_taken_for_use() -> None:
 
 def test_gpus_that_never_worked_are_left_out() -> None:
     found = only(Truth("train", "NVIDIA A100-SXM4-80GB", 70, 0.9, 0.4, devices=4, working=2))
-    assert found.verdict is Verdict.FEWER
+    assert found.verdict is Conclusion.FEWER
     assert found.proposal is not None
     assert (found.holds, found.proposal.devices_each) == ("4 x A100-80GB", 2)
     assert found.proposal.share.device.label == "A100-80GB"
@@ -119,7 +119,7 @@ def test_gpus_that_never_worked_are_left_out() -> None:
 
 def test_an_idle_workload_can_go_to_zero() -> None:
     found = only(Truth("nb", "NVIDIA L4", 0.4, 0.0, 0.0))
-    assert found.verdict is Verdict.IDLE
+    assert found.verdict is Conclusion.IDLE
     assert found.saving_micro_usd == found.micro_usd
     assert found.risks == ("work between two samples is not seen",)
 
@@ -132,7 +132,7 @@ def test_few_hours_are_little_to_rest_on() -> None:
 
 def test_a_gpu_that_the_catalogue_lacks_is_named() -> None:
     found = only(replace(SMALL, model="NVIDIA Z9000"))
-    assert (found.verdict, found.gpu) == (Verdict.UNKNOWN, None)
+    assert (found.verdict, found.gpu) == (Conclusion.UNKNOWN, None)
     assert "NVIDIA Z9000" in found.reason
 
 
@@ -146,7 +146,7 @@ def test_a_gpu_without_published_rates_is_not_said_to_fit() -> None:
     """Cheaper GPUs may have been enough: without rates that is not known."""
     model = "NVIDIA RTX PRO 4500 Blackwell Server Edition"
     found = only(Truth("busy", model, peak_gib=9, compute=0.95, bandwidth=0.9))
-    assert found.verdict is Verdict.UNKNOWN
+    assert found.verdict is Conclusion.UNKNOWN
     assert found.reason == (
         "no rates of RTX-PRO-4500-BLACKWELL-32GB are published to compare other GPUs with"
     )

@@ -13,7 +13,7 @@ import pytest
 from gpufleet.catalogue import Gpu, load
 from gpufleet.cost.dump import read_series
 from gpufleet.planner.offers import Market
-from gpufleet.rightsize.advice import Advice, Verdict, advise
+from gpufleet.rightsize.advice import Advice, Conclusion, advise
 from gpufleet.rightsize.usage import workloads
 from tests.unit.rightsize.samples import Truth, answer
 
@@ -143,8 +143,8 @@ def test_each_proposal_is_enough_and_nine_tenths_of_the_saving_are_found() -> No
             possible += now - least
             reached += one.saving_micro_usd or 0.0
             if one.proposal is None:
-                assert one.verdict in {Verdict.IDLE, Verdict.FITS}, (truth, one.reason)
-                assert (one.verdict is Verdict.IDLE) is (truth.compute == 0), truth
+                assert one.verdict in {Conclusion.IDLE, Conclusion.FITS}, (truth, one.reason)
+                assert (one.verdict is Conclusion.IDLE) is (truth.compute == 0), truth
                 continue
             proposals += 1
             device = one.proposal.share.device

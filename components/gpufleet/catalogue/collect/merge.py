@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gpufleet.catalogue.collect.publication import KEYS, Collected, Publication
-from gpufleet.catalogue.collect.sources import Source
+from gpufleet.catalogue.collect.sources import CollectedSource
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.findings import Finding, error
 
@@ -23,7 +23,7 @@ Key = tuple[Any, ...]
 class Contribution:
     """What one source said."""
 
-    source: Source
+    source: CollectedSource
     publication: Publication
     collected: Collected
 

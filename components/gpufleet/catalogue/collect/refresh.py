@@ -17,11 +17,11 @@ from gpufleet.catalogue.collect.publication import (
     UnreadableSourceError,
     read_stored,
 )
-from gpufleet.catalogue.collect.sources import SOURCES, Source
+from gpufleet.catalogue.collect.sources import SOURCES, CollectedSource
 from gpufleet.catalogue.load import load
 from gpufleet.findings import Finding, FleetError, error
 
-Fetch = Callable[[Source, Path, Catalogue], list[str]]
+Fetch = Callable[[CollectedSource, Path, Catalogue], list[str]]
 """Stores the files of a source in a folder; what of it could not be had while the rest could.
 Raises CannotReachError."""
 
@@ -71,7 +71,7 @@ def collect(
 
 def _one(
     found: Refresh,
-    source: Source,
+    source: CollectedSource,
     folder: Path,
     catalogue: Catalogue,
     fetch: Fetch | None,

@@ -29,7 +29,7 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CollectedSource:
     """One source: its files, and the function that reads them."""
 
     key: str
@@ -61,13 +61,13 @@ _KARPENTER = "pkg/providers/"
 _TYPES = f"{_KARPENTER}instancetype/"
 _ADVISOR = "https://spot-bid-advisor.s3.amazonaws.com/spot-advisor-data.json"
 
-SOURCES: tuple[Source, ...] = (
-    Source(
+SOURCES: tuple[CollectedSource, ...] = (
+    CollectedSource(
         "aws-price-files",
         "AWS price list files of AmazonEC2, one a region",
         _plain(aws_prices.price_files),
     ),
-    Source(
+    CollectedSource(
         "karpenter-aws",
         "Karpenter AWS provider, generated tables",
         _plain(karpenter_tables.collect),
@@ -83,7 +83,7 @@ SOURCES: tuple[Source, ...] = (
         ),
         rows_of=("karpenter-aws-prices",),
     ),
-    Source(
+    CollectedSource(
         "karpenter-gcp",
         "Karpenter Google provider, price table",
         _plain(google_prices.karpenter),
@@ -93,7 +93,7 @@ SOURCES: tuple[Source, ...] = (
         ),
         rows_of=("karpenter-gcp-prices",),
     ),
-    Source(
+    CollectedSource(
         "botocore",
         "AWS SDK, enumeration of machine types",
         _plain(published_software.botocore_types),
@@ -102,7 +102,7 @@ SOURCES: tuple[Source, ...] = (
             {"service-2.json": "botocore/data/ec2/2016-11-15/service-2.json"},
         ),
     ),
-    Source(
+    CollectedSource(
         "gcp-calculator",
         "Google price calculator, whole machines",
         _plain(google_prices.calculator),
@@ -110,7 +110,7 @@ SOURCES: tuple[Source, ...] = (
         rows_of=("gcp-calculator-prices",),
         everywhere=True,
     ),
-    Source(
+    CollectedSource(
         "skypilot",
         "SkyPilot catalogue",
         _plain(price_tables.skypilot),
@@ -122,22 +122,22 @@ SOURCES: tuple[Source, ...] = (
             },
         ),
     ),
-    Source("gpuhunt", "gpuhunt catalogue", _plain(price_tables.gpuhunt)),
-    Source(
+    CollectedSource("gpuhunt", "gpuhunt catalogue", _plain(price_tables.gpuhunt)),
+    CollectedSource(
         "aws-spot-advisor",
         "AWS spot advisor",
         _plain(aws_prices.spot_bands),
         Files(paths={"spot-advisor-data.json": _ADVISOR}),
     ),
-    Source(
+    CollectedSource(
         "capacity-blocks",
         "Offers of Capacity Blocks",
         _plain(aws_prices.capacity_blocks),
         how="AWS tells them to accounts alone: store the answers of `aws ec2 "
         "describe-capacity-block-offerings` and name the folder with --from",
     ),
-    Source("charts", "Indexes of chart repositories", _plain(published_software.charts)),
-    Source(
+    CollectedSource("charts", "Indexes of chart repositories", _plain(published_software.charts)),
+    CollectedSource(
         "eks-ami",
         "EKS AMI, variables of Amazon Linux 2023",
         _plain(published_software.eks_image),
@@ -146,6 +146,6 @@ SOURCES: tuple[Source, ...] = (
             {"variables-default.json": "templates/al2023/variables-default.json"},
         ),
     ),
-    Source("models", "Hugging Face model configurations", _models),
+    CollectedSource("models", "Hugging Face model configurations", _models),
 )
 """All sources. Where two state one fact, the first is named."""

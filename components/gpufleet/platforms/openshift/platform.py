@@ -17,7 +17,7 @@ from gpufleet.fleet.model import (
     OperatorSubscription,
     Pool,
 )
-from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.kubelet_config import refused_kubelet_settings
 from gpufleet.platforms.openshift.leaf_classes import leaf_classes
@@ -34,12 +34,12 @@ from gpufleet.spec.pool import GpuPool, Provisioner
 class OpenShiftRules(PlatformRules):
     """OpenShift: machines of a declared size, operators from Lifecycle Manager."""
 
-    def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
+    def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
         """Nodes that are there already need no size."""
         if pool.openshift is not None:
-            return OwnMachine(pool.openshift.cpus, pool.openshift.memory_gib)
+            return DeclaredMachine(pool.openshift.cpus, pool.openshift.memory_gib)
         if pool.ownership is Ownership.EXISTING:
-            return OwnMachine()
+            return DeclaredMachine()
         return error(
             "openshift-options-missing",
             f"{path}.openshift",

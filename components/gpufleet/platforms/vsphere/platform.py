@@ -8,7 +8,7 @@ from gpufleet.fleet.input_differences import InputDifference
 from gpufleet.fleet.kubelet import kubelet_arguments
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
-from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.vsphere.machine_arguments import (
     machine_inputs,
@@ -42,7 +42,7 @@ class VsphereRules(PlatformRules):
 
     node_kinds = frozenset({"machine"})
 
-    def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
+    def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
         if pool.vsphere is None:
             return error(
                 "vsphere-options-missing",
@@ -50,7 +50,7 @@ class VsphereRules(PlatformRules):
                 "a vSphere pool needs the shape of its machines",
                 "add `vsphere: {cpus: 16, memoryGib: 128, template: ...}`",
             )
-        return OwnMachine(pool.vsphere.cpus, pool.vsphere.memory_gib)
+        return DeclaredMachine(pool.vsphere.cpus, pool.vsphere.memory_gib)
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]

@@ -36,7 +36,7 @@ FILES_PER_PROCESS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AuditContext:
     """What the caller knows of the place where configurations will be read."""
 
     known: Mapping[str, Any] | None = None
@@ -45,7 +45,7 @@ class Place:
     """The config, or key of a ConfigMap, that a node will be given."""
 
 
-NOWHERE = Place()
+NOWHERE = AuditContext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def judged(
     settings: RuleSettings,
     today: date,
     referenced: FleetFacts | None = None,
-    place: Place = NOWHERE,
+    place: AuditContext = NOWHERE,
 ) -> Audit:
     """Validate everything that was read, all of it together."""
     readings = completed(readings)
@@ -162,7 +162,7 @@ def context_of(
     settings: RuleSettings,
     today: date,
     referenced: FleetFacts | None = None,
-    place: Place = NOWHERE,
+    place: AuditContext = NOWHERE,
 ) -> RuleContext:
     """The context of everything that was read."""
     surroundings = Surroundings(tuple(fact for reading in readings for fact in reading.facts))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
@@ -15,12 +15,12 @@ ROW = "rack.example.com/row"
 class RackRules(PlatformRules):
     """Racks: machines of a declared size, in a row."""
 
-    def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
+    def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
         if pool.rack is None:
             return error(
                 "rack-options-missing", f"{path}.rack", "a machine needs a size", "add `rack`"
             )
-        return OwnMachine(pool.rack.cpus, pool.rack.memory_gib)
+        return DeclaredMachine(pool.rack.cpus, pool.rack.memory_gib)
 
     def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
         return {} if pool.rack is None else {ROW: pool.rack.row}
