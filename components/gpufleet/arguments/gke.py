@@ -63,6 +63,10 @@ class GkeOptionsArgs(TypedDict):
     """Start containers while their image still comes. Default: only with `imageCache`."""
     fast_socket: NotRequired[bool]
     """NCCL Fast Socket, for several nodes without GPUDirect. Default false."""
+    gpu_direct_plugin: NotRequired[str]
+    """With `fabric`: version of Google's plugin of NCCL, `v1.0.15`; the daemon that Google
+    released with it comes along. Pods of one job need one version, so change it while none runs.
+    Default: the one in docs/gke-gpu-node-pool.md, which stays."""
     secure_boot: NotRequired[bool]
     """Only signed kernel modules are loaded. Default true with GKE's driver on Container-
     Optimized OS, else false: other drivers are not signed."""

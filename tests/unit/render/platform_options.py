@@ -41,6 +41,7 @@ GKE: dict[str, Row] = {
     "gke.imageCache": option("gke", "imageCache", "projects/p/global/images/i"),
     "gke.imageStreaming": option("gke", "imageStreaming", True),
     "gke.fastSocket": option("gke", "fastSocket", True),
+    "gke.gpuDirectPlugin": option("gke", "gpuDirectPlugin", "v3.1.12", **A3, fabric="tcpx"),
     "gke.secureBoot": option("gke", "secureBoot", False),
     "gke.maxPods": option("gke", "maxPods", 32),
     "gke.tpuTopology": option("gke", "tpuTopology", "4x4", **TPU),

@@ -13,7 +13,7 @@ from typing import Any
 from gpufleet.findings import Finding, info
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import FabricRequest
-from gpufleet.platforms.gke.gpudirect_installers import DAEMONS, gpudirect_kind
+from gpufleet.platforms.gke.gpudirect_releases import RELEASES, gpudirect_kind, plugin_version
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.spec.pool import Fabric
 
@@ -32,7 +32,6 @@ _A4X = ("gpudirect-rdma/nccl-rdma-installer-a4x.yaml",)
 
 _TCPX_DAEMON = {
     "name": "tcpx-daemon",
-    "image": DAEMONS["tcpx"],
     "command": [
         "/tcpgpudmarxd/build/app/tcpgpudmarxd",
         "--gpu_nic_preset",
@@ -47,12 +46,9 @@ _TCPX_DAEMON = {
     "securityContext": {"capabilities": {"add": ["NET_ADMIN"]}},
 }
 _ENTRY = "/fts/entrypoint_rxdm_container.sh"
-_ARGUMENTS = "--num_hops=2 --num_nics=8 --uid= --alsologtostderr"
 _TCPXO_DAEMON = {
     "name": "tcpxo-daemon",
-    "image": DAEMONS["tcpxo"],
     "command": ["/bin/sh", "-c"],
-    "args": [f"chmod 755 {_ENTRY} && exec {_ENTRY} {_ARGUMENTS}"],
     "securityContext": {"capabilities": {"add": ["NET_ADMIN", "NET_BIND_SERVICE"]}},
 }
 
@@ -112,7 +108,11 @@ def _rdma(annotations: dict[str, str]) -> FabricRequest:
 def _tcp(pool: Pool, annotations: dict[str, str]) -> FabricRequest:
     """The daemon's container is named in the annotation by which the injector finds it."""
     faster = pool.fabric is Fabric.TCPXO
-    daemon: dict[str, Any] = dict(_TCPXO_DAEMON if faster else _TCPX_DAEMON)
+    release = RELEASES[pool.fabric.value][plugin_version(pool, pool.fabric.value)]
+    daemon: dict[str, Any] = {
+        **(_TCPXO_DAEMON if faster else _TCPX_DAEMON),
+        "image": release.daemon,
+    }
     devices = [f"/dev/nvidia{index}" for index in range(pool.gpus_per_node)]
     devices += ["/dev/nvidiactl", "/dev/nvidia-uvm"]
     volumes = {"libraries": LIBRARIES, "sys": "/sys", "proc-sys": "/proc/sys"}
@@ -125,6 +125,8 @@ def _tcp(pool: Pool, annotations: dict[str, str]) -> FabricRequest:
         mounts.append(_mount("aperture-devices", "/dev/aperture_devices"))
         llcm = {"name": "NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY", "value": "/dev/aperture_devices"}
         env = [_LIBRARY_PATH, llcm]
+        arguments = release.daemon_arguments
+        daemon["args"] = [f"chmod 755 {_ENTRY} && exec {_ENTRY} {arguments}"]
     else:
         volumes["tcpx-socket"] = "/run/tcpx"
         mounts.append(_mount("tcpx-socket", "/tmp"))  # noqa: S108 - where NCCL's plugin looks
@@ -133,7 +135,7 @@ def _tcp(pool: Pool, annotations: dict[str, str]) -> FabricRequest:
     listed = "".join(f"- path: {device}\n" for device in devices)
     return FabricRequest(
         annotations={**annotations, f"devices.gke.io/container.{daemon['name']}": listed},
-        env=env,
+        env=[*env, *({"name": name, "value": text} for name, text in release.env.items())],
         mounts=[*mounts, _SHM],
         volumes=[*(_folder(*one) for one in volumes.items()), _SHARED_MEMORY],
         sidecars=[{**daemon, "env": [_LIBRARY_PATH], "volumeMounts": of_daemon}],

@@ -16,34 +16,25 @@ from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import Pool
-from gpufleet.spec.base import Ownership
+from gpufleet.platforms.gke.gpudirect_releases import (
+    RELEASES,
+    default_version,
+    gpudirect_kind,
+    plugin_version,
+)
 from gpufleet.spec.images import Images
 from gpufleet.spec.pool import Fabric
 
 NAMESPACE = "kube-system"
 INSTALLER = "gpufleet-nccl-"
 """Start of the names of DaemonSets that bring a plugin of NCCL."""
-_GOOGLE = "us-docker.pkg.dev/gce-ai-infra"
 _PAUSE = "gke.gcr.io/pause:3.8"
 _HOST_TOOLS = "docker.io/library/ubuntu:24.04"
 """Google's manifests have `ubuntu`, and for `sysctl` `alpine`, without a version."""
-# Versions of plugin and daemon are coupled: each pair is one release of Google's
-# (container-engine-accelerators `gpudirect-tcpx/README.md` 98c85a6, release of 2024-02-15, and
-# `gpudirect-tcpxo/README.md`, release of 2025-05-01).
-DAEMONS = {
-    "tcpx": f"{_GOOGLE}/gpudirect-tcpx/tcpgpudmarxd-dev:v2.0.12",
-    "tcpxo": f"{_GOOGLE}/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.15",
-}
-"""Fabric -> image of the daemon next to a job, of the release that `IMAGES` has."""
-IMAGES = {
-    "tcpx": f"{_GOOGLE}/gpudirect-tcpx/nccl-plugin-gpudirecttcpx-dev:v3.1.9",
-    "tcpxo": f"{_GOOGLE}/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.9-1",
-    "rdma": f"{_GOOGLE}/gpudirect-gib/nccl-plugin-gib:v1.0.6",
-    "rdma-a4x": f"{_GOOGLE}/gpudirect-gib/nccl-plugin-gib-arm64:v1.0.4",
-    "device-injector": "gcr.io/gke-release/nri-device-injector@sha256:"
-    "6e79483d52abdc28454bf186320b10a56b0f117a10e8d65d5c74dbb821a76970",
-}
-"""Kind of DaemonSet -> its image."""
+_INJECTOR = (
+    "gcr.io/gke-release/nri-device-injector@sha256:"
+    "6e79483d52abdc28454bf186320b10a56b0f117a10e8d65d5c74dbb821a76970"
+)
 RDMA_INTERFACES = {"rdma": 8, "rdma-a4x": 4}
 
 _ON_HOST = ["nsenter", "-at", "1", "--", "sh", "-c"]
@@ -77,29 +68,32 @@ cp -r /var/lib/gib/. {_KUBERNETES}/gib
 """
 
 
-def gpudirect_kind(pool: Pool) -> str | None:
-    """Which installer the nodes of a pool need; None without GPUDirect, and for nodes of others."""
-    row = pool.machines[0].instance
-    if pool.fabric is Fabric.NONE or pool.ownership is Ownership.EXISTING or row is None:
-        return None
-    return f"{pool.fabric.value}-a4x" if row.family == "a4x" else pool.fabric.value
-
-
 def gpudirect_objects(pools: Sequence[Pool], images: Images) -> dict[str, dict[str, Any]]:
     """Name -> DaemonSet, for the pools of a fleet on GKE."""
-    users: dict[str, list[str]] = {}
+    users: dict[tuple[str, str], list[str]] = {}
+    injected: list[str] = []
     for pool in pools:
         kind = gpudirect_kind(pool)
         if kind is None:
             continue
-        users.setdefault(kind, []).append(pool.name)
+        users.setdefault((kind, plugin_version(pool, kind)), []).append(pool.name)
         if pool.fabric in {Fabric.TCPX, Fabric.TCPXO}:
-            users.setdefault("device-injector", []).append(pool.name)
-    return {kind: _daemon_set(kind, sorted(names), images) for kind, names in users.items()}
+            injected.append(pool.name)
+    made: dict[str, dict[str, Any]] = {}
+    for (kind, version), names in users.items():
+        default = version == default_version(kind)
+        suffix = kind if default else f"{kind}-{version.replace('.', '-')}"
+        image = mirrored(RELEASES[kind][version].plugin, images)
+        containers = _containers(kind, image, images)
+        made[suffix] = _daemon_set(f"{INSTALLER}{suffix}", sorted(names), containers)
+    if injected:
+        name = "device-injector"
+        containers = _injector(mirrored(_INJECTOR, images))
+        made[name] = _daemon_set(f"gpufleet-{name}", sorted(injected), containers)
+    return made
 
 
-def _daemon_set(kind: str, pools: Sequence[str], images: Images) -> dict[str, Any]:
-    name = f"gpufleet-{kind}" if kind == "device-injector" else f"{INSTALLER}{kind}"
+def _daemon_set(name: str, pools: Sequence[str], containers: Mapping[str, Any]) -> dict[str, Any]:
     labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "gpufleet"}
     chosen = {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
     term = {"matchExpressions": [chosen]}
@@ -112,7 +106,7 @@ def _daemon_set(kind: str, pools: Sequence[str], images: Images) -> dict[str, An
             "tolerations": [{"operator": "Exists"}],
             "hostNetwork": True,
             "hostPID": True,
-            **_containers(kind, images),
+            **containers,
         },
     }
     return {
@@ -142,17 +136,18 @@ def chosen_pools(daemon_set: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _containers(kind: str, images: Images) -> dict[str, Any]:
+def _injector(image: str) -> dict[str, Any]:
+    folders = {"dev": "/dev", "nri": "/var/run/nri"}
+    return {
+        "containers": [_privileged("device-injector", image, folders, cpu=True)],
+        "volumes": _host(folders),
+    }
+
+
+def _containers(kind: str, image: str, images: Images) -> dict[str, Any]:
     """Containers and volumes of one kind."""
-    image = mirrored(IMAGES[kind], images)
     tools = mirrored(_HOST_TOOLS, images)
-    if kind == "device-injector":
-        folders = {"dev": "/dev", "nri": "/var/run/nri"}
-        return {
-            "containers": [_privileged("device-injector", image, folders, cpu=True)],
-            "volumes": _host(folders),
-        }
-    if kind in DAEMONS:
+    if kind not in RDMA_INTERFACES:
         mounts = {"var-lib": "/var/lib", "libraries": "/usr/local"}
         install = _privileged("install", image, mounts, cpu=True)
         apertures = {**_privileged("apertures", tools, {}), "command": [*_ON_HOST, _APERTURES]}

@@ -15,6 +15,7 @@ from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.auto_class_rules import validate_auto_class
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.gpu_networks import validate_gpu_networks
+from gpufleet.platforms.gke.gpudirect_releases import validate_release
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
 from gpufleet.platforms.gke.place_rules import validate_place
@@ -30,6 +31,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     findings: list[Finding] = [*_operated(pools), *_names(spec, pools), *_queued(spec, pools)]
+    findings += [one for pool in pools for one in validate_release(pool)]
     findings += validate_tags(spec.tags)
     findings += validate_gpu_networks(spec, pools)
     for pool in pools:

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from gpufleet.contract.schemas import schema_problems
-from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
+from gpufleet.platforms.gke.gpudirect_installers import chosen_pools, gpudirect_objects
 from gpufleet.platforms.registry import platform_files
 from gpufleet.render.artefacts import artefacts
-from tests.unit.platforms.gke.fleet_pools import RESERVED, ZONE, compiled, gke
+from tests.unit.platforms.gke.fleet_pools import RESERVED, ZONE, compiled, gke, with_pools
 
 GPUS = [f"/dev/nvidia{index}" for index in range(8)]
 DEVICES = [*GPUS, "/dev/nvidiactl", "/dev/nvidia-uvm"]
@@ -209,27 +209,36 @@ def test_the_installers_are_made(machine: str, image: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "plugin", "daemon", "written"),
+    ("machine", "asked", "plugin", "daemon", "written"),
     [
-        ("a3-highgpu-8g", "v3.1.9", "v2.0.12", "/var/lib/tcpx/lib64/."),
-        ("a3-megagpu-8g", "v1.0.9-1", "v1.0.15", "/var/lib/tcpxo/lib64/."),
+        ("a3-highgpu-8g", None, "v3.1.9", "v2.0.12", "/var/lib/tcpx/lib64/."),
+        ("a3-highgpu-8g", "v3.1.12", "v3.1.12", "v2.0.15", "/var/lib/tcpx/lib64/."),
+        ("a3-megagpu-8g", None, "v1.0.9-1", "v1.0.15", "/var/lib/tcpxo/lib64/."),
+        ("a3-megagpu-8g", "v1.0.11", "v1.0.11", "v1.0.17", "/var/lib/tcpxo/lib64/."),
+        ("a3-megagpu-8g", "v1.0.12", "v1.0.12", "v1.0.18", "/var/lib/tcpxo/lib64/."),
+        ("a3-megagpu-8g", "v1.0.14", "v1.0.14", "v1.0.20", "/var/lib/tcpxo/lib64/."),
+        ("a3-megagpu-8g", "v1.0.15", "v1.0.15", "v1.0.21", "/var/lib/tcpxo/lib64/."),
     ],
 )
 def test_plugin_and_daemon_are_of_one_release_and_meet_in_one_folder(
-    machine: str, plugin: str, daemon: str, written: str
+    machine: str, asked: str | None, plugin: str, daemon: str, written: str
 ) -> None:
-    """Releases: `gpudirect-tcpx/README.md` (98c85a6) and `gpudirect-tcpxo/README.md`; the folder:
-    `gpudirect-tcpx/nccl-tcpx-installer-autopilot.yaml` (4aeee0d)."""
+    """Releases: `gpudirect-tcpx/README.md` (98c85a6) and `gpudirect-tcpxo/README.md` (0a2b482); the
+    folder: `gpudirect-tcpx/nccl-tcpx-installer-autopilot.yaml` (4aeee0d)."""
     fabric, capacity = MACHINES[machine]
-    pool = {"instanceTypes": [machine], "fabric": fabric, "capacity": capacity, **ZONE}
+    chosen = {} if asked is None else gke(gpuDirectPlugin=asked)
+    pool = {"instanceTypes": [machine], "fabric": fabric, "capacity": capacity, **ZONE, **chosen}
     fleet = compiled({**pool, "intent": "training"}).fleet
     assert fleet is not None
-    made = gpudirect_objects(fleet.pools, fleet.spec.addons.images)[fabric]
+    suffix = fabric if asked is None else f"{fabric}-{asked.replace('.', '-')}"
+    made = gpudirect_objects(fleet.pools, fleet.spec.addons.images)[suffix]
     spec = made["spec"]["template"]["spec"]
     install = spec["initContainers"][-1]
     assert install["image"].endswith(f":{plugin}")
     (sidecar,) = [
-        one for one in pod(machine)["spec"]["containers"] if one["name"] == f"{fabric}-daemon"
+        one
+        for one in pod(machine, **chosen)["spec"]["containers"]
+        if one["name"] == f"{fabric}-daemon"
     ]
     assert sidecar["image"].endswith(f":{daemon}")
     folders = {one["name"]: one["hostPath"]["path"] for one in spec["volumes"]}
@@ -239,6 +248,60 @@ def test_plugin_and_daemon_are_of_one_release_and_meet_in_one_folder(
     assert reached["/var/lib"] == "/var/lib"
     read = volumes_are_mounted(pod(machine))["libraries"]
     assert read == f"{reached['/usr/local']}/nvidia/lib64"
+
+
+MEGA = {"instanceTypes": ["a3-megagpu-8g"], "fabric": "tcpxo", "intent": "training", **ZONE}
+
+
+@pytest.mark.parametrize(
+    ("version", "chunk", "dropped"),
+    [("v1.0.11", None, False), ("v1.0.12", "131072", True), ("v1.0.15", "131072", True)],
+)
+def test_pods_set_what_the_plugin_enforces(version: str, chunk: str | None, dropped: bool) -> None:
+    """Release notes of 2025-08-21 (`gpudirect-tcpxo/README.md`, v1.0.12): the plugin aborts jobs
+    without the variable, and the daemon takes two arguments less."""
+    main, daemon = pod("a3-megagpu-8g", **gke(gpuDirectPlugin=version))["spec"]["containers"]
+    env = {one["name"]: one["value"] for one in main["env"]}
+    assert env.get("NCCL_NVLSTREE_MAX_CHUNKSIZE") == chunk
+    assert daemon["args"][0].endswith("--num_hops=2 --num_nics=8") == dropped
+
+
+def test_pools_with_other_versions_have_an_installer_of_their_own() -> None:
+    def one(name: str, **options: Any) -> dict[str, Any]:
+        return {"name": name, "nodes": {"min": 0, "max": 2}, **MEGA, **options}
+
+    newer = gke(gpuDirectPlugin="v1.0.15")
+    fleet = with_pools(one("a"), one("b"), one("c", **newer)).fleet
+    made = gpudirect_objects(fleet.pools, fleet.spec.addons.images)
+    assert {key: chosen_pools(manifest) for key, manifest in made.items()} == {
+        "tcpxo": ["a", "b"],
+        "tcpxo-v1-0-15": ["c"],
+        "device-injector": ["a", "b", "c"],
+    }
+    names = [manifest["metadata"]["name"] for manifest in made.values()]
+    assert len(set(names)) == 3
+
+
+@pytest.mark.parametrize(
+    ("pool", "code", "fix"),
+    [
+        (
+            {**MEGA, **gke(gpuDirectPlugin="v1.0.3")},
+            "gke-gpudirect-plugin-unknown",
+            "write one of v1.0.9-1, v1.0.11, v1.0.12, v1.0.14, v1.0.15",
+        ),
+        (
+            {"gpu": "L4", **gke(gpuDirectPlugin="v1.0.15")},
+            "gke-gpudirect-plugin-without-fabric",
+            "remove gpuDirectPlugin, or write `fabric`",
+        ),
+    ],
+)
+def test_versions_without_a_release_are_refused(pool: Any, code: str, fix: str) -> None:
+    result = compiled(pool)
+    (finding,) = [one for one in result.findings if one.code == code]
+    assert (finding.path, finding.fix) == ("pools[0].gke.gpuDirectPlugin", fix)
+    assert not result.deployable
 
 
 def test_installers_come_from_the_mirror_and_can_be_left_out() -> None:
