@@ -1,10 +1,11 @@
 """Speed of serving: time to first token, time per token, tokens per second, saturation."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, log
 
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
+from gpufleet.sizing.closed_loop import REQUEST_SECONDS, ClosedLoop, LoadedEngine, closed_loop
 from gpufleet.sizing.communication import Link, LinkKind, inside_node
 from gpufleet.sizing.decode_step import DecodeStep, decode_step
 from gpufleet.sizing.device import Device
@@ -17,40 +18,15 @@ from gpufleet.sizing.throughput import attention_flops, device_rate, prefill_mfu
 
 PERCENTILE = 0.95
 """Of requests whose first token comes within the time that is planned with."""
-ROUNDS = 3
-"""Requests of each client in a load test of NVIDIA's guide (docs.nvidia.com/nim/benchmarking)."""
 _MOST_BUSY = 0.99
 _BUNCH, _MOST_BUNCHED = 0.6, 150.0
 """Prompts that wait for each part of the time that prefills take, by the square of the prompts that
 share a step with one, and at most: the least that cover NVIDIA's load tests with prompts of 500 and
 200 tokens (tests/unit/sizing/load_points.py). They bound what is planned with, not the mean."""
-_REQUEST_SECONDS, _APART_SECONDS = 3e-3, 3e-3
-"""Server and tokenizer before the engine has a prompt, and the time by which it has the prompts of
-clients that ask at the same moment one after the other: fitted to two thirds of the load tests of
-tests/data/closed_loops.csv; the other third is what they are compared with."""
-
 SPREAD = (0.7, 1.25)
 """Lowest and highest time per token under load, as parts of the computed one; throughput: the
 inverse. They hold 29 published loads (tests/unit/sizing/load_points.py), 129 of 134 further ones
 (tests/data/closed_loops.csv) and 20 that AIConfigurator times (docs/benchmarks.md)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedLoop:
-    """Means of a load test in which each of so many clients sends its next request when it has its
-    answer."""
-
-    clients: int
-    first_token_seconds: float
-    token_seconds: float
-    output_tokens: int
-    """Of each answer."""
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Output tokens of all clients."""
-        answer = self.first_token_seconds + (self.output_tokens - 1) * self.token_seconds
-        return self.clients * self.output_tokens / answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +116,10 @@ class ServingReplica:
         server = self.server_step_seconds + batch * self.server_sequence_seconds
         return self.step.seconds(batch) + server
 
-    def loaded_token_seconds(self, batch: int, together: float = 1.0) -> float:
-        """Time per token while so many sequences are served: prompts of the others share steps.
-        `together`: how many get their first token at the same time."""
+    def loaded_token_seconds(self, batch: int) -> float:
+        """Time per token while so many sequences are served: prompts of the others share steps."""
         batch = self.held(batch)
-        others = max(batch - together, 0.0)
+        others = max(batch - 1, 0)
         return self.step_seconds(batch) + others * self.prompt_seconds / self.output_tokens
 
     def loaded_token_range(self, batch: int) -> tuple[float, float]:
@@ -166,7 +141,7 @@ class ServingReplica:
             ended = self.tokens_per_second(batch) / self.output_tokens
             return waiting / ended + self.loaded_first_token_seconds(batch, part)
         step, rate = self.step_seconds(batch), self.tokens_per_second(batch) / self.output_tokens
-        service = self.first_token_seconds + self.chunks * step + _REQUEST_SECONDS
+        service = self.first_token_seconds + self.chunks * step + REQUEST_SECONDS
         if batch == 1:
             return service
         # Others that come while one step runs share the next; what does not fit into it waits.
@@ -190,36 +165,16 @@ class ServingReplica:
 
     def together(self, clients: int) -> ClosedLoop:
         """What clients measure that start together, get outputs of one length and send the next
-        request when they have their answer, as load tests do: they stay in step.
-
-        The engine prefills the first prompt alone and the others in groups, as many as fit into a
-        step. At the start each group waits for all before it, later for the one before it, as that
-        ends a step earlier. Clients beyond those that run wait for as many to end.
-        """
-        held = self.held(clients)
-        waiting = clients - held
-        group = self.prompts_per_step
-        if held <= group + 1:
-            first = later = (1 + (held - 1) * held) / held
-            group, step = float(held), self.step_seconds(1)
-        else:
-            first, later = (held + group) / 2, min(2 * group, held)
-            step = self.step_seconds(held)
-        prompts = (first + (ROUNDS - 1) * later) / ROUNDS
-        each = max(self.prompt_seconds - _APART_SECONDS / 2, self.prompt_seconds / 2)
-        idle = self.first_token_seconds + self.chunks * step + _REQUEST_SECONDS
-        loop = ClosedLoop(
-            clients=held,
-            first_token_seconds=idle + (prompts - 1) * each,
-            token_seconds=self.loaded_token_seconds(held, group),
+        request when they have their answer, as load tests do."""
+        engine = LoadedEngine(
+            step_seconds=self.step_seconds,
+            prompt_seconds=self.prompt_seconds,
+            delay_seconds=self.first_token_seconds - self.prompt_seconds,
+            prompts_per_step=self.prompts_per_step / self.chunks,
+            room=self.room,
             output_tokens=self.output_tokens,
         )
-        if not waiting:
-            return loop
-        round_seconds = held * self.output_tokens / loop.tokens_per_second
-        rounds = (waiting / (2 * clients) + ROUNDS - 1) / ROUNDS * waiting / held
-        first_token = loop.first_token_seconds + rounds * round_seconds
-        return replace(loop, clients=clients, first_token_seconds=first_token)
+        return closed_loop(engine, clients)
 
     def tokens_per_second(self, batch: int) -> float:
         """Output tokens at a batch: B / (step + B * prefill of one prompt / OSL)."""

@@ -10,11 +10,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from gpufleet.catalogue import load
+from gpufleet.sizing.closed_loop import ClosedLoop
 from gpufleet.sizing.device import Device, whole_gpu
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.inference import InferenceEngine, Serving
 from gpufleet.sizing.parallel import Parallelism
-from gpufleet.sizing.serving_rates import ClosedLoop, ServingReplica, serving_replica
+from gpufleet.sizing.serving_rates import ServingReplica, serving_replica
 from tests.unit.sizing.measurements import model
 
 SOURCE = (
@@ -24,7 +25,7 @@ SOURCE = (
 )
 """134 of its rows, read on 2026-11-23: those of seven steps of concurrency in eighteen of its
 settings. Outputs are of exactly one length (its columns of output tokens show it)."""
-STEP_TOKENS = 24_576
+STEP_TOKENS = 28_000
 """Prompt tokens of one step, which the source does not state: fitted with the other constants."""
 
 
