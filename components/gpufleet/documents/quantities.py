@@ -9,6 +9,10 @@ _QUANTITY = re.compile(
 )
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_FACTORS = {
+    **{suffix: Fraction(10) ** power for suffix, power in _DECIMAL.items()},
+    **{suffix: Fraction(2) ** power for suffix, power in _BINARY.items()},
+}
 _MOST_DIGITS = 40
 _SMALLEST = Fraction(1, 10**9)
 """What Kubernetes rounds smaller amounts up to."""
@@ -24,10 +28,8 @@ def quantity(text: str) -> Fraction | None:
     if match is None:
         return None
     number, suffix = Fraction(match["number"].rstrip(".") or "0"), match["suffix"]
-    if suffix in _BINARY:
-        return number * 2 ** _BINARY[suffix]
-    if suffix in _DECIMAL:
-        return number * Fraction(10) ** _DECIMAL[suffix]
+    if suffix in _FACTORS:
+        return number * _FACTORS[suffix]
     exponent = int(suffix[1:])
     if exponent < -_MOST_DIGITS and number:
         return _SMALLEST if number > 0 else -_SMALLEST

@@ -8,11 +8,11 @@ from gpufleet.contract.foreign import karpenter_machines as machines_of
 from gpufleet.contract.foreign.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
 from gpufleet.documents.shapes import is_list
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
 from gpufleet_policies.readers.raw_pods import natural
-from gpufleet_policies.readers.reading import fact, place_of
+from gpufleet_policies.readers.reading import fact, holds_unknown
 
 Load = Callable[[], Catalogue]
 
@@ -23,7 +23,7 @@ def read_requirements(value: Any) -> tuple[NodeRequirement, ...] | None:
     """None where some requirement cannot be read: then nothing can be concluded from the rest."""
     if value is None:
         return ()
-    if not is_list(value) or place_of(value, lambda one: one is UNKNOWN) is not None:
+    if not is_list(value) or holds_unknown(value):
         return None
     found = machines_of.read_requirements(value)
     lists = all(isinstance(inside(one, "values"), list | None) for one in value)

@@ -23,21 +23,26 @@ from gpufleet_policies.readers.reading import boolean, fact, whole
 Load = Callable[[], Catalogue]
 
 
-def without_unknown(value: Any) -> tuple[Any, bool]:
+def _is_unknown(value: Any) -> bool:
+    return value is UNKNOWN
+
+
+def without_unknown(
+    value: Any, is_unknown: Callable[[Any], bool] = _is_unknown
+) -> tuple[Any, bool]:
     """Plain data without what cannot be read, and whether anything was left out."""
     lost = False
 
     def strip(item: Any) -> Any:
         nonlocal lost
         if is_mapping(item):
-            kept = {k: v for k, v in item.items() if v is not UNKNOWN}
-            lost = lost or len(kept) < len(item)
-            return {k: strip(v) for k, v in kept.items()}
-        if is_list(item):
-            if UNKNOWN in item:
-                lost = True
-            return [strip(v) for v in item if v is not UNKNOWN]
-        return item
+            kept: Any = {k: strip(v) for k, v in item.items() if not is_unknown(v)}
+        elif is_list(item):
+            kept = [strip(v) for v in item if not is_unknown(v)]
+        else:
+            return item
+        lost = lost or len(kept) < len(item)
+        return kept
 
     return strip(value), lost
 

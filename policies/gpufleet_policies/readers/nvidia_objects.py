@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.wrappers.release import joined, steps_of
-from gpufleet.documents.shapes import is_mapping, mapping, rewritten
+from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
@@ -115,11 +115,6 @@ def _licence(values: Mapping[str, Any]) -> Fact[bool]:
     return known(given, place=place)
 
 
-def _without_placeholders(value: Any) -> Any:
-    """Data with UNKNOWN where a text is filled in later: `${LIMIT}`."""
-    return rewritten(value, lambda one: UNKNOWN if is_placeholder(one) else one)
-
-
 def is_placeholder(value: Any) -> bool:
     """Whether a value is a text in which a tool fills in something."""
     return isinstance(value, str) and ("${" in value or "<<" in value)
@@ -128,7 +123,7 @@ def is_placeholder(value: Any) -> bool:
 def config_object(document: dict[str, Any], locator: Locator, kind: str) -> NvidiaConfig:
     """An object that is a configuration of a kind by itself."""
     annotations = known_texts(inside(document, "metadata.annotations"))
-    kept, lost = without_unknown(_without_placeholders(document))
+    kept, lost = without_unknown(document, lambda one: one is UNKNOWN or is_placeholder(one))
     return NvidiaConfig(
         locator=locator,
         annotations=annotations,

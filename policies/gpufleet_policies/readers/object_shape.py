@@ -1,5 +1,6 @@
 """Objects that an API server refuses for their shape, as configurations that `check` validates."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from gpufleet.documents.shapes import as_list, is_mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.readers.blocks import environment, inside, known_texts
-from gpufleet_policies.readers.nvidia_configs import as_text, without_unknown
+from gpufleet_policies.readers.reading import holds_unknown
 
 KIND = "kubernetes-object"
 _WITH_RULES_OF_THEIR_OWN = ("nvidia.com", "mellanox.com", "resource.nvidia.com", "resource.k8s.io")
@@ -39,12 +40,12 @@ def refused_shape(
         return
     if not has_schema(document.get("apiVersion"), document.get("kind")):
         return
-    plain, lost = without_unknown(document)
-    if lost:
+    if holds_unknown(document):
         return
-    problems = schema_problems(plain)
+    problems = schema_problems(document)
     fits = fitting and not problems
-    if not fits and not newer_fields(plain) and not any(_is_proven(one, plain) for one in problems):
+    proven = any(_is_proven(one, document) for one in problems)
+    if not fits and not proven and not newer_fields(document):
         return
     annotations = known_texts(inside(document, "metadata.annotations"))
     yield NvidiaConfig(
@@ -52,7 +53,7 @@ def refused_shape(
         annotations=annotations,
         environment=environment(annotations),
         kind=KIND,
-        text=as_text(document)[0],
+        text=json.dumps(document, default=str),
         complete=False,
     )
 

@@ -29,14 +29,22 @@ def at(document: Any, path: str) -> Any:
 
 def place_of(document: Any, is_wanted: Callable[[Any], bool], path: str = "") -> str | None:
     """The path of the first value in a document that is wanted; None where none is."""
-    if is_mapping(document):
-        entries = [(child(path, str(key)), item) for key, item in document.items()]
-    elif is_list(document):
-        entries = [(child(path, index), item) for index, item in enumerate(document)]
-    else:
+    if not is_mapping(document) and not is_list(document):
         return path if is_wanted(document) else None
-    found = (place_of(item, is_wanted, place) for place, item in entries)
-    return next((place for place in found if place is not None), None)
+    for step, item in document.items() if is_mapping(document) else enumerate(document):
+        if is_mapping(item) or is_list(item) or is_wanted(item):
+            place = place_of(item, is_wanted, child(path, step))
+            if place is not None:
+                return place
+    return None
+
+
+def holds_unknown(value: dict[str, Any] | list[Any]) -> bool:
+    """Whether anything in a mapping or list is UNKNOWN."""
+    below = value.values() if is_mapping(value) else value
+    return UNKNOWN in below or any(
+        holds_unknown(one) for one in below if is_mapping(one) or is_list(one)
+    )
 
 
 def fact(

@@ -14,6 +14,7 @@ from gpufleet.contract.foreign.dra_cel_functions import functions
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"
+_CHANGES = "rules of changes"
 _OF_CHANGES = re.compile(r"\boldSelf\b")
 Schema = Mapping[str, Any]
 Steps = tuple[str | int, ...]
@@ -22,95 +23,92 @@ Steps = tuple[str | int, ...]
 def broken_rules(api_version: str, kind: str, document: Any) -> Iterator[tuple[Steps, str]]:
     """Where an object breaks an expression of its definition, and the expression. The object fits
     its schema and has no nulls. Raises KeyError where there is no schema."""
-    name = schema_kinds()[api_version][kind]
-    if name == KUBERNETES:
-        return
-    version = api_version.rpartition("/")[2]
-    schema = schema_file(name)["kinds"][kind]["versions"][version]["schema"]
-    defs = cast("Mapping[str, Schema]", schema_file(name)["$defs"])
-    if _all_rules(name, version, kind):
-        yield from _broken(schema, defs, _defaulted(schema, defs, document), ())
+    schema = _rules_of(api_version, kind)
+    if schema:
+        yield from _broken(schema, _defaulted(schema, document), ())
 
 
 def rules_of_changes(api_version: str, kind: str) -> int:
     """Number of expressions about the former state of an object, which are not evaluated. Raises
     KeyError where there is no schema."""
-    name = schema_kinds()[api_version][kind]
-    if name == KUBERNETES:
-        return 0
-    rules = _all_rules(name, api_version.rpartition("/")[2], kind)
-    return sum(1 for one in rules if _OF_CHANGES.search(one))
+    return sum(len(one.get(_CHANGES, ())) for one in _each(_rules_of(api_version, kind)))
 
 
 @cache
-def _all_rules(name: str, version: str, kind: str) -> tuple[str, ...]:
-    """Every expression of a kind; of kinds without one, nothing needs to be copied."""
-    defs = schema_file(name)["$defs"]
-
-    def below(schema: Schema) -> Iterator[str]:
-        schema = _resolved(schema, defs)
-        yield from (one["rule"] for one in schema.get(_RULES, ()))
-        for child in _children(schema):
-            yield from below(child)
-
-    return tuple(below(schema_file(name)["kinds"][kind]["versions"][version]["schema"]))
+def _rules_of(api_version: str, kind: str) -> Schema:
+    """What a definition says of expressions and defaults; empty where it has no expression."""
+    name = schema_kinds()[api_version][kind]
+    if name == KUBERNETES:
+        return {}
+    version = api_version.rpartition("/")[2]
+    whole = schema_file(name)["kinds"][kind]["versions"][version]["schema"]
+    schema = _reduced(whole, name)
+    return schema if any(_RULES in one or _CHANGES in one for one in _each(schema)) else {}
 
 
-def _children(schema: Schema) -> Iterator[Schema]:
-    yield from schema.get("properties", {}).values()
+def _reduced(schema: Schema, file: str) -> Schema:
+    """What plays a part in expressions: their texts, defaults, and what is below."""
+    if "$ref" in schema:
+        return _part(file, schema["$ref"].rpartition("/")[2])
+    rules = [one["rule"] for one in schema.get(_RULES, ())]
+    fields = {name: _reduced(one, file) for name, one in schema.get("properties", {}).items()}
+    kept: dict[str, Any] = {
+        _RULES: [one for one in rules if not _OF_CHANGES.search(one)],
+        _CHANGES: [one for one in rules if _OF_CHANGES.search(one)],
+        "properties": {name: one for name, one in fields.items() if one},
+    }
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
-            yield schema[key]
+            kept[key] = _reduced(schema[key], file)
+    default = {"default": schema["default"]} if "default" in schema else {}
+    return default | {key: one for key, one in kept.items() if one}
 
 
-def _resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
-    return defs[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+@cache
+def _part(file: str, name: str) -> Schema:
+    return _reduced(schema_file(file)["$defs"][name], file)
 
 
-def _defaulted(schema: Schema, defs: Mapping[str, Schema], value: Any) -> Any:
-    schema = _resolved(schema, defs)
+def _each(schema: Schema) -> Iterator[Schema]:
+    yield schema
+    below = [schema[key] for key in ("items", "additionalProperties") if key in schema]
+    for one in (*below, *schema.get("properties", {}).values()):
+        yield from _each(one)
+
+
+def _defaulted(schema: Schema, value: Any) -> Any:
     mapping, items = as_mapping(value), as_list(value)
     if items is not None and "items" in schema:
-        return [_defaulted(schema["items"], defs, one) for one in items]
-    if mapping is None:
+        return [_defaulted(schema["items"], one) for one in items]
+    if mapping is None or not schema:
         return value
     fields = cast("Mapping[str, Schema]", schema.get("properties", {}))
+    others = cast("Schema", schema.get("additionalProperties", {}))
     given = {
-        name: _resolved(field, defs)["default"]
+        name: field["default"]
         for name, field in fields.items()
-        if name not in mapping and "default" in _resolved(field, defs)
+        if name not in mapping and "default" in field
     }
-    others = schema.get("additionalProperties")
     return {
-        name: _defaulted(fields[name], defs, one)
-        if name in fields
-        else _defaulted(cast("Schema", others), defs, one)
-        if isinstance(others, dict)
-        else one
+        name: _defaulted(fields.get(name, others), one)
         for name, one in {**mapping, **given}.items()
     }
 
 
-def _broken(
-    schema: Schema, defs: Mapping[str, Schema], value: Any, steps: Steps
-) -> Iterator[tuple[Steps, str]]:
-    schema = _resolved(schema, defs)
-    rules = [one["rule"] for one in schema.get(_RULES, ()) if not _OF_CHANGES.search(one["rule"])]
-    yield from ((steps, rule) for rule in _not_held(rules, value))
-    mapping = as_mapping(value)
+def _broken(schema: Schema, value: Any, steps: Steps) -> Iterator[tuple[Steps, str]]:
+    if _RULES in schema:
+        yield from ((steps, rule) for rule in _not_held(schema[_RULES], value))
     fields = cast("Mapping[str, Schema]", schema.get("properties", {}))
-    others = schema.get("additionalProperties")
-    for name, one in (mapping or {}).items():
+    others = cast("Schema", schema.get("additionalProperties", {}))
+    for name, one in (as_mapping(value) or {}).items():
         child = fields.get(name, others)
-        if isinstance(child, dict):
-            yield from _broken(cast("Schema", child), defs, one, (*steps, name))
+        if child:
+            yield from _broken(child, one, (*steps, name))
     for index, one in enumerate((as_list(value) or []) if "items" in schema else []):
-        yield from _broken(schema["items"], defs, one, (*steps, index))
+        yield from _broken(schema["items"], one, (*steps, index))
 
 
 def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
-    if not rules:
-        return
     import cel  # imported where there is something to evaluate
 
     context = cel.Context({"self": value}, _functions())

@@ -77,7 +77,7 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
         elif isinstance(inner, str) and inner in values.get(key, {}):
             yield NewerField(at, inner, _numbers(values[key][inner]))
         child = known.get(key, schema.get("additionalProperties"))
-        if isinstance(child, dict):
+        if isinstance(child, dict) and isinstance(inner, (dict, list)):
             yield from _below(cast("Mapping[str, Any]", child), inner, at)
     for index, inner in enumerate(items if "items" in schema else ()):
         yield from _below(schema["items"], inner, (*steps, index))

@@ -6,7 +6,7 @@ quantity may be above 2^63-1. Its `Value` of 1e19 is 0, so that a scheduler sees
 """
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
@@ -16,55 +16,49 @@ from gpufleet.contract.schemas.problems import (
     visible,
 )
 from gpufleet.documents.quantities import LARGEST, exceeds_largest, quantity
+from gpufleet.documents.shapes import is_list, is_mapping
 
-_CONTAINERS = {"containers", "initContainers", "ephemeralContainers"}
-_AMOUNTS = {"limits", "requests"}
-_LIMITS_OF_RANGES = {"default", "defaultRequest", "max", "maxLimitRequestRatio", "min"}
-_BELOW_CONTAINERS = 5
-"""Steps of `containers[0].resources.limits.cpu`."""
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_LIMITS_OF_RANGES = ("default", "defaultRequest", "max", "maxLimitRequestRatio", "min")
 _MOST_SHOWN, _MOST_BITS = 24, 128
+Steps = tuple[str | int, ...]
 
 
-def refused_numbers(
-    document: Any, value: Any, steps: tuple[str | int, ...] = ()
-) -> Iterator[SchemaProblem]:
-    """The numbers below `value`, which is at `steps` of the document."""
-    if isinstance(value, dict):
-        for key, item in cast("dict[str, Any]", value).items():
-            yield from refused_numbers(document, item, (*steps, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(cast("list[Any]", value)):
-            yield from refused_numbers(document, item, (*steps, index))
-    elif _is_quantity(steps) and _is_too_large(value):
-        kind, shown = SchemaProblemKind.BOUND, _shortened(value)
-        message = f"{field_name(steps)} is {shown}, above the largest quantity: {LARGEST}"
-        fix = f"write at most {LARGEST}"
-        yield SchemaProblem(kind, path_of(steps), message, fix, steps, shown, LARGEST)
-    elif _is_amount(steps) and _is_negative(value):
-        shown = visible(document, steps, value) or "a number"
-        message = f"{field_name(steps)} is {shown}, below the limit: at least 0"
-        kind = SchemaProblemKind.BOUND
-        yield SchemaProblem(kind, path_of(steps), message, "write 0 or more", steps, shown, 0)
+def refused_numbers(document: Any) -> Iterator[SchemaProblem]:
+    """The amounts of a document that are too large, and those of containers that are negative."""
+    kind = SchemaProblemKind.BOUND
+    for steps, value in _amounts(document, ()):
+        if _is_too_large(value):
+            shown = _shortened(value)
+            message = f"{field_name(steps)} is {shown}, above the largest quantity: {LARGEST}"
+            fix = f"write at most {LARGEST}"
+            yield SchemaProblem(kind, path_of(steps), message, fix, steps, shown, LARGEST)
+        elif steps[-3] == "resources" and _is_negative(value):
+            shown = visible(document, steps, value) or "a number"
+            message = f"{field_name(steps)} is {shown}, below the limit: at least 0"
+            yield SchemaProblem(kind, path_of(steps), message, "write 0 or more", steps, shown, 0)
 
 
-def _is_amount(steps: tuple[str | int, ...]) -> bool:
-    """Whether it is the place of a request or limit of a container."""
-    if len(steps) < _BELOW_CONTAINERS:
-        return False
-    containers, _, resources, amounts, _ = steps[-_BELOW_CONTAINERS:]
-    return containers in _CONTAINERS and resources == "resources" and amounts in _AMOUNTS
+def _amounts(value: dict[str, Any] | list[Any], steps: Steps) -> Iterator[tuple[Steps, object]]:
+    """The amounts below `value`, which is at `steps` of the document."""
+    holds_amounts = _holds_amounts(steps)
+    for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if is_mapping(item) or is_list(item):
+            yield from _amounts(item, (*steps, step))
+        elif holds_amounts:
+            yield (*steps, step), item
 
 
-def _is_quantity(steps: tuple[str | int, ...]) -> bool:
-    """Whether it is the place of an amount: of a container, a ResourceQuota, a LimitRange or a
+def _holds_amounts(steps: Steps) -> bool:
+    """Whether it is the place of amounts: of a container, a ResourceQuota, a LimitRange or a
     NodePool. Quotas of Kueue are left out: Google's own queues have `1000000000Ti`."""
-    if _is_amount(steps):
-        return True
     match steps:
-        case ("spec", "hard" | "limits", str()):
+        case ("spec", "hard" | "limits"):
             return True
-        case ("spec", "limits", int(), str(part), _):
+        case ("spec", "limits", int(), part):
             return part in _LIMITS_OF_RANGES
+        case (*_, containers, _, "resources", "limits" | "requests"):
+            return containers in _CONTAINERS
         case _:
             return False
 
@@ -84,7 +78,6 @@ def _shortened(value: object) -> str:
 
 
 def _is_negative(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return False
-    found = quantity(str(value)) if not _is_too_large(value) else None
+    text = str(value)
+    found = quantity(text) if text.startswith("-") else None
     return found is not None and found < 0

@@ -22,7 +22,7 @@ from gpufleet.contract.schemas.problems import (
     wrong_type,
 )
 from gpufleet.documents.paths import child
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_list, as_mapping, is_list, is_mapping
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -60,15 +60,16 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
     """
     version, kind = api_version or document["apiVersion"], document["kind"]
     validator, schema = _validator(version, kind), json_schema(version, kind)
+    present = _without_nulls(document)
     shape = (
-        *_problems_of(validator, schema, document),
-        *_unknown_nulls(validator, schema, document),
-        *refused_numbers(document, document),
+        *_problems_of(validator, schema, present),
+        *(_unknown_nulls(validator, schema, document) if document != present else ()),
+        *refused_numbers(document),
+        *_embedded_problems(kind, document),
     )
-    shape = (*shape, *_embedded_problems(kind, document))
     if any(one.kind is not SchemaProblemKind.UNKNOWN for one in shape):
         return shape  # a server does not evaluate expressions either
-    broken = broken_rules(version, kind, _without_nulls(document))
+    broken = broken_rules(version, kind, present)
     return (*shape, *(_broken_rule(steps, rule) for steps, rule in broken))
 
 
@@ -106,20 +107,19 @@ def part_problems(name: str, schema: JsonSchema, value: Any) -> tuple[SchemaProb
     """The same for any value and a schema that is not a whole kind's; `name` is the schema's."""
     if name not in _PARTS:
         _PARTS[name] = _compiled(schema)
-    return _problems_of(_PARTS[name], schema, value)
+    return _problems_of(_PARTS[name], schema, _without_nulls(value))
 
 
 def _problems_of(
     validator: "Validator", schema: JsonSchema, value: Any
 ) -> tuple[SchemaProblem, ...]:
-    """Problems of a value, in the order of paths."""
-    plain = _without_nulls(value)
-    if validator.is_valid(plain):
+    """Problems of a value without nulls, in the order of paths."""
+    if validator.is_valid(value):
         return ()
     found = [
         problem
-        for error in validator.iter_errors(plain)
-        for problem in _problems(error, schema, plain)
+        for error in validator.iter_errors(value)
+        for problem in _problems(error, schema, value)
     ]
     return tuple(sorted(found, key=lambda one: (one.path, one.kind)))
 
@@ -128,8 +128,6 @@ def _unknown_nulls(
     validator: "Validator", schema: JsonSchema, document: Any
 ) -> Iterator[SchemaProblem]:
     """Fields that a kind does not have and that are null: absent elsewhere, refused here."""
-    if document == _without_nulls(document):
-        return
     for error in validator.iter_errors(document):
         if type(error.kind).__name__ in ("AdditionalProperties", "FalseSchema"):
             for problem in _problems(error, schema, document):
@@ -178,10 +176,9 @@ class _MapKeys:
 
 def _without_nulls(value: Any) -> Any:
     """The value without nulls in mappings, which an API server takes for absent."""
-    mapping, items = as_mapping(value), as_list(value)
-    if mapping is not None:
-        return {str(key): _without_nulls(one) for key, one in mapping.items() if one is not None}
-    return value if items is None else [_without_nulls(one) for one in items]
+    if is_mapping(value):
+        return {str(key): _without_nulls(one) for key, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if is_list(value) else value
 
 
 def _problems(
