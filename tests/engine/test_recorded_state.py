@@ -24,6 +24,10 @@ STAYS_OFF = Planned(
     "*eks/addon:Addon::*-monitoring-agent-addon", "Agent and DCGM stay off nodes with MIG."
 )
 UNCOUNTED = Planned("*ResourceQuota::*", "The quota of critical pods limits none.")
+WAITS = tuple(
+    Planned(f"*{kind}", "New nodes with MIG start without device plugin.")
+    for kind in ("LaunchTemplate::*-notebooks-template", "NodeGroup::*-notebooks-group")
+)
 ALLOWED: dict[str, tuple[Planned, ...]] = {
     "workload-kinds": (
         Planned("*PrometheusRule::*-gpu-monitoring-*", "Texts of alerts are in plain English."),
@@ -31,7 +35,7 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
     ),
     "eks-add-pools": (REACHES,),
     "eks-inference": (JOINS, REACHES),
-    "eks-notebooks": (STAYS_OFF,),
+    "eks-notebooks": (STAYS_OFF, *WAITS),
     "eks-training": (
         REACHES,
         Planned("*Schedule::gpus-training-drain", "Nodes go before the block ends.", "create"),
@@ -41,6 +45,7 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
     "stacks-eks-dev": (JOINS, REACHES),
     "stacks-eks-prod": (
         REACHES,
+        *WAITS,
         Planned("*NodeGroup::fleet-training-group", "Its tags name the huge pages of EFA."),
         Planned("*autoscaling/tag:Tag::*-hugepages-2Mi", "The group has the same tag.", "create"),
         Planned("*Schedule::fleet-training-drain", "Nodes go before the block ends.", "create"),

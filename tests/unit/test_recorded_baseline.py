@@ -73,6 +73,18 @@ ALLOWED: tuple[Allowed, ...] = (
         "*resource.k8s.io/v1:*/aliases/*",
         "Claims, templates and classes keep their object when the API version changes.",
     ),
+    *(
+        Allowed(
+            part,
+            name,
+            place,
+            "New nodes with MIG start without device plugin: it would advertise whole GPUs first.",
+        )
+        for part, name, place in (
+            ("render", "plan-slices", "*labels/nvidia.com/gpu.deploy.device-plugin"),
+            ("resources", "*eks*", "*:LaunchTemplate::*-notebooks-template/inputs/userData"),
+        )
+    ),
     Allowed(
         "resources",
         "*openshift*",

@@ -104,6 +104,9 @@ class InstanceType:
     network_cards: int | None
     efa_interfaces: int | None
     """Most EFA interfaces; one per network card at most. 0: none; None: not sourced."""
+    efa_cards: tuple[int, ...] | None
+    """Network cards that get an EFA, where EC2 recommends fewer than there may be; None: as many as
+    `efa_interfaces`."""
     local_nvme_bytes: int | None
     on_demand: Price
     spot: Price

@@ -54,6 +54,7 @@ def _instance(
         network_gbps=None if network is None else Decimal(network),
         network_cards=raw.get("network_cards"),
         efa_interfaces=raw.get("efa_interfaces") if cloud is Cloud.AWS else 0,
+        efa_cards=tuple(raw["efa_cards"]) if "efa_cards" in raw else None,
         local_nvme_bytes=_bytes(raw, "local_nvme_gb", GB)
         if cloud is Cloud.AWS
         else _bytes(raw, "local_ssd_gib", GIB),

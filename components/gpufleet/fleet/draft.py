@@ -7,6 +7,7 @@ from datetime import datetime
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
+from gpufleet.contract.operator_values import switch
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
@@ -186,6 +187,12 @@ def compiled_pool(
     gpu_taint = (accelerator_taint(draft.gpu),) if pool.gpu_taint else ()
     taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
     previous = draft.previous
+    owners = (
+        contract_owners.NEURON_OWNERS
+        if is_neuron(draft.gpu) and not draft.served_by_platform
+        else contract_owners.owners(draft.image, parts)
+    )
+    cuts = switch(spec.addons.gpu_operator, "mig_manager", "migManager")[0] is not False
     return Pool(
         name=pool.name,
         path=draft.path,
@@ -201,9 +208,7 @@ def compiled_pool(
         capacity=draft.capacity,
         partition=draft.partition,
         image=draft.image,
-        owners=contract_owners.NEURON_OWNERS
-        if is_neuron(draft.gpu) and not draft.served_by_platform
-        else contract_owners.owners(draft.image, parts),
+        owners=owners,
         labels=_labels(draft, draft.partition, spec, operator=operator),
         taints=rules.node_taints(taints, pool, draft.machines[0], draft.capacity),
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
@@ -215,6 +220,9 @@ def compiled_pool(
             separately=facts.scales_each_purchase,
         ),
         served_by_platform=draft.served_by_platform,
+        plugin_waits=operator
+        and cuts
+        and owners.device_plugin is contract_owners.Owner.GPU_OPERATOR,
         previous=None
         if previous is None
         else Previous(previous, _labels(draft, previous, spec, operator=operator)),

@@ -72,7 +72,7 @@ def _machine(row: InstanceType) -> Machine:
         vcpu=row.vcpu,
         memory_bytes=row.memory_bytes,
         local_nvme_bytes=row.local_nvme_bytes,
-        efa_interfaces=row.efa_interfaces or 0,
+        efa_interfaces=len(row.efa_cards) if row.efa_cards else row.efa_interfaces or 0,
         gpus=_devices(row),
         fraction=row.accelerator.fraction,
         instance=row,

@@ -142,6 +142,8 @@ class Pool:
     spend: SpendBounds
     served_by_platform: bool = False
     """Whether the platform's own device plugin cuts and advertises the GPUs."""
+    plugin_waits: bool = False
+    """Whether the MIG manager can hold the device plugin back: both are the GPU Operator's."""
     previous: Previous | None = None
     """With a layout change under way (`change`): what nodes of later waves still are."""
     at: datetime | None = None

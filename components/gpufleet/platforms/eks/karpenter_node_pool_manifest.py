@@ -11,6 +11,7 @@ from gpufleet.fleet.model import NodeTaint, Pool
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.karpenter_intent import disruption
+from gpufleet.platforms.eks.mig_start import start_labels
 from gpufleet.platforms.eks.node_template import modelled_gpus, template_resources
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.karpenter import KarpenterPoolOptions
@@ -42,7 +43,7 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
     name = karpenter_name(pool)
     spec: dict[str, Any] = {
         "template": {
-            "metadata": {"labels": dict(pool.labels)},
+            "metadata": {"labels": {**pool.labels, **start_labels(pool, pool.labels)}},
             "spec": {
                 "nodeClassRef": {
                     "group": auto_mode.GROUP if auto else GROUP,

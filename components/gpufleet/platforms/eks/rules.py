@@ -15,6 +15,7 @@ from gpufleet.platforms.clouds.aws_tags import (
 )
 from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
 from gpufleet.platforms.eks.image_drivers import validate_release_driver
+from gpufleet.platforms.eks.mig_start import validate_mig_start
 from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
 from gpufleet.platforms.eks.purchase_rules import validate_purchase
 from gpufleet.platforms.eks.raw_rules import validate_raw
@@ -39,7 +40,7 @@ FOR_PARTS = ("al2023-nvidia",)
 
 def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
-    findings = [*_tags(spec, pools), *validate_node_repair(pools)]
+    findings = [*_tags(spec, pools), *validate_node_repair(pools), *validate_mig_start(pools)]
     for pool in pools:
         if pool.ownership is Ownership.EXISTING:
             continue

@@ -67,13 +67,15 @@ def interfaces(machine: Machine) -> tuple[Interface, ...]:
     Card 0 device 0 carries IP traffic, since a primary interface cannot be efa-only. Where every
     card has an EFA, that of card 0 is device 1; where one card has none, it is card 0 (p6-b300: 17
     cards, 16 EFAs). The others carry their EFA on device 0 (EC2 user guide `efa-acc-inst-types`).
+    Where cards share a GPU, the row of the catalogue names those to use (p6e-gb200).
     """
-    count = machine.efa_interfaces
-    cards = machine.instance.network_cards if machine.instance is not None else None
-    total = max(cards or count, count)
+    count, row = machine.efa_interfaces, machine.instance
     first = Interface(0, 0, "interface")
     if count == 0:
         return (first,)
+    if row is not None and row.efa_cards is not None:
+        return (first, *(Interface(card, 0, "efa-only") for card in row.efa_cards))
+    total = max((row.network_cards if row is not None else None) or count, count)
     if total == count:
         rest = [
             Interface(0, 1, "efa-only"),

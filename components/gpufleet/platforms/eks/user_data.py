@@ -18,6 +18,7 @@ from gpufleet.platforms.eks.bottlerocket import (
     bottlerocket_settings,
     kubelet_settings,
 )
+from gpufleet.platforms.eks.mig_start import start_labels
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.platforms.eks import LocalStorage
 
@@ -63,6 +64,8 @@ def user_data(
         )
     raid = shape.nvme and shape.options.local_storage is LocalStorage.RAID0
     family = image_family(pool)
+    start = start_labels(pool, labels)
+    labels = {**labels, **start} if shape.custom else start
     if family == "bottlerocket":
         given = access if shape.custom else None
         return _bottlerocket(given, labels, pool, raid=raid)
@@ -100,11 +103,12 @@ def _node_config(
             "certificateAuthority": access.certificate_authority,
             "cidr": access.service_cidr,
         }
-        taints = pool.taints
-        kubelet["flags"] = [
-            f"--node-labels={_labels(labels)}",
-            *([f"--register-with-taints={_taints(taints)}"] if taints else []),
-        ]
+    # nodeadm appends these to the flags of EKS's own part (`nodeadm/internal/api/merge.go`).
+    flags = [f"--node-labels={_labels(labels)}"] if labels else []
+    if access is not None and pool.taints:
+        flags.append(f"--register-with-taints={_taints(pool.taints)}")
+    if flags:
+        kubelet["flags"] = flags
     if configuration := kubelet_configuration(pool):
         kubelet["config"] = configuration
     if kubelet:

@@ -6,6 +6,9 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.fleet import compile_data
+from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet.platforms.registry import platform_rules
+from gpufleet.spec.base import Platform
 
 BLOCK = {
     "id": "cr-0123456789abcdef0",
@@ -76,3 +79,36 @@ def test_coherent_memory_has_no_mig() -> None:
 def test_local_disks_are_known(machine: str, disks: int, each: int) -> None:
     """EC2 User Guide, accelerated computing, instance store specifications."""
     assert load("2026.11").instance(machine).local_nvme_bytes == disks * each * 10**9
+
+
+def test_each_gpu_of_gb200_has_one_efa() -> None:
+    """Amazon EC2 User Guide, `efa-for-p6e`: card 0 carries IP traffic alone, cards 1 and 3, 5 and
+    7, 9 and 11, 13 and 15 share a GPU, and one of each pair reaches all its bandwidth. Amazon EKS
+    user guide: such a node then has 4 devices."""
+    data = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.36"},
+        "pools": [
+            {
+                "name": "ultra",
+                "instanceTypes": ["p6e-gb200.36xlarge"],
+                "fabric": "efa",
+                "nodes": {"min": 0, "max": 9},
+                "capacity": [{"capacityBlock": BLOCK}],
+            }
+        ],
+    }
+    result = compile_data(data)
+    assert [one for one in result.findings if one.severity.value == "error"] == []
+    (pool,) = result.fleet.pools
+    shape = eks_shape(pool)
+    assert [(one.card, one.device, one.kind) for one in shape.interfaces] == [
+        (0, 0, "interface"),
+        (1, 0, "efa-only"),
+        (5, 0, "efa-only"),
+        (9, 0, "efa-only"),
+        (13, 0, "efa-only"),
+    ]
+    limits = platform_rules(Platform.EKS).fabric_request(pool).limits
+    assert limits["vpc.amazonaws.com/efa"] == "4"
