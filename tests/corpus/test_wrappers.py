@@ -8,9 +8,9 @@ import pytest
 from gpufleet.contract.charts import known_chart
 from gpufleet.contract.wrappers.registry import releases_of
 from gpufleet.contract.wrappers.release import WrappedRelease
-from gpufleet_policies.fronts.audit.inputs import find_inputs
-from gpufleet_policies.fronts.audit.reading import documents_of, read_input
-from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.fronts.audit.inputs import Input, find_inputs
+from gpufleet_policies.fronts.audit.reading import Reading, documents_of, read_input
+from gpufleet_policies.fronts.audit.run import judged
 from gpufleet_policies.rules.settings import read_settings
 
 CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"
@@ -20,10 +20,16 @@ LEAST_WRAPPERS = 2
 needs_corpora = pytest.mark.skipif(not CORPORA.is_dir(), reason=f"{CORPORA} is missing")
 
 
-def _releases() -> list[tuple[str, WrappedRelease]]:
+@pytest.fixture(scope="module")
+def readings() -> list[tuple[Input, Reading]]:
+    """All public files, and what they hold."""
+    return [(one, read_input(one)) for one in find_inputs([str(CORPORA)])]
+
+
+def _releases(readings: list[tuple[Input, Reading]]) -> list[tuple[str, WrappedRelease]]:
     found: list[tuple[str, WrappedRelease]] = []
-    for one in find_inputs([str(CORPORA)]):
-        if read_input(one).problem:
+    for one, reading in readings:
+        if reading.problem:
             continue
         for document in documents_of(one):
             if isinstance(document.data, dict):
@@ -32,11 +38,12 @@ def _releases() -> list[tuple[str, WrappedRelease]]:
 
 
 @needs_corpora
-def test_every_wrapper_is_opened_or_named():
-    result = audit(find_inputs([str(CORPORA)]), read_settings({}), date(2026, 11, 23))
+def test_every_wrapper_is_opened_or_named(readings: list[tuple[Input, Reading]]):
+    all_of_them = [reading for _, reading in readings]
+    result = judged(all_of_them, read_settings({}), date(2026, 11, 23))
     named = {(one.file, one.reason.rpartition(" ")[2]) for one in result.not_judged}
     opened = {file.name for file in result.files if file.objects}
-    releases = _releases()
+    releases = _releases(readings)
     assert len(releases) >= LEAST_WRAPPERS
     for file, release in releases:
         if release.chart is not None and known_chart(release.chart) is not None:
@@ -68,13 +75,14 @@ def test_values_of_other_charts_are_not_taken_for_those_of_the_operator():
 
 
 @needs_corpora
-def test_nothing_of_the_public_files_is_passed_over_in_silence():
+def test_nothing_of_the_public_files_is_passed_over_in_silence(
+    readings: list[tuple[Input, Reading]],
+):
     """An object gives facts, is named, or is of a kind that cannot concern a GPU."""
     from gpufleet_policies.readers.kubernetes_objects import group_of, is_validated_kind
     from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
 
-    for one in find_inputs([str(CORPORA)]):
-        reading = read_input(one)
+    for one, reading in readings:
         if reading.problem:
             assert reading.not_judged, one.name
             continue

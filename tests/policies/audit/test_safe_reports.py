@@ -11,10 +11,10 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet.cli.audit import command
+from gpufleet.cli.audit_reports import FORMATS
 from tests.policies.audit.test_command import IDLE
 from tests.policies.cases import CASES
 
-FORMATS = ("text", "json", "sarif", "junit", "github")
 TOKEN = "ghp_" + "abcdefghijklmnopqrstuvwxyz" + "0123456789"
 NAMES = {"name", "namespace", "kind", "apiVersion"}
 """Parts of an object's name, which reports give as they are."""
@@ -54,8 +54,11 @@ def test_no_message_repeats_a_token_from_any_field(tmp_path: Path):
     assert len(documents) > 500
     path = tmp_path / "all.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
-    for output_format in FORMATS:
-        report = run(str(path), "--profile", "strict", "--format", output_format)
+    files = {name: tmp_path / f"report-{name}" for name in FORMATS}
+    outputs = [word for name, file in files.items() for word in ("--output", f"{name}={file}")]
+    run(str(path), "--profile", "strict", *outputs)
+    for output_format, file in files.items():
+        report = file.read_text()
         assert len(report) > 10_000
         if output_format == "json":
             for finding in json.loads(report)["findings"]:
