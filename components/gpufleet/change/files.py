@@ -18,7 +18,10 @@ ABSENT = "none"
 """What is shown where one side has no such field, or its default."""
 
 _OPERANDS = ("cluster-policy.yaml", "nic-cluster-policy.yaml", "subscription.yaml")
-_CONTROLLERS = ("manifests/openshift/cluster-autoscaler.yaml", "manifests/node-feature-discovery/")
+_CONTROLLERS = (
+    *("manifests/openshift/cluster-autoscaler.yaml", "manifests/node-feature-discovery/"),
+    "manifests/gke/gpudirect-",
+)
 _LIVE = (
     *("manifests/gpu-operator/", "manifests/network-operator/", "manifests/nvidia-device-plugin/"),
     *("manifests/kueue/", "manifests/monitoring/", "manifests/dra/", "manifests/quotas/"),

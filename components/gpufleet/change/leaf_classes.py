@@ -17,7 +17,8 @@ _PACING = ("upgradePolicy.autoUpgrade", "upgradePolicy.maxParallelUpgrades")
 
 _COMPILED = (
     *("catalogue", "catalogueOverlay", "platform", "environment", "cluster.name"),
-    *("cluster.region", "cluster.project", "provisioner", "namePrefix", "tags"),
+    *("cluster.region", "cluster.project", "cluster.autopilot", "provisioner"),
+    *("namePrefix", "tags"),
 )
 """What pools and files are made of: their inputs show what it does."""
 

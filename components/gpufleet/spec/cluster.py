@@ -48,3 +48,6 @@ class Cluster(SpecModel):
     """Minor version of the API server. Default "1.36"."""
     project: str | None = Field(default=None, min_length=1, max_length=63)
     """GKE: the Google Cloud project. Default: the provider's."""
+    autopilot: bool = False
+    """GKE: whether the cluster is in Autopilot mode, where GKE alone makes nodes. Pools then need
+    `provisioner: computeClass`, and what needs privileges on nodes is refused. Default false."""

@@ -61,14 +61,16 @@ class Project:
         self.denied: set[str] = set()
         self.node_pools: list[dict[str, Any]] = []
         self.autopilot = False
+        self.declared_autopilot = False
 
     def ask(self, *pools: dict[str, Any]) -> dict[str, Any]:
         """JSON of the command over a fleet of these pools."""
         self._answer()
+        cluster = {"name": "ml", "region": "us-central1", "project": PROJECT}
         spec = {
             "catalogue": "2026.11",
             "platform": "gke",
-            "cluster": {"name": "ml", "region": "us-central1", "project": PROJECT},
+            "cluster": {**cluster, **({"autopilot": True} if self.declared_autopilot else {})},
             "pools": list(pools),
         }
         file = self.folder / "fleet.yaml"
@@ -260,6 +262,15 @@ def test_autopilot_makes_node_pools_itself(project: Project) -> None:
     assert project.ask({**L4, "provisioner": "computeClass"})["findings"] == []
     refused = project.ask(L4)["codes"]["autopilot-makes-node-pools"]
     assert (refused["path"], refused["severity"]) == ("pools[0].provisioner", "error")
+
+
+def test_a_standard_cluster_is_not_taken_for_autopilot(project: Project) -> None:
+    project.declared_autopilot = True
+    pool = {**L4, "provisioner": "computeClass"}
+    refused = project.ask(pool)["codes"]["cluster-is-standard"]
+    assert (refused["path"], refused["severity"]) == ("cluster.autopilot", "error")
+    project.autopilot = True
+    assert "cluster-is-standard" not in project.ask(pool)["codes"]
 
 
 def test_autopilot_refuses_the_operator(project: Project) -> None:

@@ -49,7 +49,7 @@ def validate_class_sharing(pool: GpuPool, path: str) -> list[Finding]:
     ]
 
 
-def validate_auto_class(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+def validate_auto_class(pool: Pool, shape: GkeShape, *, autopilot: bool) -> Iterable[Finding]:
     """Everything about such a pool but its sharing; nothing about others."""
     if not auto_created(pool):
         return
@@ -58,7 +58,8 @@ def validate_auto_class(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
         f"{pool.path}.nodes.max",
         f"nothing holds GKE to {pool.nodes.maximum} nodes of {pool.name}: a ComputeClass has no "
         "limit, and the spend is only that of the declared number",
-        "set resource limits of node auto-provisioning for the cluster, or a quota of `queues`",
+        ("" if autopilot else "set resource limits of node auto-provisioning for the cluster, or ")
+        + "set a quota of `queues`",
         found=pool.nodes.maximum,
     )
     if pool.nodes.minimum > 0:

@@ -7,12 +7,13 @@ from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.fleet.model import Fleet, Machine, NodeTaint, Pool
+from gpufleet.fleet.model import AddonPlan, Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
+from gpufleet.platforms.gke.autopilot import validate_autopilot
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
@@ -155,6 +156,11 @@ class GkeRules(PlatformRules):
                 "remove it: `nodes.min` and `nodes.max` of a pool set GKE's",
                 found=spec.platform.value,
             )
+
+    def validate_addons(
+        self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan
+    ) -> Iterable[Finding]:
+        return validate_autopilot(spec, pools, addons) if spec.cluster.autopilot else ()
 
     def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
         """Google's installer has a folder of its own on Container-Optimized OS, and from 1.33 on

@@ -7,7 +7,7 @@ from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredE
 from gpufleet.findings import error
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.google_client import GoogleClient
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.autopilot import validate_autopilot
 from gpufleet.platforms.gke.preflight_imports import validate_imports
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.version_floors import floors, release
@@ -57,7 +57,7 @@ def ask_cluster(
                 limit=cluster.kubernetes_version,
             )
         )
-    _autopilot(fleet, pools, found, answers)
+    _autopilot(fleet, found, answers)
     for pool in pools:
         _floors(pool, version, answers)
         _datapath(pool, found.network_config, answers)
@@ -66,38 +66,20 @@ def ask_cluster(
     return sorted(found.locations)
 
 
-def _autopilot(fleet: Fleet, pools: Sequence[Pool], found: Any, answers: Answers) -> None:
-    """Autopilot takes no node pools of others and no pods with privileges on its nodes (GKE
-    documentation, Autopilot overview and security capabilities, read 2026-11-23)."""
-    if not found.autopilot.enabled:
-        return
-    ours = [pool for pool in pools if not auto_created(pool)]
-    if ours:
+def _autopilot(fleet: Fleet, found: Any, answers: Answers) -> None:
+    """A declared mode is validated when compiling."""
+    declared = fleet.spec.cluster.autopilot
+    if found.autopilot.enabled and not declared:
+        answers.findings += validate_autopilot(fleet.spec, fleet.pools, fleet.addons)
+    elif declared and not found.autopilot.enabled:
         answers.findings.append(
             error(
-                "autopilot-makes-node-pools",
-                f"{ours[0].path}.provisioner",
-                f"{fleet.spec.cluster.name} is an Autopilot cluster, where GKE alone makes node "
-                f"pools: those of {', '.join(pool.name for pool in ours)} would be refused",
-                "write `provisioner: computeClass`",
-                found=ours[0].provisioner.value,
-            )
-        )
-    addons = fleet.addons
-    privileged = {
-        "addons.gpuOperator": addons.gpu_operator.enabled,
-        "addons.networkOperator": addons.network_operator.enabled,
-        "addons.devicePlugin": addons.device_plugin.enabled,
-        "addons.draDriver": fleet.spec.addons.dra_driver.enabled is True,
-    }
-    for path in (path for path, there in privileged.items() if there):
-        answers.findings.append(
-            error(
-                "autopilot-refuses-privileges",
-                path,
-                f"{fleet.spec.cluster.name} is an Autopilot cluster, which refuses DaemonSets with "
-                f"privileges and folders of the node, as {path.rpartition('.')[2]} has them",
-                "leave it out: GKE brings driver and device plugin there",
+                "cluster-is-standard",
+                "cluster.autopilot",
+                f"{fleet.spec.cluster.name} is a Standard cluster, and `autopilot: true` is "
+                "declared",
+                "remove autopilot, or correct the cluster's name",
+                found=True,
             )
         )
 

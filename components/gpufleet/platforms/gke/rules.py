@@ -41,7 +41,7 @@ def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
         shape = gke_shape(pool)
         findings += [
             *validate_place(pool, shape, row, spec),
-            *validate_auto_class(pool, shape),
+            *validate_auto_class(pool, shape, autopilot=spec.cluster.autopilot),
             *_class_name(pool, shape),
             *validate_purchase(pool, shape),
             *validate_node(pool, shape, row, spec),

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from gpufleet.change.files import file_class
 from gpufleet.contract.schemas import schema_problems
+from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.platforms.gke.gpudirect_installers import chosen_pools, gpudirect_objects
 from gpufleet.platforms.registry import platform_files
+from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from tests.unit.platforms.gke.fleet_pools import RESERVED, ZONE, compiled, gke, with_pools
 
@@ -280,6 +283,12 @@ def test_pools_with_other_versions_have_an_installer_of_their_own() -> None:
     }
     names = [manifest["metadata"]["name"] for manifest in made.values()]
     assert len(set(names)) == 3
+
+
+def test_another_version_replaces_no_node() -> None:
+    """The plugin's upgrade needs no new machine and no reboot (`gpudirect-tcpxo/README.md`)."""
+    path = "manifests/gke/gpudirect-tcpxo-v1-0-15.yaml"
+    assert file_class(path, ArtefactKind.MANIFEST) is LeafClass.OPERAND
 
 
 @pytest.mark.parametrize(
