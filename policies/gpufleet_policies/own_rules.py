@@ -9,7 +9,6 @@
         subject=WorkloadFacts,
         dev=Level.ADVISORY,
         prod=Level.MANDATORY,
-        strict=Level.MANDATORY,
         source="our handbook, chapter 3",
     )
     def cost_centre(context: RuleContext, workload: WorkloadFacts):

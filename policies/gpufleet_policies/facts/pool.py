@@ -219,6 +219,7 @@ class NodePool(Subject):
     """`cluster-autoscaler` where tags say so."""
 
     def __post_init__(self) -> None:
+        Subject.__post_init__(self)
         count = self.gpus_per_node
         if count.is_known and not 0 <= count.value <= MOST_GPUS:
             object.__setattr__(self, "gpus_per_node", unknown(count.place))

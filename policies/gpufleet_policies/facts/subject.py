@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import Fact, absent
+from gpufleet_policies.facts.tristate import Fact, absent, known
 
 ENVIRONMENT_KEYS = (
     "gpufleet.dev/environment",
@@ -25,4 +25,16 @@ class Subject:
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     """Annotations, labels and tags whose values are known, in one map: exceptions are in it."""
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
-    """What the object itself says about where it runs."""
+    """What the object itself says about where it runs; by default, what its annotations say."""
+
+    def __post_init__(self) -> None:
+        if self.environment.is_absent:
+            object.__setattr__(self, "environment", environment(self.annotations))
+
+
+def environment(texts: Mapping[str, str]) -> Fact[str]:
+    """What annotations, labels or tags say about the environment."""
+    for key in ENVIRONMENT_KEYS:
+        if key in texts:
+            return known(texts[key], place=key)
+    return absent("environment")

@@ -33,9 +33,8 @@ class AnalyzerService(analyzer_pb2_grpc.AnalyzerServicer):
     def __init__(self, front: Front) -> None:
         self._front = front
 
-    def GetAnalyzerInfo(self, request: Any, context: Any) -> protocol.AnalyzerInfo:  # noqa: N802
+    def GetAnalyzerInfo(self, request: Any, context: Any) -> protocol.AnalyzerInfo:
         """Every policy with its level and schema."""
-        del request, context
         return protocol.AnalyzerInfo(
             name=PACK_NAME,
             displayName="gpufleet",
@@ -45,14 +44,12 @@ class AnalyzerService(analyzer_pb2_grpc.AnalyzerServicer):
             policies=self._front.policy_infos(),
         )
 
-    def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:  # noqa: N802
+    def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:
         """The version of the pack."""
-        del request, context
         return plugin_pb2.PluginInfo(version=PACK_VERSION)
 
-    def Configure(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: N802
+    def Configure(self, request: Any, context: Any) -> empty_pb2.Empty:
         """Levels and properties of every policy; before the first resource."""
-        del context
         self._front.configure(
             {
                 name: (FROM_WIRE[one.enforcementLevel], json_format.MessageToDict(one.properties))
@@ -61,32 +58,26 @@ class AnalyzerService(analyzer_pb2_grpc.AnalyzerServicer):
         )
         return empty_pb2.Empty()
 
-    def ConfigureStack(  # noqa: N802
-        self, request: Any, context: Any
-    ) -> protocol.AnalyzerStackConfigureResponse:
+    def ConfigureStack(self, request: Any, context: Any) -> protocol.AnalyzerStackConfigureResponse:
         """Name of the stack."""
-        del context
         self._front.configure_stack(request.stack)
         return protocol.AnalyzerStackConfigureResponse()
 
-    def Analyze(self, request: Any, context: Any) -> protocol.AnalyzeResponse:  # noqa: N802
+    def Analyze(self, request: Any, context: Any) -> protocol.AnalyzeResponse:
         """Findings about one resource."""
-        del context
         found = self._front.analyze(
             request.type, request.urn, request.name, lambda: _properties(request)
         )
         return protocol.AnalyzeResponse(diagnostics=[_diagnostic(one) for one in found])
 
-    def AnalyzeStack(self, request: Any, context: Any) -> protocol.AnalyzeResponse:  # noqa: N802
+    def AnalyzeStack(self, request: Any, context: Any) -> protocol.AnalyzeResponse:
         """Findings across resources. The inputs that were seen count: during a preview, outputs
         lack whole objects."""
-        del request, context
         found = self._front.analyze_stack()
         return protocol.AnalyzeResponse(diagnostics=[_diagnostic(one, one.urn) for one in found])
 
-    def Remediate(self, request: Any, context: Any) -> protocol.RemediateResponse:  # noqa: N802
+    def Remediate(self, request: Any, context: Any) -> protocol.RemediateResponse:
         """New inputs of one resource, where rules at level `remediate` have a patch."""
-        del context
         changed = self._front.remediate(
             request.type, request.urn, request.name, lambda: _properties(request)
         )

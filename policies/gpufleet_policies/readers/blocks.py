@@ -1,12 +1,10 @@
 """Reading properties of cloud resources: Pulumi's spelling, and Terraform's turned into it."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import is_list, is_mapping, mapping
-from gpufleet_policies.facts.subject import ENVIRONMENT_KEYS
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.reading import fact, text, whole
 
@@ -81,11 +79,3 @@ def all_known(value: Any) -> bool:
     if value is None:
         return True
     return is_mapping(value) and UNKNOWN not in value.values()
-
-
-def environment(texts_by_key: Mapping[str, str]) -> Fact[str]:
-    """What annotations, labels or tags say about the environment."""
-    for key in ENVIRONMENT_KEYS:
-        if key in texts_by_key:
-            return known(texts_by_key[key], place=key)
-    return absent("environment")

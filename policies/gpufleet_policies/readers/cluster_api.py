@@ -11,7 +11,6 @@ from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagFi
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
-    environment,
     inside,
     known_texts,
     number,
@@ -49,7 +48,6 @@ def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Itera
     yield NodePool(
         locator=locator,
         annotations=merged,
-        environment=environment(merged),
         name=locator.name,
         maker=Maker.CLUSTER_API,
         cluster=word(document, "spec.clusterName"),

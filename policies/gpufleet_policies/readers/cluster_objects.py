@@ -13,7 +13,7 @@ from gpufleet_policies.facts.monitoring import (
     MetricsSource,
 )
 from gpufleet_policies.facts.workload import is_gpu_resource
-from gpufleet_policies.readers.blocks import environment, inside, known_texts
+from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import fact
 
@@ -22,17 +22,13 @@ Load = Callable[[], Catalogue]
 
 def namespace(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """core Namespace."""
-    del load
     labels = known_texts(inside(document, "metadata.labels"))
     merged = {**labels, **known_texts(inside(document, "metadata.annotations"))}
-    yield DeclaredNamespace(
-        locator=locator, annotations=merged, environment=environment(merged), labels=labels
-    )
+    yield DeclaredNamespace(locator=locator, annotations=merged, labels=labels)
 
 
 def service(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """core Service with a selector."""
-    del load
     selector = inside(document, "spec.selector")
     if is_mapping(selector) and selector and known_texts(selector) == selector:
         yield DeclaredService(locator=locator, selector=known_texts(selector))
@@ -45,7 +41,6 @@ def _whole(value: Any) -> int | None:
 
 def quota(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """core ResourceQuota; resources that are no GPUs are left out."""
-    del load
     hard = mapping(inside(document, "spec.hard"))
     gpu = {
         name: value
@@ -62,7 +57,6 @@ def quota(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[An
 
 def exporter(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """A DaemonSet or Deployment that runs the DCGM exporter."""
-    del load
     for container in items(inside(document, "spec.template.spec.containers")):
         image = inside(container, "image")
         if isinstance(image, str) and "dcgm-exporter" in image:

@@ -12,7 +12,6 @@ Load = Callable[[], Catalogue]
 
 def component(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """A component that passes a compiled fleet under `fleet`, as GpuFleet does."""
-    del load
     fleet = fleet_from(document, locator)
     if fleet is not None:
         yield fleet

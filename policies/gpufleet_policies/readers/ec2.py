@@ -10,7 +10,6 @@ from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagFi
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
-    environment,
     inside,
     known_texts,
     number,
@@ -48,7 +47,6 @@ def instance(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
     yield NodePool(
         locator=locator,
         annotations=own,
-        environment=environment(own),
         name=own.get("Name", locator.name),
         maker=Maker.AWS,
         instance_types=types,
@@ -90,7 +88,6 @@ def scaling_group(document: dict[str, Any], locator: Locator, load: Load) -> Ite
     yield NodePool(
         locator=locator,
         annotations=tags,
-        environment=environment(tags),
         name=first_known(word(document, "name"), locator.name),
         maker=Maker.AWS,
         instance_types=types,

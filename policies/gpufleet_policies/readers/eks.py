@@ -11,7 +11,6 @@ from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagFi
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
-    environment,
     inside,
     known_texts,
     number,
@@ -87,7 +86,6 @@ def node_group(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
     yield NodePool(
         locator=locator,
         annotations={**own_labels, **own_tags},
-        environment=environment({**own_labels, **own_tags}),
         name=first_known(word(document, "nodeGroupName"), locator.name),
         maker=Maker.EKS,
         cluster=word(document, "clusterName"),
@@ -242,7 +240,6 @@ def reservation(document: dict[str, Any], locator: Locator, load: Load) -> Itera
     yield Reservation(
         locator=locator,
         annotations=known_texts(inside(document, "tags")),
-        environment=environment(known_texts(inside(document, "tags"))),
         names=tuple(sorted(names)),
         instance_type=kind,
         count=number(document, "instanceCount"),

@@ -14,7 +14,6 @@ from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unkno
 from gpufleet_policies.readers.blocks import (
     all_known,
     block,
-    environment,
     inside,
     known_texts,
     number,
@@ -62,7 +61,6 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -
     return NodePool(
         locator=locator,
         annotations=merged,
-        environment=environment(merged),
         name=_text(document, "name") or locator.name,
         maker=Maker.GKE,
         cluster=word(document, "cluster"),

@@ -12,8 +12,9 @@ from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
+from gpufleet_policies.facts.subject import environment
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent
-from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
+from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
@@ -185,7 +186,6 @@ def _device_plugin(
     yield OperatorChoices(
         locator=locator,
         annotations=labels,
-        environment=environment(labels),
         installs="nvidia-device-plugin",
         plugin_enabled=fact(True, boolean, "chart"),
         mig_strategy=fact(inside(values, "migStrategy"), text, "migStrategy").or_default("none"),

@@ -19,7 +19,6 @@ from gpufleet_policies.facts.pool import (
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
-    environment,
     inside,
     known_texts,
     number,
@@ -67,7 +66,6 @@ def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterato
     yield NodePool(
         locator=locator,
         annotations=merged,
-        environment=environment(merged),
         name=locator.name,
         maker=Maker.KARPENTER,
         instance_types=types,
@@ -176,7 +174,6 @@ def _as_text(value: Any) -> str | None:
 
 def node_class(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """karpenter.k8s.aws EC2NodeClass: reservations and networks of the pools that name it."""
-    del load
     reserved: list[str] = []
     for term in items(inside(document, "spec.capacityReservationSelectorTerms")):
         found = inside(term, "id")
@@ -200,18 +197,15 @@ def node_class(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
 
 def node_overlay(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """karpenter.sh NodeOverlay."""
-    del load
     yield NodeOverlay(locator=locator, resources=tuple(mapping(inside(document, "spec.capacity"))))
 
 
 def capacity_buffer(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """autoscaling.x-k8s.io CapacityBuffer (alpha)."""
-    del load
     metadata: Mapping[str, str] = known_texts(inside(document, "metadata.annotations"))
     yield CapacityBuffer(
         locator=locator,
         annotations={**known_texts(inside(document, "metadata.labels")), **metadata},
-        environment=environment({**known_texts(inside(document, "metadata.labels")), **metadata}),
         replicas=number(document, "spec.replicas"),
         percentage=number(document, "spec.percentage"),
         pod_template=word(document, "spec.podTemplateRef.name"),

@@ -18,7 +18,7 @@ from gpufleet_policies.facts.queues import (
 )
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.facts.workload import is_gpu_resource
-from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
+from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import boolean, fact, whole
 
@@ -69,18 +69,15 @@ def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
 
 def cluster_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """kueue.x-k8s.io ClusterQueue; the cohort's field was renamed with v1beta2."""
-    del load
     cohort = word(document, "spec.cohortName")
     if cohort.is_absent:
         cohort = word(document, "spec.cohort")
     checks = [c for c in items(inside(document, "spec.admissionChecks")) if isinstance(c, str)]
     strategy = items(inside(document, "spec.admissionChecksStrategy.admissionChecks"))
     checks += [name for one in strategy if isinstance(name := inside(one, "name"), str)]
-    texts = _texts(document)
     yield ClusterQueue(
         locator=locator,
-        annotations=texts,
-        environment=environment(texts),
+        annotations=_texts(document),
         cohort=cohort,
         quotas=tuple(_quotas(document)),
         checks=tuple(checks),
@@ -90,7 +87,6 @@ def cluster_queue(document: dict[str, Any], locator: Locator, load: Load) -> Ite
 
 def cohort(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """kueue.x-k8s.io Cohort."""
-    del load
     parent = word(document, "spec.parentName")
     yield CohortFacts(
         locator=locator,
@@ -102,7 +98,6 @@ def cohort(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[A
 
 def local_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """kueue.x-k8s.io LocalQueue."""
-    del load
     yield LocalQueue(
         locator=locator,
         annotations=_texts(document),
@@ -112,7 +107,6 @@ def local_queue(document: dict[str, Any], locator: Locator, load: Load) -> Itera
 
 def resource_flavor(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """kueue.x-k8s.io ResourceFlavor."""
-    del load
     yield ResourceFlavor(
         locator=locator,
         annotations=_texts(document),
@@ -123,7 +117,6 @@ def resource_flavor(document: dict[str, Any], locator: Locator, load: Load) -> I
 
 def admission_check(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """kueue.x-k8s.io AdmissionCheck."""
-    del load
     yield QueueAdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
 
 
@@ -143,13 +136,10 @@ def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
 
 def kai_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """scheduling.run.ai Queue."""
-    del load
     gpu = inside(document, "spec.resources.gpu")
-    texts = _texts(document)
     yield KaiQueue(
         locator=locator,
-        annotations=texts,
-        environment=environment(texts),
+        annotations=_texts(document),
         quota=_signed(gpu, "quota"),
         limit=_signed(gpu, "limit"),
     )

@@ -17,7 +17,7 @@ from gpufleet_policies.facts.nvidia import (
     SharingConfig,
 )
 from gpufleet_policies.facts.tristate import UNKNOWN
-from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
+from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.reading import boolean, fact, whole
 
 Load = Callable[[], Catalogue]
@@ -60,7 +60,6 @@ def as_written(document: Mapping[str, Any], written: str) -> str:
 
 def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """ConfigMaps of the device plugin and of mig-parted, recognised by their content."""
-    del load
     annotations = known_texts(inside(document, "metadata.annotations"))
     for key, value in mapping(inside(document, "data")).items():
         kind = _kind_of(key, value) if isinstance(value, str) else None
@@ -102,7 +101,6 @@ def of_text(
     yield NvidiaConfig(
         locator=locator,
         annotations=annotations,
-        environment=environment(annotations),
         kind=kind,
         text=written,
         place=place,
@@ -145,7 +143,6 @@ def declared(
         yield MigLayouts(
             locator=locator,
             annotations=annotations,
-            environment=environment(annotations),
             layouts={
                 name: tuple(_entries(entries))
                 for name, entries in mapping(data.get("mig-configs")).items()
@@ -191,7 +188,6 @@ def _sharing(
         yield SharingConfig(
             locator=locator,
             annotations=annotations,
-            environment=environment(annotations),
             key=key,
             mode=mode,
             resources=tuple(

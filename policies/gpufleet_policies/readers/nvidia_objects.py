@@ -10,7 +10,7 @@ from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
+from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
 from gpufleet_policies.readers.reading import boolean, fact, text
 
@@ -19,7 +19,6 @@ Load = Callable[[], Catalogue]
 
 def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """nvidia.com ClusterPolicy, as its choices for all nodes."""
-    del load
     annotations = known_texts(inside(document, "metadata.annotations"))
     spec = document.get("spec")
     yield from choices(spec if is_mapping(spec) else {}, locator, annotations, "spec")
@@ -57,7 +56,6 @@ def choices(
     yield OperatorChoices(
         locator=locator,
         annotations=annotations,
-        environment=environment(annotations),
         installs="gpu-operator",
         mig_strategy=fact(inside(values, "mig.strategy"), text, "mig.strategy").or_default(
             "single"
@@ -122,12 +120,10 @@ def is_placeholder(value: Any) -> bool:
 
 def config_object(document: dict[str, Any], locator: Locator, kind: str) -> NvidiaConfig:
     """An object that is a configuration of a kind by itself."""
-    annotations = known_texts(inside(document, "metadata.annotations"))
     kept, lost = without_unknown(document, lambda one: one is UNKNOWN or is_placeholder(one))
     return NvidiaConfig(
         locator=locator,
-        annotations=annotations,
-        environment=environment(annotations),
+        annotations=known_texts(inside(document, "metadata.annotations")),
         kind=kind,
         document=kept,
         complete=not lost,

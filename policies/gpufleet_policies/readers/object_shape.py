@@ -15,7 +15,7 @@ from gpufleet.contract.schemas import (
 from gpufleet.documents.shapes import as_list, is_mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.nvidia import NvidiaConfig
-from gpufleet_policies.readers.blocks import environment, inside, known_texts
+from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.reading import holds_unknown
 
 KIND = "kubernetes-object"
@@ -47,11 +47,9 @@ def refused_shape(
     proven = any(_is_proven(one, document) for one in problems)
     if not fits and not proven and not newer_fields(document):
         return
-    annotations = known_texts(inside(document, "metadata.annotations"))
     yield NvidiaConfig(
         locator=locator,
-        annotations=annotations,
-        environment=environment(annotations),
+        annotations=known_texts(inside(document, "metadata.annotations")),
         kind=KIND,
         text=json.dumps(document, default=str),
         complete=False,

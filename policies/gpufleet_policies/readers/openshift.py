@@ -9,7 +9,7 @@ from gpufleet_policies.facts.capacity import PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.readers.blocks import environment, inside, known_texts, number, word
+from gpufleet_policies.readers.blocks import inside, known_texts, number, word
 from gpufleet_policies.readers.cluster_api import pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, taints
 from gpufleet_policies.readers.machines import Machines, accelerated
@@ -48,7 +48,6 @@ def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Itera
     yield NodePool(
         locator=locator,
         annotations=merged,
-        environment=environment(merged),
         name=locator.name,
         maker=Maker.OPENSHIFT,
         instance_types=types,
@@ -115,7 +114,6 @@ def _zone(provider: Any) -> Fact[tuple[str, ...]]:
 
 def machine_autoscaler(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """autoscaling.openshift.io MachineAutoscaler."""
-    del load
     yield PoolAutoscaler(
         locator=locator,
         target=word(document, "spec.scaleTargetRef.name"),

@@ -15,19 +15,16 @@ Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
 
 
 def _budget(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    del load
     yield CloudBudget(locator=locator, annotations=known_texts(inside(document, "tags")))
 
 
 def _addon(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    del load
     name = word(document, "addonName")
     if name.is_known and name.value == "amazon-cloudwatch-observability":
         yield MetricsSource(locator=locator, what="CloudWatch observability add-on")
 
 
 def _schedule(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    del load
     yield ScheduledSize(locator=locator, target=word(document, "autoscalingGroupName"))
 
 

@@ -102,7 +102,6 @@ def _ray(path: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> Callabl
 
 
 def _nothing(document: dict[str, Any]) -> dict[str, Any]:
-    del document
     return {}
 
 

@@ -23,8 +23,6 @@ def _where(group: PodGroup) -> str:
     "A GPU resource that no pool of the fleet publishes.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.FLEET],
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
 )
@@ -33,7 +31,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     assert context.fleet is not None
     for group in workload.pod_groups:
         pools = candidates(context.fleet, group, context.catalogue)
-        for resource, amount in gpu_requests(context, group):
+        for resource, amount in gpu_requests(group):
             if offering(pools, resource):
                 continue
             elsewhere = offering(list(context.fleet.pools), resource)
@@ -66,8 +64,6 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     "More pods, or more GPUs in one pod, than the pools can ever hold.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.FLEET],
     source="nodes.max of the pools",
 )
@@ -76,7 +72,7 @@ def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     assert context.fleet is not None
     for group in workload.pod_groups:
         pools = candidates(context.fleet, group, context.catalogue)
-        for resource, amount in gpu_requests(context, group):
+        for resource, amount in gpu_requests(group):
             offered = offering(pools, resource)
             if not offered:
                 continue
@@ -124,7 +120,7 @@ def room_for(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | No
     None without a fleet, for pods that ask for nothing or for several resources, and for those no
     pool can run: other rules say that.
     """
-    requests = list(gpu_requests(context, group))
+    requests = list(gpu_requests(group))
     if context.fleet is None or len(requests) != 1:
         return None
     resource, amount = requests[0]

@@ -50,8 +50,6 @@ _GPU_NODE_LABELS = (
     "A GPU held by a process that only starts, watches or carries data for others.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x GPUs of the controlling process x GPU-hour x 730 h",
     source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers"
     "; reported by ray-project/kuberay#321 and NVIDIA/k8s-device-plugin#71",
@@ -165,8 +163,6 @@ def _is_helper(container: Container) -> bool:
     "A pod without a GPU that is sent to GPU nodes or allowed on them.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="standing = price of the node whose removal it prevents",
     source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes"
     "; reported by cloudpilot-ai/karpenter-provider-gcp#166",

@@ -22,7 +22,6 @@ _SOURCE = "Kubernetes `resource.k8s.io` API, pkg/apis/resource"
     "A claim that takes every GPU of a node.",
     subject=DeviceClaim,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
@@ -74,8 +73,6 @@ def _users(context: RuleContext, surroundings: Surroundings) -> Users:
     "A claim for any GPU where the fleet has several kinds.",
     subject=DeviceClaim,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source=_SOURCE,
 )
@@ -118,8 +115,6 @@ def _kinds_of_gpus(context: RuleContext) -> list[str]:
     "One pod with GPUs by resource name and by claim.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = pods x GPUs asked for by name x GPU-hour x 730 h",
     source=_SOURCE,
@@ -149,8 +144,6 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     "A claim whose devices no container uses.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x devices of the claim, in GPU-hours",
     source=_SOURCE,
 )
@@ -201,7 +194,6 @@ def _containers_known(group: PodGroup) -> bool:
     "Replicas that all share the one device of a single claim.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source=_SOURCE,
 )

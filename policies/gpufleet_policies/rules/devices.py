@@ -42,7 +42,6 @@ _ACCELERATORS = (
     "A variable that replaces the GPUs the device plugin has assigned.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="NVIDIA/k8s-device-plugin#1294: a pod with a limit of 1 and the variable saw two GPUs; "
     "public file duddnr0719/Study k8s/gpu-deployment.yaml",
@@ -50,7 +49,6 @@ _ACCELERATORS = (
 def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """NVIDIA_VISIBLE_DEVICES in a container with GPUs: by runtime and device list strategy it adds
     to the assigned GPUs, replaces them or is replaced. CUDA_VISIBLE_DEVICES only numbers them."""
-    del context
     for _, container in workload.gpu_containers:
         value = container.variables.get("NVIDIA_VISIBLE_DEVICES")
         if value is None or container.claimed or workload.node_agent:
@@ -71,7 +69,6 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
     "A program that needs a GPU, in a container that asks for none.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Schedule GPUs: a container gets the devices it names in its limits; public "
     "files grandiv/fragrance-palette-scalable k8s/tgi.yaml and mshahzeb/k8s-llm-stack tgi.yaml",
@@ -80,7 +77,6 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Images with a CUDA build alone, and CUDA_VISIBLE_DEVICES with a number. Not where another
     accelerator is asked for, and not where another object completes the containers."""
-    del context
     complete = workload.template_checked_on_creation or workload.locator.kind in _COMPLETE
     if not complete or workload.node_agent:
         return
@@ -130,14 +126,12 @@ def _why(group: PodGroup, container: Container) -> str | None:
     "A GPU pod that names its node.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Assigning Pods to Nodes, nodeName; public files alarmed-ground/kube-gpu "
     "ollama.yaml and Sprit3Dan/sotaathome k8s/train-job.yaml",
 )
 def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """`nodeName` in a template. Dumps of pods that run have it too: pods are left out."""
-    del context
     if workload.locator.kind == "Pod" or workload.node_agent:
         return
     for group in workload.running_groups():
@@ -166,7 +160,6 @@ _NO_GPU_USE = re.compile(
     "A GPU for an image whose program cannot use one.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="the image itself; public file Electricpaper77/ai-rag-eval-platform k8s/gpu-job.yaml",

@@ -51,7 +51,6 @@ def _smaller_minimum(pool: NodePool) -> str:
     subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="standing = nodes.min x price of a node x 730 h",
     source="AWS EKS best practices, compute: scale from zero",
 )
@@ -103,7 +102,6 @@ def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
     "GPU nodes that run at night in an environment that is not production.",
     subject=POOLS,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="standing = smallest size x price of a node x 730 h",
     source="AWS EKS best practices, cluster autoscaler: scaling from 0",
@@ -151,8 +149,6 @@ def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
     "A pool of uncommitted capacity that can neither grow nor shrink.",
     subject=POOLS,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     formula="standing = nodes x price of a node x 730 h",
     source="AWS EKS best practices: static groups are for reserved capacity"
     "; reported by aws/karpenter-provider-aws#3244",
@@ -203,7 +199,6 @@ def _certain_capacity(capacity: Fact[frozenset[str]]) -> bool:
     "Restartable work bought only at the on-demand price.",
     subject=POOLS,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = expected nodes x (on-demand - spot price) x 730 h",
     source="AWS EKS best practices: Spot for interruptible work",

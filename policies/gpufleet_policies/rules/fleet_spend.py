@@ -17,13 +17,11 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     subject=FleetFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="exposure = sum over pools of nodes.max x GPUs of a node, in GPU-hours",
     source="FinOps practice: no commitment without a bound",
 )
 def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
     """One violation per fleet, naming every cause."""
-    del context
     if not fleet.unbounded or not fleet.maximum_spend.is_absent:
         return
     unpriced = [pool for pool in fleet.pools if pool.maximum_spend.is_absent]
@@ -45,7 +43,6 @@ def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violati
     subject=FleetFacts,
     dev=Level.OFF,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="exposure = largest spend of the fleet",
     source="a limit that is not declared is not checked",
 )
@@ -76,8 +73,6 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Violatio
     "A fleet that at its largest size costs more than its budget.",
     subject=FleetFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="exposure = largest spend - budget",
     source="FinOps practice",
 )

@@ -43,7 +43,6 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
     "Pods that need each other, started one by one as capacity becomes free.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165"
     "; reported by kubeflow/trainer#165",
@@ -129,8 +128,6 @@ def _has_gang(workload: WorkloadFacts) -> bool:
     "Batch work that may block a server's pods from a GPU.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.FLEET, Needs.SURROUNDINGS],
     source="AWS EKS best practices, compute: low priority for work that can wait",
 )
@@ -184,6 +181,6 @@ def _is_queued(workload: WorkloadFacts) -> bool:
 def _pools(context: RuleContext, group: PodGroup) -> set[str]:
     assert context.fleet is not None
     found: list[PoolFacts] = []
-    for resource, _ in gpu_requests(context, group):
+    for resource, _ in gpu_requests(group):
         found += offering(candidates(context.fleet, group, context.catalogue), resource)
     return {pool.name for pool in found}

@@ -97,8 +97,6 @@ def _violations(
     "A driver of the GPU Operator that does not support the GPU of a pool.",
     subject=OperatorChoices,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source=_MATRIX,
 )
@@ -119,8 +117,6 @@ def driver_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[V
     "Kernel modules, open or proprietary, that do not support the GPU of a pool.",
     subject=OperatorChoices,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA driver installation guide, Kernel Modules: open ones from Turing on, and only "
     "these from Blackwell on; NVIDIA GPU Operator platform support: GH200",
@@ -137,8 +133,6 @@ def modules_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[
     "A release of the GPU Operator from before the GPU of a pool.",
     subject=OperatorChoices,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA GPU Operator release notes",
 )
@@ -154,7 +148,6 @@ def operator_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator
     "An image with a CUDA toolkit that has no code for any GPU its pods may run on.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source=_MATRIX,

@@ -49,13 +49,10 @@ def _refusal(workload: WorkloadFacts) -> str:
     "A GPU in requests that is missing in limits.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source=_SOURCE,
 )
 def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Extended resources cannot be overcommitted: limit and request are one number."""
-    del context
     for _, container in _containers(workload):
         for resource, amount in container.requests.items():
             if not is_gpu_resource(resource) or resource in container.limits:
@@ -79,13 +76,10 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
     "A GPU request that is not equal to its limit.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source=_SOURCE,
 )
 def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Compared as quantities: `1`, `"1"` and `1000m` are equal."""
-    del context
     for _, container in _containers(workload):
         for resource, request in container.requests.items():
             limit = container.limits.get(resource)
@@ -114,8 +108,6 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     "A part of a GPU, written as a fraction.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source=_SOURCE,
 )
 def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
@@ -160,8 +152,6 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
     "More than one share of a shared GPU, which gives nothing more than one.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x (shares - 1) x price of a share x 730 h",
     source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`"
     "; reported by NVIDIA/k8s-device-plugin#421",
@@ -217,7 +207,6 @@ def _one_share(container: Container, resource: str) -> JsonPatch:
     "A GPU container that says nothing about the CPU or memory it needs.",
     subject=WorkloadFacts,
     dev=Level.OFF,
-    prod=Level.OFF,
     strict=Level.MANDATORY,
     source="AWS EKS best practices, compute: requests of GPU pods",
 )

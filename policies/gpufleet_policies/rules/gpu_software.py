@@ -40,8 +40,6 @@ def _on(choice: Fact[bool]) -> bool:
     "A driver, toolkit or device plugin of the node image that the operator installs again.",
     subject=NodePool,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
     source="NVIDIA/gpu-operator#126; NVIDIA/k8s-device-plugin#255; contents of the node images in "
@@ -99,8 +97,6 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
     "Two device plugins for the same nodes.",
     subject=OperatorChoices,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
 )

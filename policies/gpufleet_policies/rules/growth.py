@@ -15,8 +15,6 @@ from gpufleet_policies.rules.scaling import target_of
     "An autoscaler whose largest size no pool can hold.",
     subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.FLEET, Needs.SURROUNDINGS],
     source="nodes.max of the pools",
 )

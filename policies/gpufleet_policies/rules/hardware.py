@@ -179,7 +179,7 @@ def held(
 
     The cheapest pool that fits counts: a figure must hold wherever the pod lands.
     """
-    for resource, amount in gpu_requests(context, group):
+    for resource, amount in gpu_requests(group):
         if context.fleet is not None:
             pools = offering(candidates(context.fleet, group, context.catalogue), resource)
             if pools:

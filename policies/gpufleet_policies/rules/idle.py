@@ -22,7 +22,6 @@ _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", 
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="idle rules of run-time GPU audits"
     "; reported by kai-scheduler/KAI-Scheduler#262 and Project-HAMi/HAMi#71",
@@ -70,7 +69,6 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
     "A test that ends at once, in a controller that always restarts it.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="Kubernetes: controllers that restart their pods are for programs that do not end"
@@ -148,8 +146,6 @@ _UNUSED_PART = Fraction(7, 10)
     "A notebook that holds a GPU over nights and weekends.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h x 0.7 (assumed part without a user)",
     source="FinOps practice; idle rules of run-time GPU audits; reported by kubeflow/kubeflow#6920",
 )

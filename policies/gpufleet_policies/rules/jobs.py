@@ -31,13 +31,11 @@ SOON_SECONDS = 300
     "A GPU job that nothing ends when it hangs.",
     subject=WorkloadFacts,
     dev=Level.OFF,
-    prod=Level.OFF,
     strict=Level.MANDATORY,
     source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
 )
 def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kinds with a deadline field of their own; Kueue's label counts too."""
-    del context
     if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
         return
     if not workload.uses_gpus or workload.may_say(*_LONGEST):
@@ -72,8 +70,6 @@ def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
     "A Ray cluster that keeps its GPUs after its job has ended.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour after the job",
     source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set"
     "; reported by ray-project/kuberay#1023 and ray-project/kuberay#1101",
@@ -107,7 +103,6 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     "A GPU job with so many retries that a broken job runs for days.",
     subject=WorkloadFacts,
     dev=Level.OFF,
-    prod=Level.OFF,
     strict=Level.MANDATORY,
     formula="exposure = pods x GPUs x GPU-hour for each hour of a run, times its retries",
     source="Kubernetes Job `backoffLimit`, elastic `maxRestarts` of training operators",
@@ -139,7 +134,6 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
     "A scheduled GPU job whose next run starts while the last one still holds its GPUs.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="exposure = pods x GPUs x GPU-hour for each hour that runs overlap",
     source="Kubernetes CronJob `concurrencyPolicy`: Allow unless set",
@@ -178,15 +172,12 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     "A finished GPU job whose object is not deleted.",
     subject=WorkloadFacts,
     dev=Level.OFF,
-    prod=Level.OFF,
-    strict=Level.OFF,
     source="AWS EKS best practices, compute: clean up finished jobs; ray-project/kuberay v1.4"
     " rayjob_controller.go: a RayJob's field delays the end of its cluster, and no field of"
     " it deletes the RayJob",
 )
 def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Off unless switched on: finished pods hold no GPU, they only fill the API server."""
-    del context
     job = workload.job
     if job is None or not job.time_to_live_place or not job.time_to_live.is_absent:
         return

@@ -18,14 +18,12 @@ _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "Cr
     "A queue of KAI's scheduler on pods of another scheduler, or in an annotation.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="KAI scheduler, quickstart: label kai.scheduler/queue and schedulerName; reported by "
     "romanbaron/KAI-Scheduler#1 and kai-scheduler/KAI-Scheduler#932",
 )
 def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Pods with GPUs. The scheduler's name counts for kinds that no operator writes pods for."""
-    del context
     for group in workload.running_groups():
         if not group.gpu_resources:
             continue

@@ -42,8 +42,6 @@ def _set(pool: KarpenterFacts, **values: str) -> JsonPatch:
     "A dynamic GPU pool that keeps its nodes when they are empty.",
     subject=NodePool,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="exposure = price of one node x 730 h, for each node that stays empty",
     source="Karpenter documentation, disruption: consolidateAfter, budgets"
     "; reported by aws-samples/comfyui-on-eks#6 and aws/karpenter-provider-aws#8447",
@@ -84,15 +82,12 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
     "A dynamic GPU pool whose nodes never get new images.",
     subject=NodePool,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     source="Karpenter documentation, disruption: expireAfter"
     "; reported by aws/karpenter-provider-aws#5733",
 )
 def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`expireAfter: Never`; an absent field means 720 hours."""
-    for pool, karpenter in _dynamic(context, subject):
-        del pool
+    for _, karpenter in _dynamic(context, subject):
         if karpenter.expire_after.is_known and karpenter.expire_after.value == "Never":
             yield Violation(
                 where="spec.template.spec.expireAfter",
@@ -108,7 +103,6 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation
     "A pool for training that moves pods as soon as another node would be cheaper.",
     subject=NodePool,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="AWS EKS best practices: consolidation and interruption-sensitive workloads",
 )
@@ -165,7 +159,6 @@ def _pinned(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bo
     "Nodes that expire but can never drain.",
     subject=NodePool,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="exposure = price of one node x 730 h, for each node that waits",
@@ -210,8 +203,6 @@ def _may_run(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> b
     "A pool for serving whose empty nodes stay longer than an hour.",
     subject=NodePool,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     formula="waste = price of one node x the hours beyond one, once a day",
     source="Karpenter documentation, disruption: consolidateAfter",
 )

@@ -24,7 +24,6 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     subject=(FleetFacts, MigLayouts, NodePool),
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = expected nodes x GPU-hour x stranded / compute slices of the GPU x 730 h",
     source="NVIDIA MIG placements of the catalogue",
 )
@@ -183,8 +182,6 @@ def _spelled(devices: dict[str, int]) -> str:
     "A partition size that the GPU of a GKE pool cannot have.",
     subject=NodePool,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = standing nodes x price of a node x 730 h, while the MIG manager fails",
     source="GKE: partition sizes of each GPU, as in the catalogue",
 )

@@ -42,8 +42,6 @@ class _Better:
     "More GPU than the model needs: a share, a smaller card or fewer GPUs would hold it.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     mandatory_needs=Provenance.DECLARED,
     formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
     source="AWS EKS best practices, compute: right-sized accelerated instances, GPU sharing; "
@@ -241,8 +239,6 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
     "A model whose weights do not fit the memory of the GPUs it asks for.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     mandatory_needs=Provenance.EXPLICIT,
     formula="waste = pods x GPUs x GPU-hour x 730 h while it restarts",
     source="vllm-project/vllm#636, #2348 and pull 5714, "

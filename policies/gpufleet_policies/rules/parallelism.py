@@ -86,8 +86,6 @@ def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
     "GPUs that no process of the pod ever opens.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x (GPUs - GPUs opened) x GPU-hour x 730 h",
     source="the command line itself: tensor x pipeline x data parallel size, processes per node"
     "; reported by vllm-project/vllm#29447 and HRNet/HRNet-Semantic-Segmentation#171",
@@ -167,8 +165,6 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     "More processes than GPUs: the program ends at once, again and again.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="standing = pods x GPUs x GPU-hour x 730 h while it restarts",
     source="the command line itself: tensor x pipeline x data parallel size, processes per node"
     "; reported by vllm-project/vllm#15217 and vllm-project/vllm#8908",
@@ -197,7 +193,6 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     "Ray Serve may ask for more replicas than its cluster ever has GPUs for.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="KubeRay, Autoscaling: enableInTreeAutoscaling is off unless set, and replicas stay; "
     "ray-project/kuberay#1090; public files akamai-developers/kuberay-gpu-llm-quickstart and "
@@ -205,7 +200,6 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
 )
 def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """All replicas of all applications against all pods, where Ray's autoscaler is off."""
-    del context
     ray = workload.ray
     if ray is None or not ray.serving_gpus.is_known or ray.autoscaling.found is not False:
         return

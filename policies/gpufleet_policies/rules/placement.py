@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet_policies.facts import FleetFacts, PodGroup, PoolFacts
-from gpufleet_policies.rules.context import RuleContext
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 PRODUCT_LABEL = "nvidia.com/gpu.product"
@@ -54,9 +53,8 @@ def _is_gpu(key: str, name: str, catalogue: Catalogue, *, by_label: bool) -> boo
     return found.key == key
 
 
-def gpu_requests(context: RuleContext, group: PodGroup) -> Iterator[tuple[str, int]]:
+def gpu_requests(group: PodGroup) -> Iterator[tuple[str, int]]:
     """GPU-like resource and amount per pod, where the amount is known and above zero."""
-    del context
     for resource in group.gpu_resources:
         amount = group.pod_gpus(resource)
         if amount.is_known and amount.value > 0:

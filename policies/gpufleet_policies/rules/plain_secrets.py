@@ -12,14 +12,12 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     "A GPU container whose command line or variables hold a token, a key or a password.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Good practices for Secrets; forms of tokens: gitleaks config/gitleaks.toml",
 )
 def plain_secret(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Tokens of known forms, options such as `--token=` with a value, and addresses with a
     password, such as those of proxies. No message repeats the value."""
-    del context
     for _, container in workload.gpu_containers:
         for place, kind in container.plain_secrets:
             yield Violation(

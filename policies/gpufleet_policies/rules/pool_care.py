@@ -41,8 +41,6 @@ _EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
     "GPU nodes that any pod may land on.",
     subject=NodePool,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="exposure = price of one node x 730 h, for each node that pods without GPUs keep",
     source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself"
     "; reported by 2i2c-org/infrastructure#4209",
@@ -105,8 +103,6 @@ def _taint(pool: NodePool) -> JsonPatch:
     "GPU nodes that stay broken until someone looks.",
     subject=NodePool,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     source="AWS EKS best practices: node health; GKE: node auto-repair",
 )
 def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
@@ -131,8 +127,6 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violatio
     "GPU nodes with free GPUs that the cluster autoscaler never removes.",
     subject=NodePool,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     formula="exposure = price of one node x 730 h, for each node with busy CPUs and free GPUs",
     source="AWS EKS best practices, cluster autoscaler: accelerators",
 )

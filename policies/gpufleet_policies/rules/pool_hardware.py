@@ -51,7 +51,6 @@ def _price(row: InstanceType, way: str) -> int | None:
     "A larger machine than its pods need, with the same GPUs.",
     subject=POOLS,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = smallest size (at least 1) x difference of node prices x 730 h",
@@ -233,8 +232,6 @@ def _loses(row: InstanceType, other: InstanceType) -> bool:
     "An older GPU that a newer, better one undercuts.",
     subject=POOLS,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     formula="waste = smallest size (at least 1) x GPUs x difference of GPU-hours x 730 h",
     source="AWS EKS best practices: newer generations; rates and prices of the catalogue",
 )
@@ -322,8 +319,6 @@ def _newer(
     "Spot capacity of so few machine types that it is often not available.",
     subject=POOLS,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     source="AWS EKS best practices, Spot; Karpenter documentation: 15 types for spot-to-spot"
     "; reported by aws/karpenter-provider-aws#7038",
 )

@@ -21,8 +21,6 @@ _EFA = "vpc.amazonaws.com/efa"
     "Training pods that talk to each other across zones.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
 )
@@ -65,8 +63,6 @@ def _spans_zones(pool: NodePool) -> bool:
     "Pods that take whole nodes and train together over the ordinary network.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",
     source="AWS EKS best practices, networking: EFA; GKE: GPUDirect",

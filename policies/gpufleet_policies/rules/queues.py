@@ -31,8 +31,6 @@ _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
     "Queued GPU jobs that may start some pods and wait without limit for the others.",
     subject=ClusterQueue,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = GPUs of the half that started x GPU-hour, while it waits: not computed",
     source="Kueue documentation, all-or-nothing scheduling",
@@ -72,7 +70,6 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Viola
     "Quota for more GPUs than the pools of its flavour can have.",
     subject=ResourceFlavor,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="GPUs beyond the pools' largest size are admitted and wait: no money",
@@ -145,8 +142,6 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
     "GPU quota that no other queue may borrow, or that no queue of a team leads to.",
     subject=ClusterQueue,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source="Kueue documentation, ClusterQueue: cohorts and lending",
 )
@@ -196,14 +191,12 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     subject=ClusterQueue,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source="Kueue API, ClusterQueue: a namespaceSelector that is missing selects nothing; "
     "djinnos/djinn#2841: every Workload stayed Pending; public file "
     "Pradeeptalari14/tp-gpu-scheduler kueue-config.yaml",
 )
 def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     """Advice in a cohort: the queue may only lend its quota."""
-    del context
     if queue.selects_namespaces or not queue.quotas:
         return
     yield Violation(
@@ -230,7 +223,6 @@ def _stranded(where: str, gpus: int, because: str, fix: str) -> Violation:
     "A queue outside production that may take all GPUs.",
     subject=(ClusterQueue, KaiQueue),
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="exposure = everything its cohort has: see the pools",
     source="Kueue documentation, borrowingLimit; KAI Scheduler, queues: -1 is without a limit",

@@ -18,14 +18,11 @@ _ROLLED_OUT = frozenset(
     "Several GPU processes in one container with 64 MiB of shared memory.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers"
     "; reported by vllm-project/vllm#1710 and NVIDIA/nccl#525",
 )
 def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC."""
-    del context
     for group, container in workload.gpu_containers:
         opened = container.launch.gpus
         if not opened.is_known or opened.value < 2:
@@ -53,8 +50,6 @@ def _is_listed(container: Container) -> bool:
     "A model server that gets requests while it still loads its model.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     source="Kubernetes, readiness and startup probes of slow starting containers",
 )
 def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
@@ -62,7 +57,6 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
 
     A readiness or startup probe is enough.
     """
-    del context
     if workload.locator.kind not in _ROLLED_OUT or not is_inference(workload):
         return
     mode = workload.intent.mode

@@ -18,8 +18,6 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
     "A rolling update that needs a GPU more than the pools have.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.POOLS],
     source="defilantech/LLMKube#192 and ai-runway/airunway#400: without a free GPU the new pod of "
     "a rollout stays Pending, and the old one stays",
@@ -54,7 +52,6 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     "A toleration whose key is nearly that of the GPU taint.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="a public EKS sample (rag-it-model) tolerates `nvidia/gpu`; "
     "NVIDIA/k8s-device-plugin#68: the taint is `nvidia.com/gpu`",
@@ -92,7 +89,6 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     "A toleration of the GPU taint that matches an empty value alone.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Taints and Tolerations: the default operator is Equal; GKE taints with "
     "nvidia.com/gpu=present; public file SilverMind-Project/continuous-tracking k8s/triton.yaml",

@@ -138,8 +138,8 @@ def rule(
     *,
     subject: type | tuple[type, ...],
     dev: Level,
-    prod: Level,
-    strict: Level,
+    prod: Level | None = None,
+    strict: Level | None = None,
     mandatory_needs: Provenance = Provenance.EXPLICIT,
     needs: Iterable[Needs] = (),
     formula: str = "",
@@ -147,7 +147,16 @@ def rule(
     without_gpus: bool = False,
     sees_pools: bool = False,
 ) -> Callable[[Check], Rule]:
-    """Make a rule of the decorated check."""
+    """Make a rule of the decorated check.
+
+    `prod` is `dev` where it is not given, and `strict` is `prod`.
+    """
+    in_production = dev if prod is None else prod
+    levels = {
+        Profile.DEV: dev,
+        Profile.PROD: in_production,
+        Profile.STRICT: in_production if strict is None else strict,
+    }
 
     def make(check: Check) -> Rule:
         return Rule(
@@ -155,7 +164,7 @@ def rule(
             sentence=sentence,
             family=check.__module__.rsplit(".", 1)[-1],
             subjects=subject if isinstance(subject, tuple) else (subject,),
-            levels={Profile.DEV: dev, Profile.PROD: prod, Profile.STRICT: strict},
+            levels=levels,
             mandatory_needs=mandatory_needs,
             needs=frozenset(needs),
             formula=formula,

@@ -83,7 +83,6 @@ def _money(
     subject=WorkloadFacts,
     dev=Level.OFF,
     prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source="AWS EKS best practices: scale on model performance; GKE: autoscaling of inference",
 )
@@ -146,7 +145,6 @@ def _is_vllm(container: Container) -> bool:
     "A GPU server outside production that keeps a replica at night.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = smallest size x GPUs x GPU-hour x 730 h x 0.65 (outside office hours)",
@@ -206,8 +204,6 @@ def _scalings(
     "Idle GPU replicas that stay longer than half an hour.",
     subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     formula="waste = hours beyond half an hour x GPUs x GPU-hour, for each scale-down",
     source="KEDA: cooldownPeriod; Kubernetes: stabilizationWindowSeconds; KubeRay: "
     "idleTimeoutSeconds"
@@ -256,8 +252,6 @@ def _written(value: int, place: str) -> JsonPatch:
     "An autoscaler of GPU pods that cannot change their number.",
     subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     source="own: smallest and largest size are the same; reported by kedacore/keda#2619",
 )
 def min_equals_max(
@@ -281,8 +275,6 @@ def min_equals_max(
     "A group of Ray workers with GPUs and without a maximum size.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="exposure: unbounded",
     source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32"
     "; reported by ray-project/kuberay#865",

@@ -39,7 +39,6 @@ def _is_vllm(container: Container) -> bool:
     "A Service called vllm next to vLLM, whose variable vLLM takes for its own.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="vLLM, Environment Variables: no Service may be called vllm; vllm-project/vllm#34199; "
@@ -77,7 +76,6 @@ def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     "A model server in a Job: it never ends, and nothing ends it.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour it runs",
     source="Kubernetes, Jobs: for work that ends; public file amirhnajafiz/file-access-patterns "
@@ -108,7 +106,6 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
     "A liveness probe that ends a model server while it still loads its model.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="kserve/kserve#5062: liveness probes of 120 s ended servers that loaded; public file "
     "QuanHNguyen232/ML-pipeline kubernetes/vllm-deployment.yaml",
@@ -173,13 +170,11 @@ def _fetched(
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source="triton-inference-server/server, quickstart: HTTP 8000, gRPC 8001, metrics 8002; public "
     "file notandruu/gpu-inference-platform k8s/triton-deployment.yaml",
 )
 def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """tritonserver without options for ports, and a command line that is known."""
-    del context
     for _, container in workload.gpu_containers:
         words = container.words.found or ()
         if not any(word.rsplit("/", 1)[-1] == "tritonserver" for word in words):

@@ -29,7 +29,7 @@ class SharedPool:
 def shared_pools(context: RuleContext, group: PodGroup) -> Iterator[SharedPool]:
     """Of each resource the pods ask for, the pool with the fewest that meet; only where every pool
     that may run them shares its GPUs."""
-    for resource, _ in gpu_requests(context, group):
+    for resource, _ in gpu_requests(group):
         found = (
             _of_declared_pools(context, group, resource)
             if context.fleet is None

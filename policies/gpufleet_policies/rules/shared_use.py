@@ -22,8 +22,6 @@ USUAL_SHARE = Decimal("0.9")
     "Training on GPUs that pods take turns on.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.POOLS],
     formula="waste = pods x share x GPU-hour x (replicas - 1) / replicas, when all turns are taken",
     source="NVIDIA k8s-device-plugin README: shared access to GPUs, no isolation of memory",
@@ -58,15 +56,12 @@ _GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
     "A pod for GKE's MPS nodes that cannot reach the MPS control daemon.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source="GKE: share GPUs with multiple workloads using NVIDIA MPS, `hostIPC: true` is required",
 )
 def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """The pod selects nodes by GKE's label of the MPS strategy. NVIDIA's own device plugin needs no
     such field: it mounts the daemon's pipe into the pod.
     """
-    del context
     for group in workload.running_groups():
         if group.host_ipc or group.node_labels.get(_GKE_STRATEGY) != frozenset({"mps"}):
             continue
@@ -83,8 +78,6 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     "Programs on one shared GPU that together need more memory than it has.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     needs=[Needs.POOLS],
     formula="standing = pods x share x GPU-hour x 730 h while they restart",
     source="NVIDIA k8s-device-plugin README: time-slicing limits no memory, MPS divides it evenly",

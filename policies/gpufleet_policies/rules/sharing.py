@@ -27,8 +27,6 @@ _MANY_TURNS = 16
     "A number of GPU shares that GKE refuses, or that is not useful.",
     subject=(SharingConfig, *POOLS),
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source="GKE: GPU sharing strategies",
 )
 def replicas_range(
@@ -81,8 +79,6 @@ def _of_pool(pool: NodePool) -> Iterator[Violation]:
     "MPS on GPUs that MIG partitions, which the plugin refuses.",
     subject=SharingConfig,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin, cmd/nvidia-device-plugin/main.go and internal/plugin/mps.go",
 )
 def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Violation]:
@@ -115,7 +111,6 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Viola
     "Time-slicing that accepts a request for two shares, which gives no more than one.",
     subject=SharingConfig,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin README: failRequestsGreaterThanOne, recommended true",
 )
@@ -157,7 +152,6 @@ def _accepts_several(config: SharingConfig) -> bool:
     "Shared and whole GPUs under one name, and nothing that keeps them apart.",
     subject=(NodePool, SharingConfig),
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="a share instead of a whole GPU, or a whole GPU for a small pod: not computed",
@@ -246,7 +240,6 @@ def _keys(pool: NodePool) -> frozenset[str]:
     subject=SharingConfig,
     dev=Level.OFF,
     prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA GPU Operator documentation: MPS, limitations; dcgm-exporter",
 )
@@ -270,8 +263,6 @@ def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[V
     "Time-slicing of a resource that does not exist, or of MIG slices meant to be isolated.",
     subject=SharingConfig,
     dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin README: resources that can be time-sliced",
 )
 def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:

@@ -26,14 +26,12 @@ _CONTAINER = {
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     source="kubeflow/trainer#1563 and its validation (there is no container named pytorch); public "
     "file TorchedHat/pytorch-dist-bench k8s/pytorchjob.yaml",
     without_gpus=True,
 )
 def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kinds of kubeflow.org/v1, each with a name of its own."""
-    del context
     name = _CONTAINER.get(workload.locator.kind)
     if name is None or workload.api_group != "kubeflow.org":
         return
@@ -56,7 +54,6 @@ def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour it waits",
     source="PyTorch, init_process_group: all ranks of WORLD_SIZE must join; public file "
     "shivangraval50/distributed-ml-training kubernetes/training-job.yaml",
@@ -93,7 +90,6 @@ _NUMBER = ("-np", "--np")
     "An MPI job that starts fewer processes than its workers have GPUs.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (GPUs - processes) x GPU-hour for each hour it runs",
     source="the command line itself; public file KeitaW/p5-nccl-test-2024-07-19 nccl-test.yaml",
@@ -148,7 +144,6 @@ _SET_UP = frozenset({"PyTorchJob", "TrainJob", "TrainingRuntime", "ClusterTraini
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour until it gives up",
     source="pytorch/pytorch v2.9 torch/distributed/run.py: 127.0.0.1 without --rdzv-endpoint and "
     "--master-addr, and MASTER_ADDR is not read; mlc-ai/pith-train#91: each node met itself; "
@@ -185,7 +180,6 @@ _NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour until it gives up",
     source="Kubernetes, Job with Pod-to-Pod Communication: `subdomain` is the name of the headless "
     "Service; kubernetes-sigs/jobset#603; public file ahmabboud/ahmabboud-finetune_llama3_8b_k8s "

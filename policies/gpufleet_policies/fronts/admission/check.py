@@ -49,7 +49,6 @@ def fixed(text: str) -> Expression:
     """An expression that depends on neither target nor thresholds."""
 
     def expression(target: AdmissionTarget, constants: Constants) -> str:
-        del target, constants
         return text
 
     return expression

@@ -46,7 +46,6 @@ def _last_statement(pattern: str) -> str:
 
 
 def _idle(target: AdmissionTarget, constants: Constants) -> str:
-    del target
     seconds = max(1, constants.thresholds.idle_sleep_seconds)
     times = "|".join(
         f"{at_least(-(-seconds // per))}(\\\\.[0-9]+)?{unit}"
@@ -130,7 +129,6 @@ _PINNED = (
 
 def _ownerless(target: AdmissionTarget, constants: Constants) -> str:
     """Nothing to check where the project asks for no tags on workloads."""
-    del target
     found = lacks_owner("[variables.labels] + variables.annotationMaps", constants)
     return f"variables.gpuLists.exists(cs, cs.size() > 0) && {found}" if found else ""
 

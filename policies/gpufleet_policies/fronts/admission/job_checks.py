@@ -35,7 +35,6 @@ _SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-schedu
 
 
 def _without_deadline(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     kueue = "'kueue.x-k8s.io/max-exec-time-seconds' in variables.labels"
     dws = "'provreq.kueue.x-k8s.io/maxRunDurationSeconds'"
     bounded = f"{kueue} || variables.annotationMaps.exists(a, {dws} in a)"
@@ -43,7 +42,6 @@ def _without_deadline(target: AdmissionTarget, constants: Constants) -> str:
 
 
 def _retries(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     found = f"{target.job}.?backoffLimit.orValue(6) > {_MOST_RETRIES}"
     if target is PYTORCH_JOBS:
         found += f" || object.spec.?elasticPolicy.?maxRestarts.orValue(0) >= {_MOST_RESTARTS}"
@@ -69,12 +67,10 @@ def _gpu_groups(target: AdmissionTarget) -> str:
 
 
 def _no_maximum(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     return f"{_gpu_groups(target)} w.?maxReplicas.orValue({_RAY_UNSET}) == {_RAY_UNSET})"
 
 
 def _same_sizes(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     return (
         f"{_gpu_groups(target)} w.?maxReplicas.orValue(0) >= 2"
         " && w.?minReplicas.orValue(0) == w.?maxReplicas.orValue(0))"
@@ -82,7 +78,6 @@ def _same_sizes(target: AdmissionTarget, constants: Constants) -> str:
 
 
 def _slow(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     spec = _ray_spec(target)
     return (
         f"{_USES_GPUS} && ({spec}.?autoscalerOptions.?idleTimeoutSeconds.orValue(0)"
@@ -93,14 +88,12 @@ def _slow(target: AdmissionTarget, constants: Constants) -> str:
 
 def _slow_serve(target: AdmissionTarget, constants: Constants) -> str:
     """The delay of Serve, found in its configuration, which is YAML in a text."""
-    del target, constants
     text = "string(object.spec.?serveConfigV2.orValue(''))"
     return f"{_USES_GPUS} && {text}.contains('num_gpus') && {text}.matches({_SLOW_DELAY})"
 
 
 def _gang(target: AdmissionTarget, constants: Constants) -> str:
     """Pods times GPUs of each role, without a queue, a gang scheduler or a gate."""
-    del constants
     gpus = (
         f"t.?spec.?containers.orValue([]).map(c, {LIMITS}.filter(k, k == 'nvidia.com/gpu')"
         f".map(k, quantity(string({LIMITS}[k])).asInteger()).sum()).sum()"

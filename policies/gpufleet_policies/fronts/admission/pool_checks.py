@@ -41,7 +41,6 @@ _CONSOLIDATE = "object.spec.?disruption.?consolidateAfter.orValue('0s')"
 
 
 def _slow_pool(target: AdmissionTarget, constants: Constants) -> str:
-    del target, constants
     return (
         f"{_SELECTS_GPUS} && {_CONSOLIDATE} != 'Never' && duration({_CONSOLIDATE}) > duration('1h')"
     )
@@ -69,7 +68,6 @@ _REQUESTS = {
 
 
 def _all_devices(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     gpu = ".?deviceClassName.orValue('').matches('(^|[.])(gpu|mig)[.]nvidia[.]com$')"
     return (
         f"{_REQUESTS[target.name]}.exists(r, (r.?exactly.?allocationMode.orValue('') == 'All'"
@@ -106,7 +104,6 @@ _TEMPLATE_METADATA = "object.spec.?template.?metadata"
 
 
 def _ownerless(target: AdmissionTarget, constants: Constants) -> str:
-    del target
     maps = (
         f"[variables.annotations, variables.labels, {_TEMPLATE_METADATA}.?labels.orValue({{}}),"
         f" {_TEMPLATE_METADATA}.?annotations.orValue({{}})]"

@@ -51,7 +51,6 @@ def _fixed(*operations: tuple[str, str]) -> Expression:
     made = "[" + ", ".join(_add(path, value) for path, value in operations) + "]"
 
     def expression(target: AdmissionTarget, constants: Constants) -> str:
-        del target, constants
         return made
 
     return expression
@@ -81,7 +80,6 @@ def _remediate(
 
 
 def _deadline(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     if target not in (PYTORCH_JOBS, MPI_JOBS):
         return f"[{_add('/' + target.deadline.replace('.', '/'), str(DAY_SECONDS))}]"
     parent, _, name = ("/" + target.deadline.replace(".", "/")).rpartition("/")
@@ -91,14 +89,12 @@ def _deadline(target: AdmissionTarget, constants: Constants) -> str:
 
 
 def _ends_with_job(target: AdmissionTarget, constants: Constants) -> str:
-    del target, constants
     kept = "object.spec.?ttlSecondsAfterFinished.hasValue()"
     later = _add("/spec/ttlSecondsAfterFinished", str(SOON_SECONDS))
     return f"[{_add('/spec/shutdownAfterJobFinishes', 'true')}] + ({kept} ? [] : [{later}])"
 
 
 def _labelled(target: AdmissionTarget, constants: Constants) -> str:
-    del target
     queue = quoted(constants.queue)
     one = _add(f"/metadata/labels/{_QUEUE.replace('/', '~1')}", queue)
     whole = _add("/metadata/labels", f"{{'{_QUEUE}': {queue}}}")
@@ -110,7 +106,6 @@ def _in_a_queue(target: AdmissionTarget, constants: Constants) -> str:
 
 
 def _limited(target: AdmissionTarget, constants: Constants) -> str:
-    del target
     most = f"{{'{_GPU}': '{constants.thresholds.max_gpus}'}}"
     return f"[{_add('/spec/limits', most)}]"
 
@@ -154,14 +149,12 @@ def _containers(template: str) -> str:
 
 def _lacks_limit(target: AdmissionTarget, constants: Constants) -> str:
     """Some container asks for GPUs by request alone."""
-    del constants
     keys, template, _ = _TEMPLATES[target.name]
     return f"{keys}.exists(t, {_LISTS}.exists(l, {_containers(template)}.exists(c, {_ASKS})))"
 
 
 def _copied(target: AdmissionTarget, constants: Constants) -> str:
     """Each GPU that a container asks for by request alone, as a limit too."""
-    del constants
     keys, template, pointer = _TEMPLATES[target.name]
     limits = f"{pointer} + '/spec/' + l + '/' + string(i) + '/resources/limits'"
     one = f"{limits} + '/' + jsonpatch.escapeKey(k), value: string({REQUESTS}[k])"

@@ -167,7 +167,6 @@ _ALONE = (
 
 
 def _idle_gpus(target: AdmissionTarget, constants: Constants) -> str:
-    del constants
     asked = f"quantity(string({LIMITS}[{_GPU}]))"
     per_pod = f"({_TRAINS} && {_written(PROCESSES)} && {_value(PROCESSES)} < {asked}.asInteger())"
     if target not in (PYTORCH_JOBS, JOB_SETS, TRAIN_JOBS):
