@@ -122,7 +122,7 @@ def usual_fleet() -> FleetFacts:
 
 def from_pulumi_props(kind: str, properties: Any, name: str, urn: str) -> Any:
     """The first of the facts of one resource; None when it is of no interest."""
-    facts = facts_from_pulumi(kind, properties, name, urn, load)
+    facts = facts_from_pulumi(kind, properties, name, urn)
     return facts[0] if facts else None
 
 

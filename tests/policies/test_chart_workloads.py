@@ -95,11 +95,10 @@ def test_models_of_the_vllm_stack_are_pods():
 
 @pytest.mark.parametrize(("chart", "values"), [("jupyterhub", HUB), ("vllm-stack", STACK)])
 def test_a_release_is_read_like_its_values_file(chart: str, values: dict[str, Any]):
-    from gpufleet.catalogue import load
     from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 
     thing = released(chart, values)
-    found = facts_from_pulumi(thing.type, thing.properties, "r", "urn", load)
+    found = facts_from_pulumi(thing.type, thing.properties, "r", "urn")
     (pods,) = (f for f in found if isinstance(f, WorkloadFacts))
     assert pods.pod_groups == workload(chart, values).pod_groups
     assert str(pods.locator) == "Release r"

@@ -22,7 +22,7 @@ GKE = "gcp:container/nodePool:NodePool"
 
 
 def pool(kind: str, document: dict[str, Any], changes: dict[str, Any] | None = None) -> NodePool:
-    found = facts_from_pulumi(kind, changed(document, changes or {}), "p", "urn:p", load)
+    found = facts_from_pulumi(kind, changed(document, changes or {}), "p", "urn:p")
     assert isinstance(found[0], NodePool)
     return found[0]
 

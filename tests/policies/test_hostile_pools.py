@@ -64,15 +64,13 @@ def validated(facts: tuple[Any, ...]) -> None:
 @given(st.sampled_from(THING_PATHS), ANYTHING)
 def test_any_value_anywhere_in_a_cloud_resource(place, value):
     thing, path = place
-    validated(
-        facts_from_pulumi(thing.type, with_value(thing.properties, path, value), "n", "u", load)
-    )
+    validated(facts_from_pulumi(thing.type, with_value(thing.properties, path, value), "n", "u"))
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(READERS)), ANYTHING)
 def test_anything_as_the_properties_of_any_type(kind, value):
-    validated(facts_from_pulumi(kind, value, "n", "u", load))
+    validated(facts_from_pulumi(kind, value, "n", "u"))
 
 
 @settings(max_examples=300, deadline=None)

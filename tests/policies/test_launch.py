@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet.catalogue import load
 from gpufleet_policies.facts import Autoscaler, DeviceClaim, Provenance, WorkloadFacts
 from gpufleet_policies.facts.container import Launch
 from gpufleet_policies.readers.documents import facts_of_document
@@ -95,9 +94,7 @@ def test_options_with_and_without_values():
 
 def workload(document: dict[str, Any]) -> WorkloadFacts:
     """The workload of a manifest."""
-    (found,) = (
-        f for f in facts_of_document(document, catalogue=load) if isinstance(f, WorkloadFacts)
-    )
+    (found,) = (f for f in facts_of_document(document) if isinstance(f, WorkloadFacts))
     return found
 
 

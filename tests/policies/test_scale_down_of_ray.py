@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet.catalogue import load
 from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.cases.case import Case, manifest
@@ -84,7 +83,7 @@ def test_short_unknown_and_unreadable_delays_are_silent(document: dict[str, Any]
 
 
 def test_the_longest_wait_of_deployments_with_gpus_counts():
-    facts = facts_of_document(service(900), "ray.yaml", catalogue=load)
+    facts = facts_of_document(service(900), "ray.yaml")
     workload = next(one for one in facts if isinstance(one, WorkloadFacts))
     assert workload.ray is not None
     assert workload.ray.downscale_delay_seconds.value == 900

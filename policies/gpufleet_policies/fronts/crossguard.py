@@ -142,7 +142,7 @@ class Front:
         found = [_note(one) for one in notes]
         if not is_validated(resource_type) or configured.is_off:
             return found
-        facts = facts_from_pulumi(resource_type, read(), name, urn, load)
+        facts = facts_from_pulumi(resource_type, read(), name, urn)
         findings = [one for fact in facts for one in self._validate_one(fact, configured)]
         with self._program.lock:
             self._program.facts[urn] = facts
@@ -167,7 +167,7 @@ class Front:
             return []
         inputs = read()
         changes: list[tuple[str, str, Mapping[str, Any]]] = []
-        for facts in facts_from_pulumi(resource_type, inputs, name, urn, load):
+        for facts in facts_from_pulumi(resource_type, inputs, name, urn):
             fleet = None if isinstance(facts, FleetFacts) else configured.referenced
             rules = [
                 rule for rule in validating(type_of(facts)) if rule.id in configured.remediated

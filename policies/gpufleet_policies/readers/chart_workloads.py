@@ -3,11 +3,10 @@
 What a chart renders is not seen while a program is planned; its values say enough of it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.contract.wrappers.release import joined
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.locator import Locator
@@ -289,7 +288,6 @@ def workload_of_values(
     chart: str,
     values: dict[str, Any],
     locator: Locator,
-    catalogue: Callable[[], Catalogue],
     place: str = "",
 ) -> WorkloadFacts | None:
     """The pods a chart would make of these values; None for other charts, and without pods.
@@ -302,7 +300,7 @@ def workload_of_values(
     if place:
         kind = _below(kind, place)
     document = {**values, "metadata": {"annotations": _said(chart, values)}}
-    found = read_workload(document, locator, "helm.sh", kind, catalogue)
+    found = read_workload(document, locator, "helm.sh", kind)
     return found if found.pod_groups else None
 
 

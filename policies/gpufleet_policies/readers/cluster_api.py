@@ -1,9 +1,9 @@
 """Machines of the Cluster API as facts: sets, deployments, pools, templates."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue import load
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
@@ -22,8 +22,6 @@ from gpufleet_policies.readers.machines import Machines, gpu_by_name
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import fact, whole
 
-Load = Callable[[], Catalogue]
-
 _MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
 _MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 _GPU_COUNT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
@@ -35,12 +33,12 @@ _TAINTS = "capacity.cluster-autoscaler.kubernetes.io/taints"
 _NVIDIA_VENDOR = ("4318", "0x10de", "10de")
 
 
-def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """cluster.x-k8s.io MachineDeployment, MachineSet, MachinePool."""
     annotations = inside(document, "metadata.annotations")
     own = known_texts(annotations)
     labels = inside(document, "spec.template.metadata.labels")
-    found = _hinted(own, load)
+    found = _hinted(own)
     hinted_labels = dict(
         pair.split("=", 1) for pair in own.get(_LABELS, "").split(",") if "=" in pair
     )
@@ -84,7 +82,7 @@ def _domains(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
     return texts(document, "spec.failureDomains")
 
 
-def _hinted(annotations: dict[str, str], load: Load) -> Machines:
+def _hinted(annotations: dict[str, str]) -> Machines:
     """What the annotations for scaling from zero say."""
     count = natural(annotations.get(_GPU_COUNT))
     if count is None:
@@ -93,7 +91,7 @@ def _hinted(annotations: dict[str, str], load: Load) -> Machines:
         return Machines(absent(_GPU_TYPE), absent(_GPU_COUNT), known(False, place=_GPU_COUNT))
     kind = annotations.get(_GPU_TYPE, "")
     nvidia = kind.startswith("nvidia.com/") or "nvidia" in kind
-    gpu = gpu_by_name([kind.removeprefix("nvidia.com/")], load()) if kind else unknown(_GPU_TYPE)
+    gpu = gpu_by_name([kind.removeprefix("nvidia.com/")]) if kind else unknown(_GPU_TYPE)
     carries: Fact[bool] = known(True) if nvidia else unknown(_GPU_TYPE)
     return Machines(gpu, known(count, place=_GPU_COUNT), carries)
 
@@ -130,7 +128,7 @@ def _size(document: dict[str, Any], annotations: Any) -> Size:
     )
 
 
-def aws_template(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def aws_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """infrastructure.cluster.x-k8s.io AWSMachineTemplate, AWSMachinePool, AWSManagedMachinePool.
 
     The last is an EKS node group: what its launch template does not say, it says itself.
@@ -143,7 +141,7 @@ def aws_template(document: dict[str, Any], locator: Locator, load: Load) -> Iter
         if inside(spec, "instanceType") is None:
             spec = inside(document, "spec")
     kind = word(spec, "instanceType")
-    found = hardware(known((kind.value,)) if kind.is_known else unknown("instanceType"), load)
+    found = hardware(known((kind.value,)) if kind.is_known else unknown("instanceType"))
     spot = inside(spec, "spotMarketOptions")
     reserved = inside(spec, "capacityReservationId")
     capacity: Fact[frozenset[str]] = unknown("spotMarketOptions")
@@ -177,10 +175,10 @@ def _managed_size(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         )
 
 
-def vsphere_template(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def vsphere_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """infrastructure.cluster.x-k8s.io VSphereMachineTemplate: its PCI devices and vGPUs."""
     devices = items(inside(document, "spec.template.spec.pciDevices"))
-    found = pci_hardware(devices, load)
+    found = pci_hardware(devices)
     yield LaunchTemplate(
         locator=locator,
         names=(locator.name,),
@@ -192,13 +190,13 @@ def vsphere_template(document: dict[str, Any], locator: Locator, load: Load) -> 
     )
 
 
-def pci_hardware(devices: list[Any], load: Load) -> Machines:
+def pci_hardware(devices: list[Any]) -> Machines:
     """The GPUs among PCI devices of a virtual machine."""
     place = "pciDevices"
     profile = _profile(devices)
     if profile.is_known:
         return Machines(
-            vgpu_board(profile.value, load),
+            vgpu_board(profile.value),
             known(len(devices), place=place),
             known(True, place=place),
         )
@@ -217,7 +215,7 @@ def _profile(devices: list[Any]) -> Fact[str]:
     return absent("pciDevices")
 
 
-def vgpu_board(profile: str, load: Load) -> Fact[str]:
+def vgpu_board(profile: str) -> Fact[str]:
     """The GPU of a vGPU type; unknown for names that the catalogue does not list."""
     from gpufleet.partition.vgpu import parse_type
 

@@ -1,9 +1,8 @@
 """Small objects that rules need with pools and workloads: namespaces, quotas, templates."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import (
@@ -17,17 +16,15 @@ from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import fact
 
-Load = Callable[[], Catalogue]
 
-
-def namespace(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """core Namespace."""
     labels = known_texts(inside(document, "metadata.labels"))
     merged = {**labels, **known_texts(inside(document, "metadata.annotations"))}
     yield DeclaredNamespace(locator=locator, annotations=merged, labels=labels)
 
 
-def service(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def service(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """core Service with a selector."""
     selector = inside(document, "spec.selector")
     if is_mapping(selector) and selector and known_texts(selector) == selector:
@@ -39,7 +36,7 @@ def _whole(value: Any) -> int | None:
     return int(found.number) if found is not None and found.is_whole else None
 
 
-def quota(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """core ResourceQuota; resources that are no GPUs are left out."""
     hard = mapping(inside(document, "spec.hard"))
     gpu = {
@@ -55,7 +52,7 @@ def quota(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[An
     )
 
 
-def exporter(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """A DaemonSet or Deployment that runs the DCGM exporter."""
     for container in items(inside(document, "spec.template.spec.containers")):
         image = inside(container, "image")

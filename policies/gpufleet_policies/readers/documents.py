@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from gpufleet.catalogue import Catalogue, load
 from gpufleet.contract.charts import chart_of_file, dependency_of, is_values_file
 from gpufleet.contract.foreign.recognition import kind_of
 from gpufleet.contract.wrappers.registry import wrapper_of
@@ -43,7 +42,6 @@ def facts_of_document(
     *,
     line: int = 0,
     written: Callable[[], str] = str,
-    catalogue: Callable[[], Catalogue] = load,
 ) -> Facts:
     """The facts of one parsed document; empty for what no rule knows.
 
@@ -53,13 +51,12 @@ def facts_of_document(
         path: The file, for locators, and to recognise values files by their name.
         line: First line of the document in the file, 0 where it is not known.
         written: Gives its text, with the documents that follow it; empty where that is not known.
-        catalogue: Prices and hardware, asked only where a document needs them.
 
     Never raises for wrong types: what cannot be read is unknown or left out.
     """
     if not is_mapping(document):
         return ()
-    return tuple(_facts(dict(document), path, line, written, catalogue))
+    return tuple(_facts(dict(document), path, line, written))
 
 
 def _facts(
@@ -67,7 +64,6 @@ def _facts(
     path: str,
     line: int,
     written: Callable[[], str],
-    catalogue: Callable[[], Catalogue],
 ) -> Iterator[Any]:
     kind = kind_of(document)
     if is_operation(document):
@@ -78,15 +74,15 @@ def _facts(
         if str(document["kind"]).endswith("List") and is_list(document.get("items")):
             for item in items(document["items"]):
                 member = typed_member(document, item)
-                yield from facts_of_document(member, path, line=line, catalogue=catalogue)
+                yield from facts_of_document(member, path, line=line)
             return
-        yield from facts_of_object(document, path, line=line, catalogue=catalogue)
+        yield from facts_of_object(document, path, line=line)
     elif is_plan(document):
-        yield from facts_of_plan(document, path, catalogue)
+        yield from facts_of_plan(document, path)
     elif is_preview(document):
-        yield from facts_of_preview(document, path, catalogue)
+        yield from facts_of_preview(document, path)
     elif is_state(document):
-        yield from facts_of_state(document, path, catalogue)
+        yield from facts_of_state(document, path)
     elif is_declaration(document):
         fleet = _fleet(document, path)
         if fleet is not None:
@@ -94,7 +90,7 @@ def _facts(
     elif kind is not None:
         yield from _configuration(kind, document, path, line, written())
     elif wrapper_of(document, path) is not None:
-        yield from releases(document, Locator("Release", "", "", "", path, line), catalogue)
+        yield from releases(document, Locator("Release", "", "", "", path, line))
     else:
         dependency = dependency_of(document)
         chart = chart_of_file(document, path) if dependency is None else dependency[1]
@@ -109,9 +105,7 @@ def _facts(
             # Helm's condition of a dependency is no value of its chart.
             values = {key: value for key, value in values.items() if not place or key != "enabled"}
             text = "" if place else written()
-            yield from of_values(
-                chart.name, values, where, place=place, written=text, catalogue=catalogue
-            )
+            yield from of_values(chart.name, values, where, place=place, written=text)
         elif is_values_file(path):
             where = Locator("Values", PurePath(path).name, "", "", path, line)
             reason = "the chart of these values is not known from their keys, name or folder"

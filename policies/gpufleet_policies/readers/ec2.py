@@ -1,9 +1,8 @@
 """EC2 without EKS as facts: Auto Scaling groups and single instances."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import items
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
@@ -26,13 +25,11 @@ from gpufleet_policies.readers.eks import (
 )
 from gpufleet_policies.readers.regions import region_of
 
-Load = Callable[[], Catalogue]
-
 _CA_LABEL = "k8s.io/cluster-autoscaler/node-template/label/"
 _CA_TAINT = "k8s.io/cluster-autoscaler/node-template/taint/"
 
 
-def instance(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def instance(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:ec2/instance:Instance`, `aws_instance`: a pool of one that nothing scales."""
     kind = word(document, "instanceType")
     types: Fact[tuple[str, ...]] = (
@@ -40,7 +37,7 @@ def instance(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
         if kind.is_known
         else Fact(kind.state, place=kind.place)
     )
-    found = hardware(types, load)
+    found = hardware(types)
     tags = inside(document, "tags")
     own = known_texts(tags)
     bought = market(document)
@@ -69,7 +66,7 @@ def instance(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
     )
 
 
-def scaling_group(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def scaling_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:autoscaling/group:Group`, `aws_autoscaling_group`."""
     tags, tags_known = _group_tags(document)
     mixed = inside(document, "mixedInstancesPolicy")
@@ -77,7 +74,7 @@ def scaling_group(document: dict[str, Any], locator: Locator, load: Load) -> Ite
     if mixed is not None:
         template = inside(mixed, "launchTemplate.launchTemplateSpecification")
     types = _override_types(mixed)
-    found = hardware(types, load)
+    found = hardware(types)
     labels = {k.removeprefix(_CA_LABEL): v for k, v in tags.items() if k.startswith(_CA_LABEL)}
     hinted = tuple(
         PoolTaint(key.removeprefix(_CA_TAINT), value.rpartition(":")[2])

@@ -1,9 +1,8 @@
 """EKS and EC2 as facts: managed node groups, launch templates, groups, instances, reservations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_list
 from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
 from gpufleet_policies.facts.locator import Locator
@@ -20,8 +19,6 @@ from gpufleet_policies.readers.blocks import (
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, machines
 from gpufleet_policies.readers.reading import boolean, fact
 from gpufleet_policies.readers.regions import region_of
-
-Load = Callable[[], Catalogue]
 
 _EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",
@@ -59,18 +56,18 @@ def is_committed(tags: dict[str, str]) -> bool:
     )
 
 
-def hardware(types: Fact[tuple[str, ...]], load: Load) -> Machines:
+def hardware(types: Fact[tuple[str, ...]]) -> Machines:
     """The hardware behind a list of types."""
-    return machines(types.value, load(), types.place) if types.is_known else NO_MACHINES
+    return machines(types.value, types.place) if types.is_known else NO_MACHINES
 
 
-def node_group(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def node_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:eks/nodeGroup:NodeGroup`, `aws_eks_node_group`."""
     types = texts(document, "instanceTypes")
     template = inside(document, "launchTemplate")
     if types.is_absent and template is None:
         types = known(_DEFAULT_TYPES, place="instanceTypes")
-    found = hardware(types, load)
+    found = hardware(types)
     carries = found.carries_gpus
     image = word(document, "amiType")
     if (
@@ -165,7 +162,7 @@ def _warm(config: Any, document: dict[str, Any]) -> Fact[int]:
     return known(max(minimum.value, beyond, 0), place=place)
 
 
-def launch_template(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def launch_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:ec2/launchTemplate:LaunchTemplate`, `aws_launch_template`."""
     kind = word(document, "instanceType")
     types: Fact[tuple[str, ...]] = (
@@ -173,7 +170,7 @@ def launch_template(document: dict[str, Any], locator: Locator, load: Load) -> I
         if kind.is_known
         else Fact(kind.state, place=kind.place)
     )
-    found = hardware(types, load)
+    found = hardware(types)
     names = {locator.name}
     names.update(
         n for key in ("name", "id", "namePrefix") if isinstance(n := inside(document, key), str)
@@ -227,13 +224,13 @@ def _efa(interfaces: Any) -> Fact[bool]:
     return unknown(place) if UNKNOWN in kinds else known(False, place=place)
 
 
-def reservation(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def reservation(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:ec2/capacityReservation:CapacityReservation`, capacity blocks, and Terraform's."""
     kind = word(document, "instanceType")
     types: Fact[tuple[str, ...]] = (
         known((kind.value,)) if kind.is_known else unknown("instanceType")
     )
-    found = hardware(types, load)
+    found = hardware(types)
     names = {locator.name}
     names.update(n for key in ("id", "arn") if isinstance(n := inside(document, key), str))
     match = word(document, "instanceMatchCriteria").or_default("open")

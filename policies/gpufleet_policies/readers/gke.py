@@ -1,10 +1,9 @@
 """GKE as facts: node pools, clusters with inline pools, reservations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_list, is_mapping, items
 from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
 from gpufleet_policies.facts.locator import Locator
@@ -26,22 +25,20 @@ from gpufleet_policies.readers.machines import accelerated, machines
 from gpufleet_policies.readers.reading import boolean, fact, whole
 from gpufleet_policies.readers.regions import region_of
 
-Load = Callable[[], Catalogue]
-
 _SHARING = {"TIME_SHARING": "timeSlicing", "MPS": "mps"}
 _DEFAULT_MACHINE = "e2-medium"
 """Machine type of a pool that names none (GKE API NodeConfig)."""
 
 
-def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gcp:container/nodePool:NodePool`, `google_container_node_pool`."""
     config = inside(document, "nodeConfig")
     written = inside(config, "resourceLabels") is not None
     field = TagField("nodeConfig.resourceLabels", written) if is_mapping(config) else None
-    yield replace(_pool(document, config, locator, load), tag_field=field)
+    yield replace(_pool(document, config, locator), tag_field=field)
 
 
-def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -> NodePool:
+def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
     machine = word(config, "machineType").or_default(_DEFAULT_MACHINE)
     if config is UNKNOWN:
         machine = unknown("nodeConfig.machineType")
@@ -50,7 +47,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -
         if machine.is_known
         else unknown("nodeConfig.machineType")
     )
-    gpu, count, carries, types = _accelerators(config, types, load)
+    gpu, count, carries, types = _accelerators(config, types)
     labels, resource_labels = inside(config, "labels"), inside(config, "resourceLabels")
     own, tags = known_texts(labels), known_texts(resource_labels)
     merged = {**own, **tags}
@@ -100,7 +97,7 @@ def _text(document: Any, path: str) -> str:
 
 
 def _accelerators(
-    config: Any, types: Fact[tuple[str, ...]], load: Load
+    config: Any, types: Fact[tuple[str, ...]]
 ) -> tuple[Fact[str], Fact[int], Fact[bool], Fact[tuple[str, ...]]]:
     place = "nodeConfig.guestAccelerators"
     attached = inside(config, "guestAccelerators") or inside(config, "guestAccelerator")
@@ -109,14 +106,14 @@ def _accelerators(
     if not attached:
         if not types.is_known:
             return unknown(place), unknown(place), unknown(place), types
-        found = machines(types.value, load(), types.place)
+        found = machines(types.value, types.place)
         return found.gpu, found.gpus_per_node, found.carries_gpus, types
     kind, amount = word(attached[0], "type"), number(attached[0], "count")
     if amount.is_known and amount.value == 0:
         return absent(place), absent(place), known(False, place=place), types
     if not kind.is_known or not amount.is_known or not types.is_known:
         return unknown(place), amount, known(True, place=place), types
-    gpu, row = accelerated(types.value[0], kind.value, amount.value, load())
+    gpu, row = accelerated(types.value[0], kind.value, amount.value)
     priced = types if row is None else known((row,), place=types.place)
     return gpu, amount, known(True, place=place), priced
 
@@ -186,7 +183,7 @@ def _seconds(written: Fact[str]) -> Fact[int]:
     return fact(written.value.removesuffix("s"), whole, written.place)
 
 
-def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def cluster(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gcp:container/cluster:Cluster`: inline pools, the default pool, auto-provisioning."""
     surroundings = {
         key: inside(document, key) for key in ("location", "nodeLocations") if key in document
@@ -198,19 +195,17 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
             name = _text(pool, "name") or str(index)
             where = replace(locator, kind="NodePool", name=f"{locator.name}/{name}")
             own = {**surroundings, "cluster": locator.name, **pool}
-            found = _pool(own, inside(own, "nodeConfig"), where, load)
+            found = _pool(own, inside(own, "nodeConfig"), where)
             yield _below(found, f"{key}[{index}]")
     if inside(document, "removeDefaultNodePool") is not True and not inline:
         own = {"name": "default-pool", "cluster": locator.name, **surroundings, **document}
         default = replace(locator, name=f"{locator.name}/default-pool")
         if inside(document, "enableAutopilot") is not True:
-            yield _pool(
-                {**own, "name": "default-pool"}, inside(document, "nodeConfig"), default, load
-            )
+            yield _pool({**own, "name": "default-pool"}, inside(document, "nodeConfig"), default)
     for limit in items(inside(document, "clusterAutoscaling.resourceLimits")):
         kind = word(limit, "resourceType")
         if kind.is_known and kind.value.startswith("nvidia-"):
-            gpu, _ = accelerated("", kind.value, 1, load())
+            gpu, _ = accelerated("", kind.value, 1)
             yield AutoscalerLimit(
                 locator=locator,
                 gpu=gpu,
@@ -241,14 +236,14 @@ def _below(pool: NodePool, place: str) -> NodePool:
     )
 
 
-def reservation(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def reservation(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gcp:compute/reservation:Reservation`, `google_compute_reservation`."""
     machine = word(document, "specificReservation.instanceProperties.machineType")
     types: Fact[tuple[str, ...]] = (
         known((machine.value,)) if machine.is_known else unknown("machineType")
     )
     gpu, count, carries, types = _accelerators(
-        inside(document, "specificReservation.instanceProperties"), types, load
+        inside(document, "specificReservation.instanceProperties"), types
     )
     if carries.is_known and not carries.value:
         return

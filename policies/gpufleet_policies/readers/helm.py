@@ -1,10 +1,9 @@
 """Helm releases and values files of charts that GPU fleets use, as facts."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue import Catalogue, load
 from gpufleet.contract.charts import chart_name, known_chart
 from gpufleet.contract.wrappers.release import ReleaseValues, joined, merged, set_steps, with_value
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
@@ -20,10 +19,8 @@ from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declar
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
 from gpufleet_policies.readers.reading import boolean, fact, text
 
-Load = Callable[[], Catalogue]
 
-
-def release(document: dict[str, Any], locator: Locator, catalogue: Load) -> Iterator[Any]:
+def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`kubernetes:helm.sh/v3:Release`, `helm_release`."""
     chart = word(document, "chart")
     if not chart.is_known:
@@ -57,7 +54,6 @@ def release(document: dict[str, Any], locator: Locator, catalogue: Load) -> Iter
         version=word(document, "version"),
         place="values",
         complete=is_mapping(written),
-        catalogue=catalogue,
     )
 
 
@@ -88,7 +84,6 @@ def of_values(
     parts: ReleaseValues | None = None,
     is_text: bool = False,
     written: str = "",
-    catalogue: Load = load,
 ) -> Iterator[Any]:
     """Everything the values of a known chart say.
 
@@ -103,7 +98,6 @@ def of_values(
         parts: Where each value is written, when that is not simply below `place`.
         is_text: Whether the field holds them as text, which no patch can change.
         written: Text of the file that holds them alone; empty: they are part of something.
-        catalogue: Prices and hardware.
     """
     known = known_chart(chart)
     if known is None:
@@ -120,7 +114,7 @@ def of_values(
         place=place,
     )
     inside_wrapper = place if parts is not None else ""
-    pods = workload_of_values(known.name, values, locator, catalogue, inside_wrapper)
+    pods = workload_of_values(known.name, values, locator, inside_wrapper)
     if pods is not None:
         yield pods
     elif known.kind is None:

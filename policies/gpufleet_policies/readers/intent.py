@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue import load
 from gpufleet_policies.facts.container import Container
 from gpufleet_policies.facts.intent import MODES, PREFIX, WorkloadIntent
 from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
@@ -58,13 +58,12 @@ class ContainerProgram:
 def intent(
     annotations: Mapping[str, Any],
     programs: Sequence[ContainerProgram],
-    catalogue: Callable[[], Catalogue],
 ) -> WorkloadIntent:
     """What a workload is for: annotations win over what its command line suggests."""
     name = _model_name(programs)
     parameters = _declared(annotations, "model-params-b", _positive)
     if parameters.is_absent and name is not None:
-        parameters = _parameters_of(name, catalogue)
+        parameters = _parameters_of(name)
     precision = _declared(annotations, "precision", _lower)
     if precision.is_absent:
         precision = _precision(programs, name)
@@ -185,11 +184,11 @@ def _model_name(programs: Iterable[ContainerProgram]) -> str | None:
     return None
 
 
-def _parameters_of(name: str, catalogue: Callable[[], Catalogue]) -> Fact[Decimal]:
+def _parameters_of(name: str) -> Fact[Decimal]:
     """From the catalogue's model of that name, else from the size in the name (`8B`, `8x7b`)."""
     short = name.rstrip("/").rsplit("/", 1)[-1].lower()
     place = f"model {name}"
-    for model in catalogue().models.values():
+    for model in load().models.values():
         if model.name.lower().rsplit("/", 1)[-1] == short:
             return known(Decimal(model.parameters) / 10**9, Provenance.INFERRED, place)
     if _EXPERTS.search(short):

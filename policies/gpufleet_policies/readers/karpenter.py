@@ -1,10 +1,9 @@
 """Karpenter's objects as facts: NodePool, EC2NodeClass, NodeOverlay, CapacityBuffer."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet_policies.facts.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
 from gpufleet_policies.facts.locator import Locator
@@ -40,20 +39,18 @@ from gpufleet_policies.readers.karpenter_requirements import (
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import fact, text
 
-Load = Callable[[], Catalogue]
-
 _DEFAULT_POLICY = "WhenEmptyOrUnderutilized"
 _DEFAULT_AFTER = "0s"
 _DEFAULT_EXPIRY = "720h"
 """Karpenter's defaults of fields that are absent (karpenter-provider-aws docs, disruption)."""
 
 
-def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """karpenter.sh NodePool."""
     template = inside(document, "spec.template")
     spec = inside(template, "spec")
     requirements = read_requirements(inside(spec, "requirements"))
-    types, found, is_open = hardware_of(requirements, load)
+    types, found, is_open = hardware_of(requirements)
     labels = inside(template, "metadata.labels")
     own = known_texts(labels)
     metadata = known_texts(inside(document, "metadata.annotations"))
@@ -172,7 +169,7 @@ def _as_text(value: Any) -> str | None:
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
-def node_class(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """karpenter.k8s.aws EC2NodeClass: reservations and networks of the pools that name it."""
     reserved: list[str] = []
     for term in items(inside(document, "spec.capacityReservationSelectorTerms")):
@@ -195,12 +192,12 @@ def node_class(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
     )
 
 
-def node_overlay(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def node_overlay(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """karpenter.sh NodeOverlay."""
     yield NodeOverlay(locator=locator, resources=tuple(mapping(inside(document, "spec.capacity"))))
 
 
-def capacity_buffer(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def capacity_buffer(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """autoscaling.x-k8s.io CapacityBuffer (alpha)."""
     metadata: Mapping[str, str] = known_texts(inside(document, "metadata.annotations"))
     yield CapacityBuffer(

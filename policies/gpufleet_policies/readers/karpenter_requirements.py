@@ -1,9 +1,8 @@
 """Karpenter's requirements as machines, zones, ways of buying and labels."""
 
-from collections.abc import Callable
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue import load
 from gpufleet.contract.foreign import karpenter_machines as machines_of
 from gpufleet.contract.foreign.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
@@ -13,8 +12,6 @@ from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import fact, holds_unknown
-
-Load = Callable[[], Catalogue]
 
 _WAYS = {"on-demand": "onDemand", "spot": "spot", "reserved": "reserved"}
 
@@ -31,7 +28,7 @@ def read_requirements(value: Any) -> tuple[NodeRequirement, ...] | None:
 
 
 def hardware_of(
-    requirements: tuple[NodeRequirement, ...] | None, load: Load
+    requirements: tuple[NodeRequirement, ...] | None,
 ) -> tuple[Fact[tuple[str, ...]], Machines, bool]:
     """Types, what they carry, and whether types without GPUs are allowed too."""
     place = "spec.template.spec.requirements"
@@ -39,18 +36,18 @@ def hardware_of(
         return unknown(place), NO_MACHINES, True
     named = next((r.values for r in requirements if r.key == TYPE and r.operator == "In"), None)
     if named is not None:
-        return known(named, place=place), machines(named, load(), place), False
+        return known(named, place=place), machines(named, place), False
     if not machines_of.demands_gpus(requirements):
         excluded = machines_of.excludes_gpus(requirements)
         carries: Fact[bool] = known(False, place=place) if excluded else unknown(place)
         return absent(place), Machines(absent(place), absent(place), carries), True
     types = tuple(row.name for row in machines_of.whole_machines(requirements, load()))
     if types:
-        found = machines(types, load(), place)
+        found = machines(types, place)
         return known(types, place=place), found, False
     names = [v for r in requirements if r.label == "instance-gpu-name" for v in r.values]
     counts = [v for r in requirements if r.label == "instance-gpu-count" for v in r.values]
-    gpu = gpu_by_name(names, load()) if len(names) == 1 else unknown(place)
+    gpu = gpu_by_name(names) if len(names) == 1 else unknown(place)
     count: Fact[int] = unknown(place)
     if len(counts) == 1:
         count = fact(counts[0], natural, place)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.contract.wrappers.registry import OBJECTS
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import (
@@ -17,8 +16,7 @@ from gpufleet_policies.readers import (
     releases,
 )
 
-Load = Callable[[], Catalogue]
-Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
+Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
 
 READERS: dict[tuple[str, str], Reader] = {

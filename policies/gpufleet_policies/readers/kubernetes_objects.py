@@ -1,9 +1,8 @@
 """One Kubernetes object as facts, whatever its kind."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.contract.foreign.recognition import OBJECTS
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.judged import NotJudged
@@ -107,7 +106,6 @@ def facts_of_object(
     line: int = 0,
     name: str = "",
     urn: str = "",
-    catalogue: Callable[[], Catalogue],
 ) -> Iterator[Any]:
     """Every fact one object gives; none for kinds that no rule knows."""
     group = group_of(document.get("apiVersion"))
@@ -115,7 +113,7 @@ def facts_of_object(
     if is_left_to_its_owner(document):
         return
     for found in (
-        workload_from(document, locator, group, catalogue),
+        workload_from(document, locator, group),
         autoscaler.autoscaler_from(document, locator, group),
         claims.claim_from(document, locator, group),
     ):
@@ -123,7 +121,7 @@ def facts_of_object(
             yield found
     reader = READERS.get((group, locator.kind))
     if reader is not None:
-        yield from reader(document, locator, catalogue)
+        yield from reader(document, locator)
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)
     if own is None:

@@ -1,9 +1,8 @@
 """Kueue's and KAI's objects as facts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.queues import (
@@ -21,8 +20,6 @@ from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import boolean, fact, whole
-
-Load = Callable[[], Catalogue]
 
 
 def _texts(document: dict[str, Any]) -> dict[str, str]:
@@ -67,7 +64,7 @@ def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
                 )
 
 
-def cluster_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def cluster_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io ClusterQueue; the cohort's field was renamed with v1beta2."""
     cohort = word(document, "spec.cohortName")
     if cohort.is_absent:
@@ -85,7 +82,7 @@ def cluster_queue(document: dict[str, Any], locator: Locator, load: Load) -> Ite
     )
 
 
-def cohort(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def cohort(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io Cohort."""
     parent = word(document, "spec.parentName")
     yield CohortFacts(
@@ -96,7 +93,7 @@ def cohort(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[A
     )
 
 
-def local_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def local_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io LocalQueue."""
     yield LocalQueue(
         locator=locator,
@@ -105,7 +102,7 @@ def local_queue(document: dict[str, Any], locator: Locator, load: Load) -> Itera
     )
 
 
-def resource_flavor(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def resource_flavor(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io ResourceFlavor."""
     yield ResourceFlavor(
         locator=locator,
@@ -115,7 +112,7 @@ def resource_flavor(document: dict[str, Any], locator: Locator, load: Load) -> I
     )
 
 
-def admission_check(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def admission_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io AdmissionCheck."""
     yield QueueAdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
 
@@ -134,7 +131,7 @@ def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
     yield KueueConfiguration(locator=locator, waits_for_ready=on, place=place)
 
 
-def kai_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def kai_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """scheduling.run.ai Queue."""
     gpu = inside(document, "spec.resources.gpu")
     yield KaiQueue(

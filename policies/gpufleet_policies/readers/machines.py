@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue import UnknownKeyError, load
 from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
 
 _GPU_FAMILY = re.compile(r"^(?:[pg][0-9]+[a-z]*\.|a[2-9]x?-|g[2-9]-)")
@@ -30,9 +30,9 @@ NO_MACHINES = Machines(absent("machine"), absent("machine"), unknown("machine"))
 
 
 @lru_cache(maxsize=2048)
-def machines(names: tuple[str, ...], catalogue: Catalogue, place: str = "") -> Machines:
+def machines(names: tuple[str, ...], place: str = "") -> Machines:
     """The hardware of a pool that may be made of any of these types."""
-    found = [_row(name, catalogue) for name in names]
+    found = [_row(name) for name in names]
     if not found:
         return NO_MACHINES
     carrying = [one for one in found if one is not None]
@@ -51,47 +51,43 @@ def machines(names: tuple[str, ...], catalogue: Catalogue, place: str = "") -> M
     )
 
 
-def _row(name: str, catalogue: Catalogue) -> tuple[str | None, int | None] | None:
+def _row(name: str) -> tuple[str | None, int | None] | None:
     """GPU and count of a type; None for types without NVIDIA GPUs."""
-    row = catalogue.instances.get(name)
+    row = load().instances.get(name)
     if row is None:
         return (None, None) if _GPU_FAMILY.match(name) else None
-    if catalogue.gpu(row.accelerator.gpu).vendor != "nvidia":
+    if load().gpu(row.accelerator.gpu).vendor != "nvidia":
         return None
     return row.accelerator.gpu, row.accelerator.count
 
 
-def accelerated(
-    machine_type: Any, accelerator: str, count: int, catalogue: Catalogue
-) -> tuple[Fact[str], str | None]:
+def accelerated(machine_type: Any, accelerator: str, count: int) -> tuple[Fact[str], str | None]:
     """GPU key of Google's accelerator type, and the catalogue's row for machine and accelerator.
 
     The row prices N1 machines, whose accelerators are attached; other machines are rows themselves.
     """
-    row = str(machine_type)
+    catalogue, row = load(), str(machine_type)
     if row not in catalogue.instances:
         attached = f"n1-standard-*+{accelerator}x{count}"
         row = attached if attached in catalogue.instances else ""
-    gpu = _by_accelerator(accelerator, catalogue)
+    gpu = _by_accelerator(accelerator)
     found: Fact[str] = unknown("guestAccelerators") if gpu is None else known(gpu)
     return found, row or None
 
 
 @lru_cache(maxsize=256)
-def _by_accelerator(accelerator: str, catalogue: Catalogue) -> str | None:
-    for row in catalogue.instances.values():
+def _by_accelerator(accelerator: str) -> str | None:
+    for row in load().instances.values():
         if row.gke_accelerator_type == accelerator:
             return row.accelerator.gpu
     return None
 
 
-def gpu_by_name(names: Iterable[str], catalogue: Catalogue) -> Fact[str]:
+def gpu_by_name(names: Iterable[str]) -> Fact[str]:
     """The GPU that a label value or type name means; unknown where it is ambiguous."""
-    from gpufleet.catalogue import UnknownKeyError
-
     for name in names:
         try:
-            return known(catalogue.find_gpu(name).key, Provenance.EXPLICIT)
+            return known(load().find_gpu(name).key, Provenance.EXPLICIT)
         except UnknownKeyError:
             continue
     return unknown("gpu")

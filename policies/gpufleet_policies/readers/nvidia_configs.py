@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.contract.foreign.recognition import kind_of_text
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts.judged import NotJudged
@@ -19,8 +18,6 @@ from gpufleet_policies.facts.nvidia import (
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.reading import boolean, fact, whole
-
-Load = Callable[[], Catalogue]
 
 
 def _is_unknown(value: Any) -> bool:
@@ -58,7 +55,7 @@ def as_written(document: Mapping[str, Any], written: str) -> str:
     return written if written and parsed(written) == document else ""
 
 
-def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def config_map(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """ConfigMaps of the device plugin and of mig-parted, recognised by their content."""
     annotations = known_texts(inside(document, "metadata.annotations"))
     for key, value in mapping(inside(document, "data")).items():

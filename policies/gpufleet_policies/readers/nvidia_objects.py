@@ -1,9 +1,8 @@
 """Objects of NVIDIA's operators and drivers as facts, and their choices for all nodes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.contract.wrappers.release import joined, steps_of
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet_policies.facts.locator import Locator
@@ -14,10 +13,8 @@ from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
 from gpufleet_policies.readers.reading import boolean, fact, text
 
-Load = Callable[[], Catalogue]
 
-
-def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def cluster_policy(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """nvidia.com ClusterPolicy, as its choices for all nodes."""
     annotations = known_texts(inside(document, "metadata.annotations"))
     spec = document.get("spec")

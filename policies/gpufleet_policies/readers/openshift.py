@@ -1,9 +1,8 @@
 """Machines of OpenShift as facts: sets on AWS, Google and vSphere, and their autoscalers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import items
 from gpufleet_policies.facts.capacity import PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
@@ -16,12 +15,10 @@ from gpufleet_policies.readers.machines import Machines, accelerated
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.regions import region_of
 
-Load = Callable[[], Catalogue]
-
 _GPUS = "machine.openshift.io/GPU"
 
 
-def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """machine.openshift.io MachineSet on AWS, Google and vSphere."""
     annotations = known_texts(inside(document, "metadata.annotations"))
     provider = inside(document, "spec.template.spec.providerSpec.value")
@@ -31,10 +28,10 @@ def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Itera
     types: Fact[tuple[str, ...]] = (
         known((kind.value,)) if kind.is_known else Fact(kind.state, place="providerSpec.value")
     )
-    found = hardware(types, load) if not types.is_absent else _hint(annotations, provider, load)
+    found = hardware(types) if not types.is_absent else _hint(annotations, provider)
     attached = items(inside(provider, "gpus"))
     if attached and isinstance(inside(attached[0], "type"), str):
-        gpu, row = accelerated(kind.found, inside(attached[0], "type"), 1, load())
+        gpu, row = accelerated(kind.found, inside(attached[0], "type"), 1)
         found = Machines(gpu, number(attached[0], "count"), known(True))
         types = types if row is None else known((row,))
     labels = known_texts(inside(document, "spec.template.spec.metadata.labels"))
@@ -72,10 +69,10 @@ def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Itera
     )
 
 
-def _hint(annotations: dict[str, str], provider: Any, load: Load) -> Machines:
+def _hint(annotations: dict[str, str], provider: Any) -> Machines:
     devices = items(inside(provider, "pciDevices"))
     if devices:
-        return pci_hardware(devices, load)
+        return pci_hardware(devices)
     count = natural(annotations.get(_GPUS))
     if count is not None:
         some = count > 0
@@ -112,7 +109,7 @@ def _zone(provider: Any) -> Fact[tuple[str, ...]]:
     return absent("placement.availabilityZone")
 
 
-def machine_autoscaler(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def machine_autoscaler(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """autoscaling.openshift.io MachineAutoscaler."""
     yield PoolAutoscaler(
         locator=locator,

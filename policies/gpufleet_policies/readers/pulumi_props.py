@@ -1,10 +1,9 @@
 """Pulumi resources as facts: typed cloud resources, Kubernetes objects, charts, GpuFleet."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_mapping
 from gpufleet_policies.facts import Locator
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
@@ -49,7 +48,6 @@ def facts_from_pulumi(
     properties: Any,
     name: str,
     urn: str,
-    catalogue: Callable[[], Catalogue],
     path: str = "",
 ) -> tuple[Any, ...]:
     """The facts of one resource; empty when it is of no interest.
@@ -62,7 +60,7 @@ def facts_from_pulumi(
     document = plain(properties)
     if not is_mapping(document):
         return ()
-    return facts_of_properties(resource_type, dict(document), name, urn, catalogue, path)
+    return facts_of_properties(resource_type, dict(document), name, urn, path)
 
 
 def facts_of_properties(
@@ -70,14 +68,13 @@ def facts_of_properties(
     document: dict[str, Any],
     name: str,
     urn: str,
-    catalogue: Callable[[], Catalogue],
     path: str = "",
 ) -> tuple[Any, ...]:
     """The facts of one resource whose properties are plain already."""
     reader = READERS.get(resource_type)
     if reader is not None:
         locator = Locator(KINDS[resource_type], name, urn=urn, file=path, annotated=False)
-        found = tuple(one for one in reader(document, locator, catalogue) if _is_fact(one))
+        found = tuple(one for one in reader(document, locator) if _is_fact(one))
     else:
         kind = group_and_kind(resource_type)
         if kind is None:
@@ -87,17 +84,17 @@ def facts_of_properties(
         known_object["kind"] = kind[1]
         if not isinstance(written, str) or group_of(written) != kind[0]:
             known_object["apiVersion"] = f"{kind[0]}/v1" if kind[0] else "v1"
-        facts = facts_of_object(known_object, path, name=name, urn=urn, catalogue=catalogue)
-        found = tuple(one for fact in facts for one in _opened(fact, catalogue))
+        facts = facts_of_object(known_object, path, name=name, urn=urn)
+        found = tuple(one for fact in facts for one in _opened(fact))
     if _INSIDE_FLEET not in urn:
         return found
     return tuple(replace(f, in_fleet=True) if isinstance(f, NodePool) else f for f in found)
 
 
-def _opened(fact: Any, catalogue: Callable[[], Catalogue]) -> Iterator[Any]:
+def _opened(fact: Any) -> Iterator[Any]:
     """A release without the objects it refers to, which are resources of their own."""
     if type(fact) is UnopenedRelease:
-        found = opened(fact.release, fact.locator, fact.annotations, catalogue)
+        found = opened(fact.release, fact.locator, fact.annotations)
         yield from (one for one in found if _is_fact(one))
     elif _is_fact(fact):
         yield fact

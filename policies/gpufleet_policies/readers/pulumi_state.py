@@ -1,16 +1,13 @@
 """`pulumi preview --json` and `pulumi stack export` as facts."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_list, is_mapping, items, rewritten
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_validated
-
-Load = Callable[[], Catalogue]
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _HIDDEN = "[secret]"
@@ -33,23 +30,23 @@ def is_state(document: Mapping[str, Any]) -> bool:
     return is_list(inside(document, "deployment.resources"))
 
 
-def facts_of_preview(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
+def facts_of_preview(document: Mapping[str, Any], path: str) -> Iterator[Any]:
     """The facts of every resource that will exist, as far as the preview shows it."""
     for step in items(document.get("steps")):
         if str(inside(step, "op")) in _GONE:
             continue
-        yield from _resource(inside(step, "newState"), path, load)
+        yield from _resource(inside(step, "newState"), path)
 
 
-def facts_of_state(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
+def facts_of_state(document: Mapping[str, Any], path: str) -> Iterator[Any]:
     """The facts of every recorded resource, from its inputs as a resource policy sees them."""
     for resource in items(inside(document, "deployment.resources")):
         if inside(resource, "delete") is True or inside(resource, "external") is True:
             continue
-        yield from _resource(resource, path, load)
+        yield from _resource(resource, path)
 
 
-def _resource(state: Any, path: str, load: Load) -> Iterator[Any]:
+def _resource(state: Any, path: str) -> Iterator[Any]:
     kind, urn = inside(state, "type"), inside(state, "urn")
     if not isinstance(kind, str) or not isinstance(urn, str) or not is_validated(kind):
         return
@@ -57,7 +54,7 @@ def _resource(state: Any, path: str, load: Load) -> Iterator[Any]:
     if is_mapping(inputs):
         name = urn.rpartition("::")[2]
         own = {key: value for key, value in inputs.items() if not key.startswith("__")}
-        yield from facts_of_properties(kind, own, name, urn, load, path)
+        yield from facts_of_properties(kind, own, name, urn, path)
 
 
 def opened(value: Any) -> Any:

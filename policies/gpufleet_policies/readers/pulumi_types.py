@@ -3,28 +3,26 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.capacity import ScheduledSize
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import CloudBudget, MetricsSource
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 
-Load = Callable[[], Catalogue]
-Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
+Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
 
-def _budget(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def _budget(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     yield CloudBudget(locator=locator, annotations=known_texts(inside(document, "tags")))
 
 
-def _addon(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def _addon(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     name = word(document, "addonName")
     if name.is_known and name.value == "amazon-cloudwatch-observability":
         yield MetricsSource(locator=locator, what="CloudWatch observability add-on")
 
 
-def _schedule(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def _schedule(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     yield ScheduledSize(locator=locator, target=word(document, "autoscalingGroupName"))
 
 

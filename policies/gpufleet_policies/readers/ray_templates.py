@@ -101,10 +101,6 @@ def _ray(path: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> Callabl
     return ray
 
 
-def _nothing(document: dict[str, Any]) -> dict[str, Any]:
-    return {}
-
-
 def _job(document: dict[str, Any]) -> dict[str, Any]:
     """Whether the cluster goes with the job: by flag, by a deletion strategy, or not its own."""
     place = "spec.shutdownAfterJobFinishes"
@@ -218,7 +214,7 @@ def _downscale_delay(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
 
 RAY_KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("ray.io", "RayCluster"): PodMakerKind(
-        _groups("spec"), scaling=_scaling("spec"), ray=_ray("spec", _nothing)
+        _groups("spec"), scaling=_scaling("spec"), ray=_ray("spec", lambda _: {})
     ),
     ("ray.io", "RayJob"): PodMakerKind(
         _groups("spec.rayClusterSpec"),

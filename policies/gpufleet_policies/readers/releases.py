@@ -1,11 +1,10 @@
 """Releases of charts inside the objects and files of GitOps tools, as facts."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.contract.charts import known_chart
 from gpufleet.contract.wrappers.files import is_kustomization
 from gpufleet.contract.wrappers.links import inline_patches
@@ -20,14 +19,12 @@ from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.reading import place_of
 
-Load = Callable[[], Catalogue]
-
 _VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[-+].*)?")
 _SUBSTITUTED = re.compile(r"\$\{[A-Za-z_]")
 """A variable that Flux, Argo CD's plugins or a script fill in (`postBuild.substitute`)."""
 
 
-def releases(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def releases(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """Every release a document holds; those that need other files are left unopened."""
     annotations = known_texts(inside(document, "metadata.annotations"))
     for place in inline_patches(document) if is_kustomization(document, locator.file) else ():
@@ -38,14 +35,13 @@ def releases(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
         if release.needs:
             yield UnopenedRelease(locator=named, annotations=annotations, release=release)
         else:
-            yield from opened(release, named, annotations, load)
+            yield from opened(release, named, annotations)
 
 
 def opened(
     release: WrappedRelease,
     locator: Locator,
     annotations: Mapping[str, str],
-    load: Load,
     place: str | None = None,
 ) -> Iterator[Any]:
     """What a release declares, and what of it is not judged.
@@ -90,7 +86,6 @@ def opened(
         annotations=annotations,
         parts=parts if place is None else None,
         is_text=held_as_text,
-        catalogue=load,
     )
 
 

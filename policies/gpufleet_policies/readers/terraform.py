@@ -5,10 +5,9 @@ rest. Resources that will be deleted are left out.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
@@ -18,8 +17,6 @@ from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties
 from gpufleet_policies.readers.pulumi_types import TERRAFORM
-
-Load = Callable[[], Catalogue]
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
 """Types that hold a Kubernetes object -> the attribute that holds it."""
@@ -47,10 +44,10 @@ def is_plan(document: Mapping[str, Any]) -> bool:
     return "format_version" in document and ("planned_values" in document or "values" in document)
 
 
-def facts_of_plan(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
+def facts_of_plan(document: Mapping[str, Any], path: str) -> Iterator[Any]:
     """The facts of every resource that will exist."""
     for kind, address, values in planned_resources(document):
-        yield from _resource(kind, values, address, path, load)
+        yield from _resource(kind, values, address, path)
 
 
 def planned_resources(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -113,11 +110,11 @@ def overlaid(value: Any, hidden: Any, depth: int = 0) -> Any:
     return value
 
 
-def _resource(kind: str, values: Any, address: str, path: str, load: Load) -> Iterator[Any]:
+def _resource(kind: str, values: Any, address: str, path: str) -> Iterator[Any]:
     if not is_mapping(values):
         return
     if kind in _MANIFESTS:
-        yield from _manifest(values.get(_MANIFESTS[kind]), address, path, load)
+        yield from _manifest(values.get(_MANIFESTS[kind]), address, path)
         return
     token = TERRAFORM.get(kind)
     if token is None and _UNREAD.fullmatch(kind):
@@ -128,13 +125,13 @@ def _resource(kind: str, values: Any, address: str, path: str, load: Load) -> It
         )
     if token is not None:
         document = values if kind == "helm_release" else camel_keys(values)
-        yield from facts_of_properties(token, document, address, "", load, path)
+        yield from facts_of_properties(token, document, address, "", path)
 
 
-def _manifest(written: Any, address: str, path: str, load: Load) -> Iterator[Any]:
+def _manifest(written: Any, address: str, path: str) -> Iterator[Any]:
     if isinstance(written, str):
         from gpufleet_policies.readers.nvidia_configs import parsed
 
         written = plain(parsed(written))
     if is_mapping(written) and isinstance(written.get("kind"), str):
-        yield from facts_of_object(written, path, name=address, catalogue=load)
+        yield from facts_of_object(written, path, name=address)

@@ -1,9 +1,9 @@
 """Machines on vSphere as facts: `VsphereGpuNodeGroup` makes one resource for each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue import load
 from gpufleet.documents.shapes import items
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, Size
@@ -12,12 +12,10 @@ from gpufleet_policies.readers.blocks import inside, number, word
 from gpufleet_policies.readers.cluster_api import vgpu_board
 from gpufleet_policies.readers.machines import Machines
 
-Load = Callable[[], Catalogue]
 
-
-def gpu_node(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+def gpu_node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gpufleet:vsphere:Machine`: one machine, which nothing scales."""
-    found = _hardware(document, load)
+    found = _hardware(document)
     one: Fact[int] = known(1, place="the machine")
     yield NodePool(
         locator=locator,
@@ -38,7 +36,7 @@ def gpu_node(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
     )
 
 
-def _hardware(document: dict[str, Any], load: Load) -> Machines:
+def _hardware(document: dict[str, Any]) -> Machines:
     mode = word(document, "gpu.mode")
     if not mode.is_known:
         nothing: Fact[Any] = unknown("gpu")
@@ -46,16 +44,16 @@ def _hardware(document: dict[str, Any], load: Load) -> Machines:
     carries: Fact[bool] = known(True, place="gpu")
     if mode.value == "vgpu":
         profile = word(document, "gpu.profile")
-        board = vgpu_board(profile.value, load) if profile.is_known else unknown("gpu.profile")
+        board = vgpu_board(profile.value) if profile.is_known else unknown("gpu.profile")
         return Machines(board, number(document, "gpu.count"), carries)
     if mode.value == "fixed":
         addresses = items(inside(document, "gpu.pciAddresses"))
         return Machines(unknown("gpu.pciAddresses"), known(len(addresses)), carries)
     devices = [one for one in items(inside(document, "gpu.deviceIds")) if isinstance(one, str)]
-    return Machines(_by_device(devices, load), number(document, "gpu.count"), carries)
+    return Machines(_by_device(devices), number(document, "gpu.count"), carries)
 
 
-def _by_device(devices: list[str], load: Load) -> Fact[str]:
+def _by_device(devices: list[str]) -> Fact[str]:
     """The GPU that has all of these PCI device ids; unknown where none, or several, do."""
     wanted = {device.removeprefix("0x").lower()[:4] for device in devices}
     matching = [

@@ -1,9 +1,8 @@
 """A Kubernetes object as a Workload: every kind that makes pods, built in or custom."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
@@ -28,7 +27,6 @@ def workload_from(
     document: Mapping[str, Any],
     locator: Locator,
     api_group: str,
-    catalogue: Callable[[], Catalogue],
 ) -> WorkloadFacts | None:
     """The pods an object makes; None when its kind makes none.
 
@@ -36,7 +34,7 @@ def workload_from(
     when a command line names a model.
     """
     kind = KINDS.get((api_group, locator.kind))
-    return None if kind is None else read_workload(document, locator, api_group, kind, catalogue)
+    return None if kind is None else read_workload(document, locator, api_group, kind)
 
 
 def read_workload(
@@ -44,7 +42,6 @@ def read_workload(
     locator: Locator,
     api_group: str,
     kind: PodMakerKind,
-    catalogue: Callable[[], Catalogue],
 ) -> WorkloadFacts:
     """The pods an object of a known kind makes."""
     whole_document = dict(document)
@@ -67,7 +64,7 @@ def read_workload(
         template_checked_on_creation=kind.checked_on_creation,
         suspended=fact(at(document, kind.suspend), boolean, kind.suspend).or_default(False),
         deadline_seconds=_deadline(whole_document, kind, fragment=fragment),
-        intent=_intent(annotations, programs, catalogue, metadata_known),
+        intent=_intent(annotations, programs, metadata_known),
         annotations={k: v for k, v in annotations.items() if isinstance(v, str)},
         labels={k: v for k, v in labels.items() if isinstance(v, str)},
         hidden_keys=frozenset(
@@ -90,7 +87,6 @@ def read_workload(
 def _intent(
     annotations: Mapping[str, Any],
     programs: Sequence[ContainerProgram],
-    catalogue: Callable[[], Catalogue],
     metadata_known: bool,
 ) -> WorkloadIntent:
     """Read only where GPUs are asked for: most workloads of a program ask for none."""
@@ -99,7 +95,7 @@ def _intent(
     if not programs:
         environment = intents.declared_environment(annotations)
         return _NO_INTENT if environment.is_absent else WorkloadIntent(environment=environment)
-    return intents.intent(annotations, programs, catalogue)
+    return intents.intent(annotations, programs)
 
 
 _NO_INTENT = WorkloadIntent()

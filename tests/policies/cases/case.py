@@ -35,7 +35,7 @@ class Thing:
     def all_facts(self) -> tuple[Any, ...]:
         """What rules see of it."""
         urn = f"urn:pulumi:dev::p::{self.type}::{self.name}"
-        return facts_from_pulumi(self.type, self.properties, self.name, urn, load)
+        return facts_from_pulumi(self.type, self.properties, self.name, urn)
 
     def facts(self) -> Any:
         """The first of what rules see of it."""

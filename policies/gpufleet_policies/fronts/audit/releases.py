@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufleet.catalogue import load
 from gpufleet.contract.wrappers.holders import Holder
 from gpufleet.contract.wrappers.release import (
     HeldElsewhere,
@@ -93,7 +92,7 @@ def _open(
         if home is not None:
             target, source, place = home.reading, home.document, home.place
         locator = replace(unopened.locator, file=target.name, line=source.line)
-        for fact in opened(release, locator, unopened.annotations, load, place):
+        for fact in opened(release, locator, unopened.annotations, place):
             if isinstance(fact, NotJudged):
                 reading.not_judged.append(left_out(fact, document, reading.name))
             else:
