@@ -21,6 +21,7 @@ BOOT_DISKS = {
     "ct5lp": ("pd-balanced", "pd-ssd"),
     "ct5p": ("pd-balanced", "pd-ssd"),
     "ct6e": (HYPERDISK,),
+    "g2": ("pd-balanced", "pd-ssd"),
     "g4": (HYPERDISK,),
     "tpu7x": (HYPERDISK,),
 }

@@ -106,8 +106,8 @@ def step_zones(shape: GkeShape, step: CapacityStep) -> list[str]:
 
 
 def _per_zone_start(pool: Pool, shape: GkeShape) -> int:
-    """Nodes per zone at the start: the minimum where it is of one zone, else the autoscaler adds
-    them, in the zones that have GPUs."""
+    """Nodes per zone at the start: the minimum where it is of one zone. Else none: which of the
+    cluster's zones has GPUs is not known, and the autoscaler adds nodes there when pods wait."""
     one = shape.one_zone is not None or len(shape.zones) == 1 or shape.options.limits == "perZone"
     return pool.spec.nodes.min if one else 0
 

@@ -4,7 +4,7 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 `modules/compute/gke-node-pool/main.tf`) and the pages of Google Kubernetes Engine read 2026-11-21.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error, info, warning
@@ -33,8 +33,20 @@ A4X Max instance; cluster-toolkit `modules/network/gpu-rdma-vpc/variables.tf`). 
 interfaces by DRA (container-engine-accelerators 013b7ea `gpudirect-rdma/nccl-test-a4x-max.yaml`).
 Read 2026-11-23."""
 
-FREE_SSD_FAMILIES = frozenset({"a2-highgpu", "g2-standard", "n1-standard"})
-"""Machine series whose number of local SSDs is free; every other brings a fixed number or none."""
+SSD_COUNTS: Mapping[str, tuple[int, ...]] = {
+    "a2-highgpu-1g": (1, 2, 4, 8),
+    "a2-highgpu-2g": (2, 4, 8),
+    "a2-highgpu-4g": (4, 8),
+    **dict.fromkeys(("a2-highgpu-8g", "a2-megagpu-16g"), (8,)),
+    **{f"g2-standard-{cpus}": (1,) for cpus in (4, 8, 12, 16, 32)},
+    **{f"g2-standard-{cpus}": (cpus // 12,) for cpus in (24, 48, 96)},
+    "g4-standard-6": (),
+    **{f"g4-standard-{cpus}": (cpus // 12,) for cpus in (12, 24, 48, 96, 192, 384)},
+}
+"""Machine -> numbers of local SSDs that may be added; every other brings a fixed number or none
+(k8s.io/gke-autoscaling `machinetypes`, withAllowedEphemeralLocalSsdCounts; read 2026-11-23)."""
+N1_SSD_COUNTS = (*range(1, 9), 16, 24)
+"""The same of every N1 machine with attached GPUs."""
 
 _MIN_DISK_WITH_IMAGES = 100
 _AUTOMATIC = "`gke: {acceleratorNetworkProfile: auto}`"
@@ -52,9 +64,20 @@ def validate_node(
 
 def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
     options = shape.options
-    series = "-".join(shape.machine_type.split("-")[:2])
     bundled = bundled_ssds(row)
-    known = row.local_nvme_bytes is not None and series not in FREE_SSD_FAMILIES
+    free = N1_SSD_COUNTS if row.attachable else SSD_COUNTS.get(row.name)
+    if free is not None and options.local_ssds and options.local_ssds not in free:
+        counts = ", ".join(map(str, free))
+        yield error(
+            "gke-local-ssd-count",
+            f"{pool.path}.gke.localSsds",
+            f"{shape.machine_type} takes {counts or 'no'} local SSDs, and {options.local_ssds} are "
+            "declared",
+            f"write one of {counts}, or leave localSsds out" if free else "leave localSsds out",
+            found=options.local_ssds,
+            limit=list(free),
+        )
+    known = row.local_nvme_bytes is not None and free is None
     if known and options.local_ssds not in (None, bundled):
         yield error(
             "gke-local-ssd-count",
@@ -70,8 +93,8 @@ def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
             "gke-raw-ssd-without-ssd",
             f"{pool.path}.gke.localSsdUse",
             f"{row.name} brings no local SSD that could be a block device",
-            "write `localSsds: 1`, or remove localSsdUse"
-            if series in FREE_SSD_FAMILIES
+            f"write `localSsds: {free[0]}`, or remove localSsdUse"
+            if free
             else "remove localSsdUse",
         )
     taken = boot_disks(row)

@@ -14,6 +14,10 @@ from gpufleet.platforms.gke.shape import GkeShape, nodes_of_domain, upgrade_stra
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 
+COMPACT_NODES = {"a2": 150, "a3": 96, "a4": 1500, "g2": 150, "g4": 1500}
+"""Machine family -> most nodes of a node pool with compact placement. N1 has none
+(k8s.io/gke-autoscaling `machinetypes`, maxCompactPlacementNodes; read 2026-11-23)."""
+
 COMPACT_WITH_FLEX_START = ("a3-ultragpu-", "a4-", "h4d-")
 """Machine types that may be placed compactly with flex start (cluster-toolkit 1047080)."""
 
@@ -25,6 +29,7 @@ def validate_place(
     yield from _machines(pool, row)
     yield from _zones(pool, shape, spec)
     yield from _placement(pool, shape)
+    yield from _compact_nodes(pool, shape, row)
     yield from _domain(pool)
 
 
@@ -94,6 +99,30 @@ def _domain(pool: Pool) -> Iterable[Finding]:
             f"the nodes of a pool of {pool.machines[0].name} are one NVLink domain, which has "
             f"{most} machines, and {pool.nodes.maximum} are declared",
             f"write max: {most}, and a pool for each further domain",
+            found=pool.nodes.maximum,
+            limit=most,
+        )
+
+
+def _compact_nodes(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
+    if not shape.options.compact_placement:
+        return
+    if row.attachable:
+        yield error(
+            "gke-compact-not-offered",
+            f"{pool.path}.gke.compactPlacement",
+            f"{shape.machine_type} cannot be placed compactly",
+            "remove compactPlacement",
+            found=shape.machine_type,
+        )
+    most = COMPACT_NODES.get(row.family)
+    if most is not None and pool.nodes.maximum > most:
+        yield error(
+            "gke-compact-nodes",
+            f"{pool.path}.nodes.max",
+            f"a node pool of {row.family} with compact placement has at most {most} nodes, and "
+            f"{pool.nodes.maximum} are declared",
+            f"write max: {most} and a further pool, or remove compactPlacement",
             found=pool.nodes.maximum,
             limit=most,
         )

@@ -17,6 +17,26 @@ from tests.unit.platforms.gke.fleet_pools import (
     gke,
 )
 
+T4 = {"gpu": "T4", "gpusPerNode": 4, "instanceTypes": ["n1-standard-32"]}
+_SSDS = "pools[0].gke.localSsds"
+
+
+@pytest.mark.parametrize(
+    ("pool", "most"),
+    [
+        ({"instanceTypes": ["a2-highgpu-2g"], **gke(localSsds=8, compactPlacement=True)}, 150),
+        ({"instanceTypes": ["g2-standard-24"], **gke(localSsds=2, compactPlacement=True)}, 150),
+        ({"instanceTypes": ["g4-standard-96"], **gke(localSsds=8, compactPlacement=True)}, 1500),
+        ({**H100, **gke(localSsds=16, compactPlacement=True)}, 96),
+        ({**T4, **gke(localSsds=24)}, 2000),
+        ({**L4, **gke(localSsds=0, diskType="pd-ssd")}, 2000),
+    ],
+)
+def test_what_machines_take_is_taken(pool: Any, most: int) -> None:
+    """k8s.io/gke-autoscaling `machinetypes`."""
+    result = compiled({**pool, **ZONE, "nodes": {"min": 0, "max": most}})
+    assert [one for one in result.findings if one.severity.value == "error"] == []
+
 
 @pytest.mark.parametrize(
     ("pool", "code", "path"),
@@ -126,6 +146,51 @@ from tests.unit.platforms.gke.fleet_pools import (
             {**H100, **gke(localSsds=8)},
             "gke-local-ssd-count",
             "pools[0].gke.localSsds",
+        ),
+        *(
+            # k8s.io/gke-autoscaling `machinetypes`, withAllowedEphemeralLocalSsdCounts.
+            ({"instanceTypes": [name], **gke(localSsds=count)}, "gke-local-ssd-count", _SSDS)
+            for name, count in (
+                ("a2-highgpu-1g", 3),
+                ("a2-highgpu-2g", 1),
+                ("a2-highgpu-8g", 4),
+                ("g2-standard-4", 2),
+                ("g2-standard-24", 1),
+                ("g2-standard-96", 4),
+                ("g4-standard-6", 1),
+                ("g4-standard-384", 16),
+            )
+        ),
+        (
+            {**T4, **gke(localSsds=12)},
+            "gke-local-ssd-count",
+            _SSDS,
+        ),
+        # The same, supportedBootDiskTypes.
+        ({**L4, **gke(diskType="pd-standard")}, "gke-disk-type", "pools[0].gke.diskType"),
+        *(
+            # The same, maxCompactPlacementNodes.
+            (
+                {
+                    "instanceTypes": [name],
+                    "nodes": {"min": 0, "max": most + 1},
+                    **ZONE,
+                    **gke(compactPlacement=True),
+                },
+                "gke-compact-nodes",
+                "pools[0].nodes.max",
+            )
+            for name, most in (
+                ("a2-highgpu-8g", 150),
+                ("a3-highgpu-8g", 96),
+                ("g2-standard-48", 150),
+                ("g4-standard-384", 1500),
+            )
+        ),
+        (
+            {**T4, **ZONE, **gke(compactPlacement=True)},
+            "gke-compact-not-offered",
+            "pools[0].gke.compactPlacement",
         ),
         (
             {**L4, **gke(localSsdUse="raw")},
