@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from gpufleet.platforms.vsphere.vcenter.drs import behave
+from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
@@ -192,9 +191,7 @@ def test_what_drs_may_do_with_a_machine(cloud: Vcenter) -> None:
 def test_a_standalone_host_has_no_drs(cloud: Vcenter) -> None:
     alone = FoundPlace(None, None, False, None, None, None, None)
     settings = NodeSettings.model_validate(cloud.node(1, drsBehavior="manual"))
-    work: Any = SimpleNamespace(place=alone, settings=settings)
-    no_one: Any = None
-    text = refused(Code.DRS_BEHAVIOR, lambda: behave(work, no_one))
+    text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, alone))
     assert "drsBehavior is manual, and a standalone host has no DRS" in text
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.drs import drs_group
+from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
 from tests.vcenter.fault_proxy import Action, Rule
@@ -153,11 +154,11 @@ def test_a_group_that_was_changed_once_meanwhile(cloud: Vcenter, groups: Any) ->
     assert groups() == {"gpu": ["gpu-1"], "apart": []}
 
 
-def test_a_standalone_host_has_no_groups() -> None:
+def test_a_standalone_host_has_no_groups(cloud: Vcenter) -> None:
     alone = FoundPlace(*(None,) * 2, is_cluster=False, **dict.fromkeys(PARTS))
-    session: Any = None
-    text = refused(Code.DRS_GROUP, lambda: drs_group(session, alone, "gpu"))
-    assert "vmGroup is 'gpu', and a standalone host has no DRS groups" in text
+    settings = NodeSettings.model_validate(cloud.node(1, vmGroup="gpu", separateHosts="preferred"))
+    text = refused(Code.DRS_GROUP, lambda: check_cluster(settings, alone))
+    assert "vmGroup is gpu, separateHosts is preferred, and a standalone host has no DRS" in text
 
 
 def test_anti_affinity_spreads_a_group(cloud: Vcenter) -> None:

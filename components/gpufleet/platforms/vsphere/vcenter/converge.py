@@ -22,7 +22,7 @@ from gpufleet.platforms.vsphere.vcenter.specs import (
     difference,
     mmio_of,
 )
-from gpufleet.platforms.vsphere.vcenter.tasks import reported, run, step
+from gpufleet.platforms.vsphere.vcenter.tasks import changed_until, reported, run, step
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 
@@ -166,9 +166,6 @@ def upgrade(session: Session, settings: NodeSettings, live: Observed, version: i
         )
 
 
-_MOVES = 3
-
-
 def move(work: MachineWork, live: Observed) -> None:
     """Put the machine where it is declared to be. Safe to run again.
 
@@ -177,26 +174,20 @@ def move(work: MachineWork, live: Observed) -> None:
     """
     machine, pool, folder = live.reference, work.place.pool, work.place.folder
     spec = vim.vm.RelocateSpec(pool=pool)
-    _until_there(work, live, "resourcePool", pool, lambda: machine.RelocateVM_Task(spec))
     if _at(work, live, "parent") != folder:
         check_name(work)
-    _until_there(work, live, "parent", folder, lambda: folder.MoveIntoFolder_Task([machine]))
+    for path, target, start in (
+        ("resourcePool", pool, lambda: machine.RelocateVM_Task(spec)),
+        ("parent", folder, lambda: folder.MoveIntoFolder_Task([machine])),
+    ):
 
+        def lacking(
+            path: str = path, target: Any = target, start: Callable[[], Any] = start
+        ) -> Callable[[], Any] | None:
+            return None if _at(work, live, path) == target else start
 
-def _until_there(
-    work: MachineWork, live: Observed, path: str, target: Any, start: Callable[[], Any]
-) -> None:
-    doing, left = f"moving {live.name}", f"{live.name} may be on its way"
-    for _ in range(_MOVES):
-        if _at(work, live, path) == target:
-            return
-        step(work.session, start, work.settings.timeouts.reconfigure, doing, left)
-    if _at(work, live, path) != target:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{doing}: it is still elsewhere after {_MOVES} attempts",
-            "look at the machine's events for who else moves it",
-        )
+        what, seconds = f"the place of {live.name}", work.settings.timeouts.reconfigure
+        changed_until(work.session, machine, lacking, seconds, what, "machine")
 
 
 def _at(work: MachineWork, live: Observed, path: str) -> Any:

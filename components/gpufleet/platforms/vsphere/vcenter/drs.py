@@ -7,7 +7,7 @@ All are settings of the cluster, which other people and programs change as well.
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +18,14 @@ from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork
-from gpufleet.platforms.vsphere.vcenter.reading import last_event, one, properties
+from gpufleet.platforms.vsphere.vcenter.reading import one, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
-from gpufleet.platforms.vsphere.vcenter.tasks import step
+from gpufleet.platforms.vsphere.vcenter.tasks import changed_until
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
 
-_PATHS = ("name", "configurationEx.group", "configurationEx.rule")
+_Rule = vim.cluster.AntiAffinityRuleSpec
+_Operation = vim.option.ArrayUpdateSpec.Operation
 _CHANGING = threading.Lock()
 """A group or a rule is written whole: two writers of this process would undo each other."""
 
@@ -45,49 +46,106 @@ class DrsGroup:
         return host not in self.never and (self.only is None or host in self.only)
 
 
-def drs_group(session: Session, found: FoundPlace, name: str) -> DrsGroup:
+@dataclass(frozen=True, slots=True)
+class DrsCluster:
+    """A cluster whose settings are read and changed."""
+
+    session: Session
+    compute: Any
+    seconds: int
+    """Longest one change may take."""
+
+    def rows(self, part: str) -> list[Any]:
+        """The cluster's `group`, `rule` or `drsVmConfig` as they are now."""
+        path = f"configurationEx.{part}"
+        known = one(self.session, self.compute, vim.ClusterComputeResource, (path,)) or {}
+        return list(known.get(path) or ())
+
+    def rule(self, name: str) -> Any | None:
+        """The anti-affinity rule of this name, or None."""
+        rules = (row for row in self.rows("rule") if isinstance(row, _Rule))
+        return next((rule for rule in rules if rule.name == name), None)
+
+    def change(
+        self,
+        what: str,
+        lacking: Callable[[], Any | None],
+        alone: AbstractContextManager[Any] = _CHANGING,
+    ) -> None:
+        """Change the cluster until nothing lacks.
+
+        Args:
+            what: What is changed, for errors.
+            lacking: Looks at the cluster and returns the change; None: it is as it should be.
+            alone: Held from the first look to the last. Default: no other change of this process
+                comes between.
+
+        Raises:
+            VsphereError: vCenter refuses, or someone else changes it again and again.
+        """
+
+        def start() -> Callable[[], Any] | None:
+            spec = lacking()
+            return spec and (lambda: self.compute.ReconfigureComputeResource_Task(spec, True))
+
+        with alone:
+            changed_until(self.session, self.compute, start, self.seconds, what, "cluster")
+
+
+def _cluster(work: MachineWork) -> DrsCluster:
+    return DrsCluster(work.session, work.place.compute, work.settings.timeouts.reconfigure)
+
+
+def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
+    """Refuse what needs DRS where there is none.
+
+    Raises:
+        VsphereError: the place is a standalone host.
+    """
+    declared = {
+        "vmGroup": settings.vm_group,
+        "drsBehavior": settings.drs_behavior,
+        "separateHosts": settings.separate_hosts,
+    }
+    wrong = [f"{name} is {value}" for name, value in declared.items() if value is not None]
+    if wrong and not found.is_cluster:
+        raise VsphereError(
+            Code.DRS_BEHAVIOR if settings.vm_group is None else Code.DRS_GROUP,
+            f"{', '.join(wrong)}, and a standalone host has no DRS",
+            "name a cluster, or leave it out",
+        )
+
+
+def drs_group(work: MachineWork, name: str) -> DrsGroup:
     """The group as it is now.
 
     Raises:
-        VsphereError: the place is no cluster, or has no such group; the text names those it has.
+        VsphereError: the cluster has no such group; the text names those it has.
     """
-    if not found.is_cluster:
-        raise VsphereError(
-            Code.DRS_GROUP,
-            f"vmGroup is {name!r}, and a standalone host has no DRS groups",
-            "name a cluster, or leave vmGroup out",
-        )
-    known = one(session, found.compute, vim.ClusterComputeResource, _PATHS) or {}
-    groups = list(known.get("configurationEx.group") or ())
+    cluster = _cluster(work)
+    groups = cluster.rows("group")
     machines = {item.name: item for item in groups if isinstance(item, vim.cluster.VmGroup)}
     if name not in machines:
         listed = ", ".join(sorted(machines)) or "none"
         raise VsphereError(
             Code.DRS_GROUP,
-            f"cluster {known.get('name', '')} has no DRS group of virtual machines named {name!r}; "
-            f"it has {listed}",
+            f"cluster {work.settings.place.cluster} has no DRS group of virtual machines named "
+            f"{name!r}; it has {listed}",
             "create the group in the cluster's settings, or correct vmGroup",
         )
     hosts = {item.name: item for item in groups if isinstance(item, vim.cluster.HostGroup)}
-    only, never = _rules(session, name, known.get("configurationEx.rule") or (), hosts)
-    return DrsGroup(name, tuple(machines[name].vm or ()), only, never)
-
-
-def _rules(
-    session: Session, name: str, rules: Iterable[Any], hosts: dict[str, Any]
-) -> tuple[frozenset[str] | None, frozenset[str]]:
     only: frozenset[str] | None = None
     never: frozenset[str] = frozenset()
-    for rule in rules:
+    for rule in cluster.rows("rule"):
         binding = isinstance(rule, vim.cluster.VmHostRuleInfo) and rule.enabled and rule.mandatory
         if not binding or rule.vmGroupName != name:
             continue
         if rule.affineHostGroupName in hosts:
-            members = _names(session, hosts[rule.affineHostGroupName])
+            members = _names(work.session, hosts[rule.affineHostGroupName])
             only = members if only is None else only & members
         if rule.antiAffineHostGroupName in hosts:
-            never |= _names(session, hosts[rule.antiAffineHostGroupName])
-    return only, never
+            never |= _names(work.session, hosts[rule.antiAffineHostGroupName])
+    return DrsGroup(name, tuple(machines[name].vm or ()), only, never)
 
 
 def _names(session: Session, group: Any) -> frozenset[str]:
@@ -98,7 +156,7 @@ def _names(session: Session, group: Any) -> frozenset[str]:
 def group_of(work: MachineWork) -> DrsGroup | None:
     """The group that the machine is to be in; None: none is declared."""
     name = work.settings.vm_group
-    return None if name is None else drs_group(work.session, work.place, name)
+    return None if name is None else drs_group(work, name)
 
 
 def put_in(work: MachineWork, name: str, machine: Any) -> None:
@@ -107,7 +165,7 @@ def put_in(work: MachineWork, name: str, machine: Any) -> None:
     Raises:
         VsphereError: the group is gone, or vCenter refuses.
     """
-    _rewrite(work, name, machine, inside=True)
+    _regroup(work, name, machine, inside=True)
 
 
 def take_out(work: MachineWork, name: str, machine: Any) -> None:
@@ -118,79 +176,23 @@ def take_out(work: MachineWork, name: str, machine: Any) -> None:
         VsphereError: vCenter refuses.
     """
     try:
-        _rewrite(work, name, machine, inside=False)
+        _regroup(work, name, machine, inside=False)
     except VsphereError as problem:
         if problem.code is not Code.DRS_GROUP:
             raise
 
 
-def _rewrite(work: MachineWork, name: str, machine: Any, *, inside: bool) -> None:
+def _regroup(work: MachineWork, name: str, machine: Any, *, inside: bool) -> None:
     def lacking() -> Any | None:
-        group = drs_group(work.session, work.place, name)
-        if (machine in group.machines) is inside:
+        machines = drs_group(work, name).machines
+        if (machine in machines) is inside:
             return None
-        others = [item for item in group.machines if item != machine]
-        return vim.cluster.ConfigSpecEx(
-            groupSpec=[
-                vim.cluster.GroupSpec(
-                    operation=vim.option.ArrayUpdateSpec.Operation.edit,
-                    info=vim.cluster.VmGroup(
-                        name=name, vm=[*others, machine] if inside else others
-                    ),
-                )
-            ]
-        )
+        members = [item for item in machines if item != machine] + [machine] * inside
+        info = vim.cluster.VmGroup(name=name, vm=members)
+        spec = vim.cluster.GroupSpec(operation=_Operation.edit, info=info)
+        return vim.cluster.ConfigSpecEx(groupSpec=[spec])
 
-    what, seconds = f"the DRS group {name}", work.settings.timeouts.reconfigure
-    _change(work.session, work.place.compute, lacking, seconds, what, _CHANGING)
-
-
-_ATTEMPTS = 4
-
-
-def _change(
-    session: Session,
-    compute: Any,
-    lacking: Callable[[], Any | None],
-    seconds: int,
-    what: str,
-    alone: AbstractContextManager[Any],
-) -> None:
-    """Change the cluster until nothing lacks. The one who else changes it meanwhile, or an answer
-    that is lost, only makes it look again.
-
-    Args:
-        session: Login.
-        compute: The cluster.
-        lacking: Looks at the cluster and says what to change; None: it is as it should be.
-        seconds: Longest one change may take.
-        what: What is changed, for errors.
-        alone: Held from a look to the end of its change.
-
-    Raises:
-        VsphereError: vCenter refuses, or someone else changes it again and again.
-    """
-    for _ in range(_ATTEMPTS):
-        with alone:
-            spec = lacking()
-            if spec is None:
-                return
-            step(
-                session,
-                lambda spec=spec: compute.ReconfigureComputeResource_Task(spec, True),
-                seconds,
-                f"changing {what}",
-                f"{what} may change yet",
-            )
-    if lacking() is not None:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{what} still differs after {_ATTEMPTS} changes{last_event(session, compute)}",
-            "look at the cluster's events for who else changes it",
-        )
-
-
-_PATH = "configurationEx.drsVmConfig"
+    _cluster(work).change(f"the DRS group {name}", lacking)
 
 
 def behave(work: MachineWork, live: Observed) -> None:
@@ -198,64 +200,38 @@ def behave(work: MachineWork, live: Observed) -> None:
     machine has an override of its own, so no one's is lost.
 
     Raises:
-        VsphereError: the place is no cluster, or vCenter refuses.
+        VsphereError: vCenter refuses.
     """
-    wanted = work.settings.drs_behavior
     if not work.place.is_cluster:
-        if wanted is None:
-            return
-        raise VsphereError(
-            Code.DRS_BEHAVIOR,
-            f"drsBehavior is {wanted.value}, and a standalone host has no DRS",
-            "name a cluster, or leave drsBehavior out",
-        )
-    session, compute = work.session, work.place.compute
-    _change(
-        session,
-        compute,
-        lambda: override_change(wanted, _override(session, compute, live), live),
-        work.settings.timeouts.reconfigure,
-        f"what DRS may do with {live.name}",
-        nullcontext(),
-    )
+        return
+    cluster, wanted = _cluster(work), work.settings.drs_behavior
 
+    def lacking() -> Any | None:
+        rows = cluster.rows("drsVmConfig")
+        now = next((row for row in rows if row.key == live.reference), None)
+        return override_change(wanted, now, live)
 
-def _override(session: Session, compute: Any, live: Observed) -> Any | None:
-    known = one(session, compute, vim.ClusterComputeResource, (_PATH,)) or {}
-    rows = known.get(_PATH) or ()
-    return next((row for row in rows if row.key == live.reference), None)
+    cluster.change(f"what DRS may do with {live.name}", lacking, nullcontext())
 
 
 def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed) -> Any | None:
     """The change of the cluster that makes the override what is wanted; None: it is."""
-    operations = vim.option.ArrayUpdateSpec.Operation
+    enabled = wanted is not DrsBehavior.DISABLED
     if wanted is None:
         if now is None:
             return None
-        row = vim.cluster.DrsVmConfigSpec(operation=operations.remove, removeKey=live.reference)
+        row = vim.cluster.DrsVmConfigSpec(operation=_Operation.remove, removeKey=live.reference)
+    elif now is not None and now.enabled is enabled and (not enabled or now.behavior == wanted):
+        return None
     else:
-        enabled = wanted is not DrsBehavior.DISABLED
-        if now is not None and _is(now, wanted):
-            return None
+        behavior = wanted.value if enabled else None
         row = vim.cluster.DrsVmConfigSpec(
-            operation=operations.add if now is None else operations.edit,
+            operation=_Operation.add if now is None else _Operation.edit,
             info=vim.cluster.DrsVmConfigInfo(
-                key=live.reference,
-                enabled=enabled,
-                behavior=wanted.value if enabled else None,
+                key=live.reference, enabled=enabled, behavior=behavior
             ),
         )
     return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
-
-
-def _is(now: Any, wanted: DrsBehavior) -> bool:
-    if wanted is DrsBehavior.DISABLED or not now.enabled:
-        return wanted is DrsBehavior.DISABLED and not now.enabled
-    return str(now.behavior) == wanted.value
-
-
-_RULES = "configurationEx.rule"
-_Rule = vim.cluster.AntiAffinityRuleSpec
 
 
 def rule_name(group: str, life: str) -> str:
@@ -264,80 +240,63 @@ def rule_name(group: str, life: str) -> str:
     return f"gpufleet {group.rpartition('/')[2][:50]} {digest}"
 
 
-def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
-    """Refuse a rule where there is no DRS.
-
-    Raises:
-        VsphereError: the place is a standalone host.
-    """
-    if settings.separate_hosts is not None and not found.is_cluster:
-        raise VsphereError(
-            Code.DRS_BEHAVIOR,
-            f"separateHosts is {settings.separate_hosts}, and a standalone host has no DRS",
-            "name a cluster, or leave separateHosts out",
-        )
-
-
 def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
     """Write the rule that keeps exactly these machines on different hosts; without a declaration it
     goes. The group's batch writes it whole, and a machine that is made later adds itself. A rule
     needs two machines; vCenter takes a machine that is destroyed out of it."""
     wanted = work.settings.separate_hosts if len(machines) > 1 else None
-    _write_own(work, wanted, machines)
+    _write_rule(_cluster(work), _rule_of(work), wanted, lambda _: machines)
 
 
 def add(work: MachineWork, machine: Any) -> None:
     """Add a machine to the rule of its group, where that exists."""
-    settings = work.settings
-    if settings.separate_hosts is None:
-        return
-    there = _rule(work.session, work.place.compute, rule_name(settings.group, settings.life))
-    if there is not None and machine not in there.vm:
-        _write_own(work, settings.separate_hosts, [*there.vm, machine])
+    wanted = work.settings.separate_hosts
+    if wanted is not None:
+        _write_rule(_cluster(work), _rule_of(work), wanted, lambda has: has and {*has, machine})
 
 
 def remove_rule(session: Session, compute: Any, group: str, life: str) -> None:
     """Remove the rule of a group; one that is gone is fine."""
-    _write(session, compute, rule_name(group, life), None, (), 300)
+    _write_rule(DrsCluster(session, compute, 300), rule_name(group, life), None, lambda _: ())
 
 
-def _write_own(work: MachineWork, wanted: str | None, machines: Sequence[Any]) -> None:
-    name = rule_name(work.settings.group, work.settings.life)
-    seconds = work.settings.timeouts.reconfigure
-    _write(work.session, work.place.compute, name, wanted, machines, seconds)
+def _rule_of(work: MachineWork) -> str:
+    return rule_name(work.settings.group, work.settings.life)
 
 
-def _rule(session: Session, compute: Any, name: str) -> Any | None:
-    known = one(session, compute, vim.ClusterComputeResource, (_RULES,)) or {}
-    rules = (row for row in known.get(_RULES) or () if isinstance(row, _Rule))
-    return next((rule for rule in rules if rule.name == name), None)
-
-
-def _write(
-    session: Session,
-    compute: Any,
+def _write_rule(
+    cluster: DrsCluster,
     name: str,
     wanted: str | None,
-    machines: Sequence[Any],
-    seconds: int,
+    members: Callable[[Collection[Any]], Collection[Any]],
 ) -> None:
+    """Write the rule, or remove it.
+
+    Args:
+        cluster: The cluster.
+        name: Of the rule.
+        wanted: `required` or `preferred`; None: no rule.
+        members: Machines that the rule has -> those it is to have; of none a rule is not made.
+    """
+
     def lacking() -> Any | None:
-        there = _rule(session, compute, name)
-        kinds = vim.option.ArrayUpdateSpec.Operation
-        if wanted is None:
-            if there is None:
+        there = cluster.rule(name)
+        has = () if there is None else tuple(there.vm)
+        machines = set(members(has))
+        if wanted is None or not machines:
+            if there is None or wanted is not None:
                 return None
-            change = vim.cluster.RuleSpec(operation=kinds.remove, removeKey=there.key)
+            change = vim.cluster.RuleSpec(operation=_Operation.remove, removeKey=there.key)
             return vim.cluster.ConfigSpecEx(rulesSpec=[change])
         must = wanted == "required"
-        now = None if there is None else (there.enabled, bool(there.mandatory), set(there.vm))
-        if now == (True, must, set(machines)):
+        if there and (there.enabled, bool(there.mandatory), set(has)) == (True, must, machines):
             return None
-        rule = _Rule(name=name, enabled=True, mandatory=must, userCreated=True, vm=list(machines))
-        rule.key = None if there is None else there.key
-        operation = kinds.add if there is None else kinds.edit
-        return vim.cluster.ConfigSpecEx(
-            rulesSpec=[vim.cluster.RuleSpec(operation=operation, info=rule)]
+        rule = _Rule(
+            name=name, enabled=True, mandatory=must, userCreated=True, vm=sorted(machines, key=str)
         )
+        rule.key = None if there is None else there.key
+        operation = _Operation.add if there is None else _Operation.edit
+        change = vim.cluster.RuleSpec(operation=operation, info=rule)
+        return vim.cluster.ConfigSpecEx(rulesSpec=[change])
 
-    _change(session, compute, lacking, seconds, f"the DRS rule {name}", _CHANGING)
+    cluster.change(f"the DRS rule {name}", lacking)

@@ -39,7 +39,7 @@ from gpufleet.platforms.vsphere.vcenter.described import (
     former_of,
     found_on,
 )
-from gpufleet.platforms.vsphere.vcenter.drs import behave, put_in, take_out
+from gpufleet.platforms.vsphere.vcenter.drs import behave, check_cluster, put_in, take_out
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.lookup import (
@@ -192,6 +192,7 @@ def _refuse_impossible(settings: NodeSettings, found: tuple[MachineChange, ...])
 
 def _regroup(work: MachineWork, live: Observed, found: tuple[MachineChange, ...]) -> None:
     """Follow a change of the DRS group, and of what DRS may do."""
+    check_cluster(work.settings, work.place)
     for change in found:
         if change.path == "vmGroup":
             if change.old:

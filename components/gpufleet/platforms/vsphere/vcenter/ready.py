@@ -1,5 +1,8 @@
 """How far a new machine has come: its guest, its node; and clearing what it no longer needs."""
 
+from collections.abc import Callable
+from typing import Any
+
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
@@ -9,10 +12,8 @@ from gpufleet.platforms.vsphere.vcenter.identity import PENDING
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork
 from gpufleet.platforms.vsphere.vcenter.power import still_there, until
-from gpufleet.platforms.vsphere.vcenter.tasks import step
+from gpufleet.platforms.vsphere.vcenter.tasks import changed_until
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
-
-_ATTEMPTS = 3
 
 
 def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) -> Observed:
@@ -37,8 +38,6 @@ def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) ->
             node.reopen(live.instance_uuid)
             read = True
     keys = (*(USER_DATA_KEYS if read else ()), *((PENDING,) if completes else ()))
-    if read:
-        live = still_there(work.session, live)
     return _emptied(work, live, keys)
 
 
@@ -89,25 +88,16 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     Raises:
         VsphereError: vCenter refuses.
     """
-    for _ in range(_ATTEMPTS):
-        stale = [key for key in keys if live.extra_config.get(key)]
-        if not stale:
-            return live
-        empty = [vim.option.OptionValue(key=key, value="") for key in stale]
-        machine, spec = live.reference, vim.vm.ConfigSpec(extraConfig=empty)
-        doing = f"taking first-boot data and marks of {live.name} out of vCenter"
-        step(
-            work.session,
-            lambda machine=machine, spec=spec: machine.ReconfigVM_Task(spec),
-            work.settings.timeouts.reconfigure,
-            doing,
-            f"{live.name} runs",
-        )
-        live = still_there(work.session, live)
-    if left := [key for key in keys if live.extra_config.get(key)]:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{live.name} still holds {', '.join(left)} after {_ATTEMPTS} attempts to clear it",
-            "look at the machine's events for who else changes it",
-        )
-    return live
+    machine = live.reference
+
+    def lacking() -> Callable[[], Any] | None:
+        now = still_there(work.session, live)
+        empty = [
+            vim.option.OptionValue(key=key, value="") for key in keys if now.extra_config.get(key)
+        ]
+        spec = vim.vm.ConfigSpec(extraConfig=empty)
+        return (lambda: machine.ReconfigVM_Task(spec)) if empty else None
+
+    what, seconds = f"first-boot data and marks of {live.name}", work.settings.timeouts.reconfigure
+    changed_until(work.session, machine, lacking, seconds, what, "machine")
+    return still_there(work.session, live)

@@ -11,7 +11,7 @@ from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import RETRIED, translated
-from gpufleet.platforms.vsphere.vcenter.reading import one
+from gpufleet.platforms.vsphere.vcenter.reading import last_event, one
 from gpufleet.platforms.vsphere.vcenter.session import Session, patience
 
 _FIRST_PAUSE = 0.05
@@ -121,6 +121,45 @@ def step(
         suppress(vim.fault.ConcurrentAccess, OutcomeUnknownError),
     ):
         run(session, start, seconds)
+
+
+_ATTEMPTS = 4
+
+
+def changed_until(
+    session: Session,
+    item: Any,
+    lacking: Callable[[], Callable[[], Any] | None],
+    seconds: int,
+    what: str,
+    kind: str,
+) -> None:
+    """Change an object until nothing lacks. Someone else who changes it meanwhile, or an answer
+    that is lost, only makes it look again.
+
+    Args:
+        session: Login.
+        item: The object.
+        lacking: Looks at the object and returns what starts the task that changes it; None: it is
+            as it should be.
+        seconds: Longest one change may take.
+        what: What is changed, for errors.
+        kind: Of the object, for errors.
+
+    Raises:
+        VsphereError: vCenter refuses, or someone else changes it again and again.
+    """
+    for _ in range(_ATTEMPTS):
+        start = lacking()
+        if start is None:
+            return
+        step(session, start, seconds, f"changing {what}", f"{what} may change yet")
+    if lacking() is not None:
+        raise VsphereError(
+            Code.CONFLICT,
+            f"{what} still differs after {_ATTEMPTS} changes{last_event(session, item)}",
+            f"look at the {kind}'s events for who else changes it",
+        )
 
 
 @contextmanager
