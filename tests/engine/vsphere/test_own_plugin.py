@@ -59,37 +59,36 @@ def known(inputs):
 
 
 class Node(Resource, module="gpufleet", name="VsphereGpuNode"):
-    def __init__(self, name, inputs, opts=None):
-        given = {**known(inputs), "userData": pulumi.Output.secret(inputs["userData"])}
+    def __init__(self, name, inputs, opts):
+        given = known(inputs)
         outs = dict.fromkeys(("instanceUuid", "providerId"))
         given["generation"] = generation(given)
         super().__init__(VsphereGpuNodeProvider(), name, {**outs, **given}, opts)
 
-    @property
-    def instance_uuid(self):
-        return pulumi.get(self, "instanceUuid")
-
-    @property
-    def provider_id(self):
-        return pulumi.get(self, "providerId")
+    def output(self, name):
+        return pulumi.get(self, name)
 
 
 class Batch(Resource, module="gpufleet", name="VsphereGpuNodeBatch"):
-    def __init__(self, name, group, common, nodes, width, preflight, life, opts=None):
-        rows = [{**known(n), "generation": generation({**common, **known(n)})} for n in nodes]
-        given = {"group": group, "common": common, "nodes": rows, "width": width}
-        given["preflight"] = preflight
+    def __init__(self, name, inputs, opts):
+        given, common = known(inputs), inputs["common"]
+        nodes = [known(node) for node in inputs["nodes"]]
+        given["nodes"] = [{**n, "generation": generation({**common, **n})} for n in nodes]
         super().__init__(VsphereGpuNodeBatchProvider(), name, given, opts)
 
 
 class Owner:
-    def __init__(self, *_):
-        self.life = None
+    def output(self, name):
+        return None
 
 
-node_group.VsphereGpuNode = Node
-node_group.VsphereGpuNodeBatch = Batch
-node_group.VsphereGpuNodeOwner = Owner
+def of_before(kind, name, inputs, opts):
+    if kind == node_group.OWNER:
+        return Owner()
+    return (Node if kind == node_group.MACHINE else Batch)(name, inputs, opts)
+
+
+node_group.VcenterResource = of_before
 """
     + PROGRAM
 )

@@ -28,9 +28,11 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.platforms.vsphere.vcenter.adapters import ADAPTERS
 from gpufleet.platforms.vsphere.vcenter.guest_data import META_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.node import (
-    VsphereGpuNode,
-    VsphereGpuNodeBatch,
-    VsphereGpuNodeOwner,
+    BATCH,
+    MACHINE,
+    OWNER,
+    VcenterResource,
+    machine_registered,
 )
 from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
@@ -120,41 +122,37 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
         known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
-        owner = VsphereGpuNodeOwner(f"{name}-owner", group, common, options.creation_width, known)
+        shared = {"group": group, "common": common, "width": options.creation_width}
+        owner = VcenterResource(OWNER, f"{name}-owner", shared, known)
         own = [_own(pool, connection, group, common, machine) for machine in machines]
-        batch = VsphereGpuNodeBatch(
-            f"{name}-batch",
-            group,
-            common,
-            own,
-            options.creation_width,
-            connection.get("preflight", PREFLIGHT[0]),
-            owner.life,
-            known,
-        )
-        made: list[VsphereGpuNode] = []
+        life = owner.output("life")
+        planned = {
+            **shared,
+            "nodes": [machine_registered(inputs, common) for inputs in own],
+            "preflight": connection.get("preflight", PREFLIGHT[0]),
+            "life": life,
+        }
+        batch = VcenterResource(BATCH, f"{name}-batch", planned, known)
+        made: list[VcenterResource] = []
         for machine, inputs in zip(machines, own, strict=True):
             lane = machine.position - options.rollout_width
             # The first one goes alone: if it fails, the others are as they were.
             waits = {max(lane, 0)} if machine.position else set[int]()
             waits |= set(nodes_before(pool, machine.position))
+            after = pulumi.ResourceOptions(depends_on=[batch, *(made[i] for i in sorted(waits))])
             made.append(
-                VsphereGpuNode(
+                VcenterResource(
+                    MACHINE,
                     f"{name}-{machine.key}",
-                    {**common, **inputs, "life": owner.life},
-                    pulumi.ResourceOptions.merge(
-                        known,
-                        pulumi.ResourceOptions(
-                            depends_on=[batch, *(made[i] for i in sorted(waits))]
-                        ),
-                    ),
+                    machine_registered({**common, **inputs, "life": life}),
+                    pulumi.ResourceOptions.merge(known, after),
                 )
             )
         self.nodes = tuple(made)
         return {
             "node_names": [machine.name for machine in machines],
-            "provider_ids": pulumi.Output.all(*(node.provider_id for node in made)),
-            "instance_uuids": pulumi.Output.all(*(node.instance_uuid for node in made)),
+            "provider_ids": pulumi.Output.all(*(node.output("providerId") for node in made)),
+            "instance_uuids": pulumi.Output.all(*(node.output("instanceUuid") for node in made)),
         }
 
     def _vcenter(self, name: str, connection: Mapping[str, Any]) -> pulumi.ProviderResource | None:

@@ -1,7 +1,7 @@
 # pyright: standard
 """The resources of a group of machines: its id, its batch, and each machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pulumi
@@ -9,84 +9,74 @@ import pulumi
 from gpufleet.platforms.vsphere.vcenter.identity import generation_of
 from gpufleet.platforms.vsphere.vcenter.outputs import OBSERVED, SECRETS, digest, digest_name
 
-_OUTPUTS = (*sorted(OBSERVED), *map(digest_name, SECRETS), "memoryLocked")
-
 MACHINE = "gpufleet:vsphere:Machine"
-"""Type of a machine: the package's plugin serves it (`platforms/vsphere/resources.py`)."""
+"""Type of a machine. Its id is its vCenter instance uuid. Its inputs are those of `settings.py` in
+camelCase; destroying it does not remove the Kubernetes Node: `VsphereGpuNodeGroup` says how."""
+OWNER = "gpufleet:vsphere:MachineOwner"
+"""Type of the id of a group: which stack, of which backend, its machines belong to. Removing it
+removes all machines that carry the id and that no resource removed before."""
+BATCH = "gpufleet:vsphere:MachineBatch"
+"""Type of what makes machines that their resources then find and take over. They must depend on it.
+It never touches a machine that a resource has taken over: changing, replacing and removing those is
+theirs."""
+
+_OUTPUTS = {
+    MACHINE: (*sorted(OBSERVED), *map(digest_name, SECRETS), "memoryLocked"),
+    OWNER: ("life",),
+    BATCH: (),
+}
+_FORMERLY = {MACHINE: "VsphereGpuNode", BATCH: "VsphereGpuNodeBatch"}
+"""Names in states of the former dynamic provider."""
 
 _REPLACES = ("name", "userDataFormat")
 """Inputs that only another machine can have, next to place, server and user data."""
 
 
-class VsphereGpuNode(pulumi.CustomResource):
-    """One machine. Its id is its vCenter instance uuid, which a person can compute and look up.
-
-    Destroying a machine does not remove the Kubernetes Node: `VsphereGpuNodeGroup` says how.
-    """
+class VcenterResource(pulumi.CustomResource):
+    """A resource that the package's plugin serves (`platforms/vsphere/resources.py`)."""
 
     def __init__(
-        self,
-        name: str,
-        inputs: Mapping[str, Any],
-        opts: pulumi.ResourceOptions | None = None,
+        self, kind: str, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions
     ) -> None:
-        """Make the machine.
+        """Register it.
 
         Args:
+            kind: One of the types above. A machine is deleted before its replacement is made: GPUs
+                are scarce, and two nodes cannot have one name.
             name: Name of the resource.
-            inputs: As `settings.py` describes them, without `generation`, in
-                camelCase; `userData` and `vendorData` become secrets.
-            opts: Options. The machine is deleted before its replacement is made: GPUs are scarce,
-                and two nodes cannot have one name.
+            inputs: Inputs.
+            opts: Options.
         """
-        given = dict(inputs)
-        given.update(secrets_of(given))
-        given["generation"] = generation(given)
-        options = pulumi.ResourceOptions.merge(
-            opts, pulumi.ResourceOptions(delete_before_replace=True)
+        former = [
+            pulumi.Alias(type_=f"pulumi-python:dynamic/gpufleet:{_FORMERLY[known]}")
+            for known in (kind,)
+            if known in _FORMERLY
+        ]
+        more = pulumi.ResourceOptions(
+            aliases=former, delete_before_replace=True if kind == MACHINE else None
         )
-        super().__init__(
-            MACHINE,
-            name,
-            {**dict.fromkeys(_OUTPUTS), **given},
-            formerly("VsphereGpuNode", options),
-        )
+        options = pulumi.ResourceOptions.merge(opts, more)
+        super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, options)
 
-    @property
-    def instance_uuid(self) -> pulumi.Output[str]:
-        """vCenter's instance uuid, lower case."""
-        return self._output("instanceUuid")
-
-    @property
-    def host(self) -> pulumi.Output[str]:
-        """Host it runs on."""
-        return self._output("host")
-
-    @property
-    def provider_id(self) -> pulumi.Output[str]:
-        """`vsphere://<bios uuid>`, as the cloud provider names the node."""
-        return self._output("providerId")
-
-    @property
-    def ip_address(self) -> pulumi.Output[str]:
-        """Address the guest reports; empty before it does."""
-        return self._output("ipAddress")
-
-    def _output(self, name: str) -> pulumi.Output[str]:
+    def output(self, name: str) -> pulumi.Output[str]:
+        """`instanceUuid`, or `providerId`: `vsphere://<bios uuid>`, as the cloud provider names the
+        node."""
         return cast("pulumi.Output[str]", pulumi.get(self, name))
 
 
-def formerly(name: str, opts: pulumi.ResourceOptions | None = None) -> pulumi.ResourceOptions:
-    """Options of a resource that states of the former dynamic provider have as theirs."""
-    former = pulumi.Alias(type_=f"pulumi-python:dynamic/gpufleet:{name}")
-    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[former]))
+def machine_registered(
+    own: Mapping[str, Any], common: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Inputs of a machine with its secrets marked as such, and its generation.
 
-
-def secrets_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The secret ones among the inputs of a machine, marked as such."""
-    return {
-        name: pulumi.Output.secret(given[name]) for name in SECRETS if given.get(name) is not None
+    Args:
+        own: Inputs.
+        common: Further ones, which count for the generation. Default: there are none.
+    """
+    secrets = {
+        name: pulumi.Output.secret(own[name]) for name in SECRETS if own.get(name) is not None
     }
+    return {**own, **secrets, "generation": generation({**(common or {}), **own})}
 
 
 def generation(given: Mapping[str, Any]) -> Any:
@@ -128,92 +118,3 @@ def generation(given: Mapping[str, Any]) -> Any:
             addresses=addresses,
         ).apply(text)
     )
-
-
-OWNER = "gpufleet:vsphere:MachineOwner"
-BATCH = "gpufleet:vsphere:MachineBatch"
-"""Types: the package's plugin serves them (`platforms/vsphere/resources.py`)."""
-
-
-class VsphereGpuNodeOwner(pulumi.CustomResource):
-    """Id of a group of machines: which stack, of which backend, they belong to.
-
-    Removing it removes all machines that carry the id and that no resource removed before.
-    """
-
-    life: pulumi.Output[str]
-    """The id, made once."""
-
-    def __init__(
-        self,
-        name: str,
-        group: str,
-        common: Mapping[str, Any],
-        width: int,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the id.
-
-        Args:
-            name: Name of the resource.
-            group: Owner of the group: each machine's owner begins with it.
-            common: Inputs of a machine that all have in common.
-            width: Machines that are removed at the same time.
-            opts: Options.
-        """
-        given = {"group": group, "common": dict(common), "width": width, "life": None}
-        super().__init__(OWNER, name, given, opts)
-
-
-class VsphereGpuNodeBatch(pulumi.CustomResource):
-    """Makes machines that `VsphereGpuNode` resources then find and take over.
-
-    The resources must depend on it. It never touches a machine that a resource has taken over:
-    changing, replacing and removing those is theirs.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        group: str,
-        common: Mapping[str, Any],
-        nodes: Sequence[Mapping[str, Any]],
-        width: int,
-        preflight: str,
-        life: pulumi.Input[str],
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the machines.
-
-        Args:
-            name: Name of the resource.
-            group: Owner of the group: each machine's owner begins with it.
-            common: Inputs of a machine that all have in common.
-            nodes: Inputs of each machine that are its own, `name` and `owner` among them.
-            width: Machines that are made at the same time.
-            preflight: `preview`: vCenter is asked in the preview whether new machines can be made;
-                `create`: not before they are.
-            life: Id of the stack.
-            opts: Options.
-        """
-        listed = [
-            {
-                **node,
-                **secrets_of(node),
-                "generation": generation({**common, **node}),
-            }
-            for node in nodes
-        ]
-        super().__init__(
-            BATCH,
-            name,
-            {
-                "group": group,
-                "common": dict(common),
-                "nodes": listed,
-                "width": width,
-                "preflight": preflight,
-                "life": life,
-            },
-            formerly("VsphereGpuNodeBatch", opts),
-        )
