@@ -6,7 +6,6 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
-from pydantic import ValidationError
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
@@ -34,7 +33,7 @@ from gpufleet.platforms.vsphere.vcenter.node import (
     VcenterResource,
     machine_registered,
 )
-from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess
+from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess, problems_of
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
 
 DEFAULT_PREFIX = "gpu"
@@ -238,15 +237,10 @@ def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> Iterato
             "only the cluster says whether a node is Ready",
             "give connection.kubernetes",
         )
-    try:
-        KubernetesAccess.model_validate(connection.get("kubernetes") or {"kubeconfig": "none"})
-    except ValidationError as invalid:
-        for row in invalid.errors(include_input=False, include_url=False):
-            yield error(
-                "vsphere-kubernetes-invalid",
-                ".".join(("connection.kubernetes", *(str(part) for part in row["loc"]))),
-                row["msg"].removeprefix("Value error, "),
-            )
+    cluster = connection.get("kubernetes") or {"kubeconfig": "none"}
+    for path, reason in problems_of(KubernetesAccess, cluster):
+        where = ".".join(filter(None, ("connection.kubernetes", path)))
+        yield error("vsphere-kubernetes-invalid", where, reason)
 
 
 def _validate_password(connection: Mapping[str, Any]) -> Iterator[Finding]:

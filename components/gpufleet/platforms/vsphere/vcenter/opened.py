@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from pulumi.dynamic import ConfigureRequest, ReadResult, ResourceProvider
-from pydantic import ValidationError
 
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
@@ -18,7 +17,12 @@ from gpufleet.platforms.vsphere.vcenter.outputs import (
     digest_name,
 )
 from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
-from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, NodeSettings, problems
+from gpufleet.platforms.vsphere.vcenter.settings import (
+    Endpoint,
+    NodeSettings,
+    problems,
+    problems_of,
+)
 
 _OUTPUT_ONLY = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *map(digest_name, SECRETS)}
 
@@ -113,11 +117,8 @@ def addressed(endpoint: Mapping[str, Any]) -> Endpoint:
     Raises:
         VsphereError: a field cannot be; the text names each.
     """
-    try:
-        return Endpoint.model_validate({k: v for k, v in endpoint.items() if v is not None})
-    except ValidationError as invalid:
-        wrong = "; ".join(
-            f"{'.'.join(map(str, row['loc'])) or 'endpoint'}: {row['msg']}"
-            for row in invalid.errors(include_input=False, include_url=False)
-        )
-        raise VsphereError(Code.FAULT, f"the vCenter cannot be addressed: {wrong}") from None
+    given = {k: v for k, v in endpoint.items() if v is not None}
+    if found := problems_of(Endpoint, given):
+        wrong = "; ".join(f"{path or 'endpoint'}: {reason}" for path, reason in found)
+        raise VsphereError(Code.FAULT, f"the vCenter cannot be addressed: {wrong}")
+    return Endpoint.model_validate(given)

@@ -27,36 +27,19 @@ _BATCHES = (
 
 
 class Standing(StrEnum):
-    """What a marked machine is to the states that were given."""
+    """What a marked machine is to the states that were given, in the order of a report."""
 
-    DECLARED = "declared"
-    """A resource has it."""
-    PENDING = "pending"
-    """An update was cut off while it was made, and the state knows: the next `pulumi up` goes on
-    with it, and `pulumi destroy` removes what a batch made."""
     ORPHAN = "orphan"
     """Its stack is known here, and declares it no more."""
     COPY = "copy"
     """It carries the marks of a machine and another uuid: someone copied or restored it."""
+    PENDING = "pending"
+    """An update was cut off while it was made, and the state knows: the next `pulumi up` goes on
+    with it, and `pulumi destroy` removes what a batch made."""
     ELSEWHERE = "elsewhere"
     """It belongs to a stack whose state was not given: nothing can be said of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedMachine:
-    """A machine of vCenter that carries our marks."""
-
-    name: str
-    path: str
-    """Inventory path of its folder and name."""
-    moref: str
-    instance_uuid: str
-    owner: str
-    expected_uuid: str
-    """The uuid that its marks lead to."""
-    powered_on: bool
-    pending: bool
-    """A batch made it, and no resource has taken over."""
+    DECLARED = "declared"
+    """A resource has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,39 +110,23 @@ def _stack(owner: str) -> str:
     return "/".join(owner.split("/")[:3])
 
 
-def standing(machine: MarkedMachine, generation: str, declared: Declared) -> Standing:
-    """What the machine is to the states.
+def standing(found: Mapping[str, Any], extra: Mapping[str, str], declared: Declared) -> Standing:
+    """What a machine is to the states.
 
     Args:
-        machine: The machine.
-        generation: Its mark of that name.
+        found: Its row of the report.
+        extra: Its extra configuration: the marks.
         declared: What the states say.
     """
-    if machine.instance_uuid != machine.expected_uuid:
+    owner, machine = extra[OWNER], (extra[OWNER], extra.get(GENERATION, ""))
+    if found["instanceUuid"] != extra[UUID]:
         return Standing.COPY
-    if (machine.owner, generation) in declared.owners:
+    if machine in declared.owners:
         return Standing.DECLARED
-    of_batch = machine.pending and machine.owner.rpartition("/")[0] in declared.groups
-    if (machine.owner, generation) in declared.pending or of_batch:
+    of_batch = found["pending"] and owner.rpartition("/")[0] in declared.groups
+    if machine in declared.pending or of_batch:
         return Standing.PENDING
-    if _stack(machine.owner) in declared.stacks:
-        return Standing.ORPHAN
-    return Standing.ELSEWHERE
-
-
-def row(machine: MarkedMachine, found: Standing) -> dict[str, Any]:
-    """One machine for people and programs."""
-    return {
-        "standing": found.value,
-        "name": machine.name,
-        "path": machine.path,
-        "moRef": machine.moref,
-        "instanceUuid": machine.instance_uuid,
-        "owner": machine.owner,
-        "stack": _stack(machine.owner),
-        "poweredOn": machine.powered_on,
-        "pending": machine.pending,
-    }
+    return Standing.ORPHAN if _stack(owner) in declared.stacks else Standing.ELSEWHERE
 
 
 def ask_orphans(
@@ -176,22 +143,21 @@ def ask_orphans(
         VsphereError: the vCenter cannot be asked, or the name is not found.
     """
     rows: list[dict[str, Any]] = []
-    doing = f"looking for machines in {datacenter}"
-    with asked(endpoint, datacenter, doing) as (session, center):
+    with asked(endpoint, datacenter, f"looking for machines in {datacenter}") as (session, center):
         for machine, about, extra in marked_machines(session, center):
-            generation = extra.get(GENERATION, "")
-            identity = MachineIdentity(session.server_id, extra[OWNER], generation)
-            marked = MarkedMachine(
-                str(about.get("name", "")),
-                inventory_path(session, machine),
-                str(machine._moId),
-                str(about.get("config.instanceUuid", "")).lower(),
-                extra[OWNER],
-                extra.get(UUID, identity.instance_uuid),
-                str(about.get("runtime.powerState")) == "poweredOn",
-                bool(extra.get(PENDING)),
-            )
-            rows.append(row(marked, standing(marked, generation, declared)))
-    order = [item.value for item in (Standing.ORPHAN, Standing.COPY, Standing.PENDING)]
-    order += [Standing.ELSEWHERE.value, Standing.DECLARED.value]
+            owner = extra[OWNER]
+            computed = MachineIdentity(session.server_id, owner, extra.get(GENERATION, ""))
+            found = {
+                "name": str(about.get("name", "")),
+                "path": inventory_path(session, machine),
+                "moRef": str(machine._moId),
+                "instanceUuid": str(about.get("config.instanceUuid", "")).lower(),
+                "owner": owner,
+                "stack": _stack(owner),
+                "poweredOn": str(about.get("runtime.powerState")) == "poweredOn",
+                "pending": bool(extra.get(PENDING)),
+            }
+            marks = {UUID: computed.instance_uuid, **extra}
+            rows.append({"standing": standing(found, marks, declared).value, **found})
+    order = [item.value for item in Standing]
     return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

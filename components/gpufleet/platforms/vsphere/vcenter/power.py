@@ -3,7 +3,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
 
 from pyVmomi import vim
 
@@ -112,32 +112,20 @@ def _asks(live: Observed) -> VsphereError:
 def power_off(work: MachineWork, live: Observed) -> Observed:
     """The machine, off: by its guest first where the policy says so, else at once."""
     session, machine, seconds = work.session, live.reference, work.settings.timeouts.shutdown
-    asked = (
-        work.settings.delete_policy is DeletePolicy.TRY_SOFT
-        and live.power == "poweredOn"
-        and live.tools_running
-    )
+    soft = work.settings.delete_policy is DeletePolicy.TRY_SOFT
+    # What refuses to go off is off already, or cannot be asked: then it is looked at again.
+    passes = (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError)
     with reported(f"powering off {live.name}", "shutdown", f"{live.name} still runs"):
-        try:
-            if asked:
+        if soft and live.power == "poweredOn" and live.tools_running:
+            with suppress(*passes):
                 session.call(machine.ShutdownGuest, changes=True)
                 live = until(session, live, seconds, lambda now: now.power == "poweredOff")
+        for _ in range(_ATTEMPTS):
             if live.power != "poweredOff":
-                run(session, machine.PowerOffVM_Task, seconds)
-        except (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError):
-            live = still_there(session, live)
-            if live.power != "poweredOff":
-                _force_off(session, machine, seconds)
-    return still_there(session, live)
-
-
-def _force_off(session: Session, machine: Any, seconds: int) -> None:
-    try:
-        run(session, machine.PowerOffVM_Task, seconds)
-    except vim.fault.InvalidPowerState:
-        return  # it went off by itself meanwhile
-    except OutcomeUnknownError:
-        run(session, machine.PowerOffVM_Task, seconds)
+                with suppress(*passes):
+                    run(session, machine.PowerOffVM_Task, seconds)
+                live = still_there(session, live)
+    return live
 
 
 def still_there(session: Session, live: Observed) -> Observed:

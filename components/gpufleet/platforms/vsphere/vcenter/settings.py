@@ -351,13 +351,19 @@ def _normal(value: Any) -> Any:
     return value
 
 
-def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Each thing wrong with the inputs: property and reason, never the value of a secret."""
+def problems_of(model: type[SpecModel], given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each thing that is wrong: property and reason, never a value."""
     try:
-        NodeSettings.model_validate(normalised(properties))
+        model.model_validate(given)
     except ValidationError as invalid:
         return [
-            (".".join(str(part) for part in detail["loc"]) or "userData", detail["msg"])
-            for detail in invalid.errors(include_input=False, include_url=False)
+            (".".join(map(str, row["loc"])), row["msg"].removeprefix("Value error, "))
+            for row in invalid.errors(include_input=False, include_url=False)
         ]
     return []
+
+
+def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each thing wrong with the inputs: property and reason, never the value of a secret."""
+    found = problems_of(NodeSettings, normalised(properties))
+    return [(path or "userData", reason) for path, reason in found]

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
+from gpufleet.platforms.vsphere.vcenter import identity as marked
 from gpufleet.platforms.vsphere.vcenter.orphan_report import (
     Declared,
-    MarkedMachine,
     Standing,
     declared_by,
-    row,
     standing,
 )
 
@@ -33,9 +32,13 @@ def node(owner: str = OWNER, generation: str = "aa") -> dict[str, Any]:
     return {"type": NODE, "inputs": known, "outputs": known}
 
 
-def machine(owner: str = OWNER, uuid: str = "u", **more: Any) -> MarkedMachine:
-    given = {"powered_on": True, "pending": False, **more}
-    return MarkedMachine("gpu-0", "/DC/vm/gpu-0", "vm-1", uuid, owner, "u", **given)
+def machine(owner: str = OWNER, uuid: str = "u", pending: bool = False) -> dict[str, Any]:
+    return {"instanceUuid": uuid, "owner": owner, "pending": pending}
+
+
+def said(found: dict[str, Any], generation: str, declared: Declared) -> Standing:
+    marks = {marked.OWNER: found["owner"], marked.GENERATION: generation, marked.UUID: "u"}
+    return standing(found, marks, declared)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +73,14 @@ def machine(owner: str = OWNER, uuid: str = "u", **more: Any) -> MarkedMachine:
     ],
 )
 def test_standing(
-    found: MarkedMachine, generation: str, states: list[dict[str, Any]], expected: Standing
+    found: dict[str, Any], generation: str, states: list[dict[str, Any]], expected: Standing
 ) -> None:
-    assert standing(found, generation, declared_by(states)) is expected
+    assert said(found, generation, declared_by(states)) is expected
 
 
 def test_a_destroyed_stack_is_known_by_its_name() -> None:
     known = declared_by([state()], ["org/lab/dev"])
-    assert standing(machine(), "aa", known) is Standing.ORPHAN
+    assert said(machine(), "aa", known) is Standing.ORPHAN
     none = frozenset[Any]()
     assert known == Declared(frozenset({"org/lab/dev"}), none, none, none)
 
@@ -85,11 +88,3 @@ def test_a_destroyed_stack_is_known_by_its_name() -> None:
 def test_what_is_no_state_is_refused() -> None:
     with pytest.raises(ValueError, match="give the output of `pulumi stack export`"):
         declared_by([{"outputs": {}}])
-
-
-def test_a_row_says_whose_it_is() -> None:
-    found = row(machine(powered_on=False), Standing.ORPHAN)
-    assert found["standing"] == "orphan"
-    assert found["stack"] == "org/lab/dev"
-    assert found["owner"] == OWNER
-    assert found["poweredOn"] is False
