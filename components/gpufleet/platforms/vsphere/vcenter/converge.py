@@ -16,8 +16,6 @@ from gpufleet.platforms.vsphere.vcenter.reading import last_event, one
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from gpufleet.platforms.vsphere.vcenter.specs import (
-    NOTHING_BEFORE,
-    Former,
     MachineDifference,
     difference,
     mmio_of,
@@ -31,7 +29,7 @@ _ATTEMPTS = 4
 
 
 def converge(
-    work: MachineWork, live: Observed, *, first_boot: bool, former: Former = NOTHING_BEFORE
+    work: MachineWork, live: Observed, *, first_boot: bool, before: NodeSettings | None = None
 ) -> Observed:
     """Reconfigure what differs. Returns the machine as it is afterwards.
 
@@ -41,7 +39,7 @@ def converge(
         work: What is declared.
         live: The machine.
         first_boot: Whether its guest has not started yet.
-        former: What was declared before, and goes if it is not wanted.
+        before: What was declared before, and goes if it is not wanted. Default: nothing.
 
     Raises:
         VsphereError: a difference cannot be fixed, or needs the machine off and the update
@@ -49,7 +47,7 @@ def converge(
     """
     session, settings = work.session, work.settings
     for _ in range(_ATTEMPTS):
-        lacking = _lacks(work, live, first_boot, former)
+        lacking = _lacks(work, live, first_boot, before)
         if lacking.refused:
             raise VsphereError(Code.FAULT, f"{live.name}: {'; '.join(lacking.refused)}")
         if not lacking.properties:
@@ -86,7 +84,7 @@ def converge(
             mmio_gib=mmio_of(settings),
         )
         live = still_there(session, live)
-        if not _lacks(work, live, first_boot, former).properties:
+        if not _lacks(work, live, first_boot, before).properties:
             return live
     raise VsphereError(
         Code.CONFLICT,
@@ -97,12 +95,12 @@ def converge(
 
 
 def _lacks(
-    work: MachineWork, live: Observed, first_boot: bool, former: Former
+    work: MachineWork, live: Observed, first_boot: bool, before: NodeSettings | None
 ) -> MachineDifference:
     """What differs between declaration and machine."""
     devices = _fixed_backings(work, live.host)
     cpu_mhz = _reserved_mhz(work, live.host)
-    return difference(work, live, devices, first_boot, former, cpu_mhz)
+    return difference(work, live, devices, first_boot, before, cpu_mhz)
 
 
 def _reserved_mhz(work: MachineWork, host: Any) -> int:

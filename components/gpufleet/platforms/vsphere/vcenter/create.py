@@ -8,9 +8,9 @@ from typing import Any
 from pyVmomi import vim, vmodl
 
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
-from gpufleet.platforms.vsphere.vcenter.converge import converge
-from gpufleet.platforms.vsphere.vcenter.described import Description, describe
-from gpufleet.platforms.vsphere.vcenter.drs import add, behave, group_of, put_in
+from gpufleet.platforms.vsphere.vcenter.converge import converge, move
+from gpufleet.platforms.vsphere.vcenter.described import describe
+from gpufleet.platforms.vsphere.vcenter.drs import add, behave, group_of, put_in, take_out
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
 from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING
@@ -24,6 +24,7 @@ from gpufleet.platforms.vsphere.vcenter.reading import children
 from gpufleet.platforms.vsphere.vcenter.ready import await_ready, stays
 from gpufleet.platforms.vsphere.vcenter.remove import destroy
 from gpufleet.platforms.vsphere.vcenter.rooms import Rooms, check_still_fits, release, runs
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from gpufleet.platforms.vsphere.vcenter.specs import clone_spec
 from gpufleet.platforms.vsphere.vcenter.storage import chosen_store, members
 from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
@@ -52,14 +53,14 @@ def create(
     if work.settings.adopt is not None:
         taken = _taken_over(work)
         if taken is not None:
-            live = _run(work.of(known_uuid=taken.instance_uuid), taken)
+            live = run_declared(work.of(known_uuid=taken.instance_uuid), taken)
             return _ready(work, live, adopted=True)
     live = _begun(work)
     adopted = live is not None
     if live is not None:
         incomplete = bool(live.extra_config.get(PENDING))
         try:
-            live = _run(work.of(pending=incomplete), live)
+            live = run_declared(work.of(pending=incomplete), live)
         except VsphereError as failure:
             if not incomplete or failure.code is not Code.GPU_CAPACITY:
                 raise
@@ -138,7 +139,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
         live: Observed | None = None
         try:
             live = _cloned(work, name, size)
-            live = _run(work, live)
+            live = run_declared(work, live)
         except VsphereError as failure:
             release(work.identity)
             if live is None:
@@ -153,18 +154,38 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             return live
 
 
-def _run(work: MachineWork, live: Observed) -> Observed:
-    """The machine as declared, powered on."""
-    live = converge(work, live, first_boot=live.power == "poweredOff")
-    if work.settings.vm_group is not None:
-        put_in(work, work.settings.vm_group, live.reference)
-    add(work, live.reference)
-    if work.settings.drs_behavior is not None:
+def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None = None) -> Observed:
+    """The machine as declared, powered on.
+
+    Args:
+        work: What is declared.
+        live: The machine.
+        before: What was declared before. Default: nothing, it is new.
+    """
+    settings, machine = work.settings, live.reference
+    first = before is None and live.power == "poweredOff"
+    live = converge(work, live, first_boot=first, before=before)
+    former = None if before is None else before.vm_group
+    if former != settings.vm_group:
+        if former is not None:
+            take_out(work, former, machine)
+        if settings.vm_group is not None:
+            put_in(work, settings.vm_group, machine)
+    if before is None:
+        add(work, machine)
+    if settings.drs_behavior is not (None if before is None else before.drs_behavior):
         behave(work, live)
-    describe(work, live, Description())
+    describe(work, live, before)
+    if before is not None and _pool_and_folder(before) != _pool_and_folder(settings):
+        move(work, live)
     if work.identity.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)
+
+
+def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
+    """What moves a machine when its declaration changes. Who else moves one is not undone."""
+    return settings.place.resource_pool, settings.place.folder
 
 
 def _clear_incomplete(work: MachineWork) -> None:

@@ -7,7 +7,6 @@ has is left alone.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pyVmomi import vim, vmodl
 
@@ -42,15 +41,6 @@ def wanted_of(settings: NodeSettings) -> Description:
     )
 
 
-def former_of(olds: Mapping[str, Any]) -> Description:
-    """What was declared, from the outputs of the last run."""
-    return Description(
-        str(olds.get("annotation") or ""),
-        dict(olds.get("customAttributes") or {}),
-        frozenset((str(row["category"]), str(row["name"])) for row in olds.get("tags") or ()),
-    )
-
-
 def check_description(session: Session, settings: NodeSettings) -> None:
     """Refuse attributes and tags that do not exist, before anything is made.
 
@@ -78,18 +68,19 @@ def found_on(session: Session, settings: NodeSettings, live: Observed) -> Descri
     return Description(live.annotation, attributes, tags)
 
 
-def describe(work: MachineWork, live: Observed, former: Description) -> None:
+def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> None:
     """Make notes, attributes and tags what is declared. Safe to run again.
 
     Args:
         work: Notes that are declared were written with the machine's other settings.
         live: The machine.
-        former: What was declared before.
+        before: What was declared before; None: nothing.
 
     Raises:
         VsphereError: an attribute or a tag does not exist, or vCenter refuses.
     """
     session, wanted = work.session, wanted_of(work.settings)
+    former = Description() if before is None else wanted_of(before)
     if former.annotation and not wanted.annotation and live.annotation == former.annotation:
         _clear_notes(work, live)
     if wanted.attributes or former.attributes:

@@ -31,22 +31,15 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
     replaces,
 )
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
-from gpufleet.platforms.vsphere.vcenter.converge import converge, move
-from gpufleet.platforms.vsphere.vcenter.create import create
+from gpufleet.platforms.vsphere.vcenter.create import create, run_declared
 from gpufleet.platforms.vsphere.vcenter.described import (
     check_description,
-    describe,
-    former_of,
     found_on,
 )
-from gpufleet.platforms.vsphere.vcenter.drs import behave, check_cluster, put_in, take_out
+from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.lookup import (
-    FoundPlace,
-    by_name,
-    former_networks,
-)
+from gpufleet.platforms.vsphere.vcenter.lookup import by_name
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.opened import (
     VsphereProvider,
@@ -61,17 +54,13 @@ from gpufleet.platforms.vsphere.vcenter.outputs import (
     outputs,
 )
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, work_on
-from gpufleet.platforms.vsphere.vcenter.power import power_on, still_there
+from gpufleet.platforms.vsphere.vcenter.power import still_there
 from gpufleet.platforms.vsphere.vcenter.preflight import validate_new
 from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.ready import await_ready
 from gpufleet.platforms.vsphere.vcenter.remove import remove
 from gpufleet.platforms.vsphere.vcenter.session import Session
-from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, Place, normalised, problems
-from gpufleet.platforms.vsphere.vcenter.specs import Former, gpus_of
-
-MOVES = ("place.resourcePool", "place.folder")
-"""Properties whose change moves a machine. Who else moves one is not undone."""
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, normalised, problems
 
 
 class VsphereGpuNodeProvider(VsphereProvider):
@@ -150,12 +139,9 @@ class VsphereGpuNodeProvider(VsphereProvider):
                     "run `pulumi refresh`, then `pulumi up` to recreate it",
                 )
             check_description(work.session, settings)
-            live = converge(work, live, first_boot=False, former=_former(work, olds))
-            _regroup(work, live, found)
-            describe(work, live, former_of(olds))
-            if any(change.path in MOVES for change in found):
-                move(work, live)
-            live = still_there(work.session, await_ready(work, power_on(work, live)))
+            check_cluster(settings, work.place)
+            live = run_declared(work, live, read_settings(olds))
+            live = still_there(work.session, await_ready(work, live))
             seen = _seen(work, live, olds)
         return UpdateResult(outputs(given, settings, live, seen))
 
@@ -164,18 +150,6 @@ class VsphereGpuNodeProvider(VsphereProvider):
         work = _opened(normalised(_props), _id)
         with in_words(f"removing {work.settings.name}"):
             remove(work, str(_props.get("biosUuid") or ""), str(_props.get("moRef") or ""))
-
-
-def _former(work: MachineWork, olds: Mapping[str, Any]) -> Former:
-    """What the last run declared of devices."""
-    before = tuple(network for network, _ in Place.model_validate(olds["place"]).adapters)
-    if before == tuple(network for network, _ in work.settings.place.adapters):
-        return Former(gpus_of(olds), _ids(work.place))
-    return Former(gpus_of(olds), former_networks(work.session, work.datacenter, before))
-
-
-def _ids(place: FoundPlace) -> tuple[str | None, ...]:
-    return tuple(None if wish.network is None else wish.network.id for wish in place.adapters)
 
 
 def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:
@@ -188,19 +162,6 @@ def _refuse_impossible(settings: NodeSettings, found: tuple[MachineChange, ...])
     wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
     if wrong:
         raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
-
-
-def _regroup(work: MachineWork, live: Observed, found: tuple[MachineChange, ...]) -> None:
-    """Follow a change of the DRS group, and of what DRS may do."""
-    check_cluster(work.settings, work.place)
-    for change in found:
-        if change.path == "vmGroup":
-            if change.old:
-                take_out(work, str(change.old), live.reference)
-            if work.settings.vm_group is not None:
-                put_in(work, work.settings.vm_group, live.reference)
-        if change.path == "drsBehavior":
-            behave(work, live)
 
 
 def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> MachineContext:

@@ -1,7 +1,7 @@
 # pyright: standard
 """Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,18 +17,16 @@ from gpufleet.platforms.vsphere.vcenter.disks import (
 )
 from gpufleet.platforms.vsphere.vcenter.guest_data import guest_keys
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING, MachineIdentity
+from gpufleet.platforms.vsphere.vcenter.lookup import former_networks
 from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, Observed
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork
 from gpufleet.platforms.vsphere.vcenter.settings import (
-    ATTACHMENT,
     NVIDIA,
     DynamicPassthrough,
     FixedPassthrough,
     GpuAttachment,
     NodeSettings,
-    nic_attachment,
 )
-from gpufleet.spec.platforms.vsphere import VsphereNics
 
 USE_MMIO = "pciPassthru.use64bitMMIO"
 MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
@@ -41,17 +39,6 @@ _Device = vim.vm.device.VirtualPCIPassthrough
 _Change = vim.vm.device.VirtualDeviceSpec
 _ADDED_KEY = -100
 """Keys of devices that do not exist yet are negative, each its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Former:
-    """What was declared before a change, and goes if it is declared no more. Anything else that a
-    machine has beyond its declaration is someone's who added it."""
-
-    gpus: Collection[tuple[str, str, str]] = ()
-    """Backings of GPUs, as `GpuDevice.backing` spells them."""
-    networks: Sequence[str | None] = ()
-    """Ids of the networks of adapters; None: one that is not known, or not there any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +58,6 @@ class MachineDifference:
     def properties(self) -> bool:
         """Whether anything differs."""
         return self.spec is not None or self.upgrade is not None
-
-
-NOTHING_BEFORE = Former()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +136,6 @@ def _backings(gpu: GpuAttachment) -> list[tuple[str, str, str]]:
     return [("vgpu", gpu.profile, "")] * gpu.count
 
 
-def gpus_of(olds: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Backings of the GPUs and NICs that were declared, from the outputs of the last run."""
-    gpu, nics = olds.get("gpu"), olds.get("nics")
-    return [
-        *([] if gpu is None else _backings(ATTACHMENT.validate_python(gpu))),
-        *([] if nics is None else _backings(nic_attachment(VsphereNics.model_validate(nics)))),
-    ]
-
-
 def wanted_extra_config(settings: NodeSettings, identity: MachineIdentity) -> dict[str, str]:
     """Extra configuration the machine is to have, without what its guest may clear."""
     return {
@@ -196,7 +171,7 @@ def difference(
     live: Observed,
     devices: dict[str, Any],
     first_boot: bool,
-    former: Former,
+    before: NodeSettings | None,
     cpu_mhz: int,
 ) -> MachineDifference:
     """What to change on a live machine.
@@ -206,7 +181,8 @@ def difference(
         live: What it is now.
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
-        former: What was declared before. After the first boot this and nothing else is removed.
+        before: What was declared before. After the first boot this and nothing else is removed;
+            anything else that a machine has beyond its declaration is someone's who added it.
         cpu_mhz: Processor time that must be reserved.
     """
     settings, identity, found = work.settings, work.identity, work.place
@@ -262,7 +238,8 @@ def difference(
             off.append("mmioGib")
         if set(stale) & set(settings.extra_config):
             off.append("extraConfig")
-    own = None if first_boot else [*wanted_gpus(settings), *former.gpus]
+    declared = (settings,) if before is None else (settings, before)
+    own = None if first_boot else [gpu for one in declared for gpu in wanted_gpus(one)]
     changes = _gpu_changes(settings, live, devices, own)
     if changes:
         off.append("gpu")
@@ -270,7 +247,7 @@ def difference(
     adapters = adapter_changes(
         found.adapters,
         live,
-        None if first_boot else former.networks,
+        None if first_boot else _former_networks(work, before),
         all_told=bool(settings.place.networks),
     )
     if adapters.needs_power_off:
@@ -282,6 +259,15 @@ def difference(
     if upgrade is not None:
         off.append("hardwareVersion")
     return MachineDifference(spec if changed else None, tuple(off), tuple(refused), upgrade)
+
+
+def _former_networks(work: MachineWork, before: NodeSettings | None) -> Sequence[str | None]:
+    """Ids of the networks of the adapters that were declared."""
+    former = () if before is None else tuple(network for network, _ in before.place.adapters)
+    if former == tuple(network for network, _ in work.settings.place.adapters):
+        found = (wish.network for wish in work.place.adapters)
+        return tuple(None if network is None else network.id for network in found)
+    return former_networks(work.session, work.datacenter, former)
 
 
 def _upgrade(settings: NodeSettings, live: Observed, refused: list[str]) -> int | None:
