@@ -6,8 +6,8 @@ import psutil
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
+from gpufleet.platforms.vsphere.vcenter.inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name
-from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.session import session_for
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 from tests.engine.vcenter_fixture import PASSWORD, USER

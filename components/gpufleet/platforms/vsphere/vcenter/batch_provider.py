@@ -34,6 +34,7 @@ from gpufleet.platforms.vsphere.vcenter.drs import keep_apart
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, PENDING, UNKNOWN_LIFE
+from gpufleet.platforms.vsphere.vcenter.inventory import read_host
 from gpufleet.platforms.vsphere.vcenter.opened import (
     VsphereProvider,
     logged_in,
@@ -44,10 +45,9 @@ from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS, digest_name, inp
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, work_on
 from gpufleet.platforms.vsphere.vcenter.placement import slots_of
 from gpufleet.platforms.vsphere.vcenter.preflight import check_before, validate_new, wish_for
-from gpufleet.platforms.vsphere.vcenter.read_inventory import read_host
+from gpufleet.platforms.vsphere.vcenter.remove import each, sweep
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, normalised
-from gpufleet.platforms.vsphere.vcenter.sweep import each, sweep
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 
 NEXT = "-next"

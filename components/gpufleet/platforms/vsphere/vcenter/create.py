@@ -14,14 +14,13 @@ from gpufleet.platforms.vsphere.vcenter.drs import add, behave, group_of, put_in
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
 from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING
+from gpufleet.platforms.vsphere.vcenter.inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import machines_with
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
 from gpufleet.platforms.vsphere.vcenter.owned import Flight, MachineWork, await_clone_of_before
-from gpufleet.platforms.vsphere.vcenter.power import power_on, still_there
+from gpufleet.platforms.vsphere.vcenter.power import await_ready, power_on, stays, still_there
 from gpufleet.platforms.vsphere.vcenter.preflight import check_before, check_name
-from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.reading import children
-from gpufleet.platforms.vsphere.vcenter.ready import await_ready, stays
 from gpufleet.platforms.vsphere.vcenter.remove import destroy
 from gpufleet.platforms.vsphere.vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings

@@ -17,8 +17,8 @@ from gpufleet.platforms.vsphere.vcenter.drs import remove_rule
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.lookup import compute_of
 from gpufleet.platforms.vsphere.vcenter.opened import VsphereProvider, logged_in
+from gpufleet.platforms.vsphere.vcenter.remove import sweep
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, Place, normalised
-from gpufleet.platforms.vsphere.vcenter.sweep import sweep
 
 _REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
 _KEPT = ("group", "common", "width")

@@ -8,18 +8,16 @@ from pyVmomi import vim
 
 from gpufleet.fleet import Pool
 from gpufleet.platforms.vsphere.machine_arguments import gpu_attachment, own_inputs, pool_machines
-from gpufleet.platforms.vsphere.vcenter.inventory import Host, Inventory
+from gpufleet.platforms.vsphere.vcenter.inventory import Host, Inventory, read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name
 from gpufleet.platforms.vsphere.vcenter.opened import asked
 from gpufleet.platforms.vsphere.vcenter.placement import Wish, place
-from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
-from gpufleet.platforms.vsphere.vcenter.read_setups import read_setups
 from gpufleet.platforms.vsphere.vcenter.settings import (
     ATTACHMENT,
     GpuAttachment,
     SharedProfile,
 )
-from gpufleet.platforms.vsphere.vcenter.vgpu_readiness import HostSetup, vgpu_readiness
+from gpufleet.platforms.vsphere.vcenter.vgpu_readiness import HostSetup, read_setups, vgpu_readiness
 
 
 def host_row(host: Host) -> dict[str, Any]:

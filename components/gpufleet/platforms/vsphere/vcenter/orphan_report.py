@@ -15,7 +15,7 @@ from gpufleet.platforms.vsphere.vcenter.identity import (
 )
 from gpufleet.platforms.vsphere.vcenter.lookup import inventory_path
 from gpufleet.platforms.vsphere.vcenter.opened import asked
-from gpufleet.platforms.vsphere.vcenter.sweep import marked_machines
+from gpufleet.platforms.vsphere.vcenter.remove import marked_machines
 
 _NODES = ("gpufleet:vsphere:Machine", ":VsphereGpuNode")
 _BATCHES = (

@@ -54,10 +54,9 @@ from gpufleet.platforms.vsphere.vcenter.outputs import (
     outputs,
 )
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, work_on
-from gpufleet.platforms.vsphere.vcenter.power import still_there
+from gpufleet.platforms.vsphere.vcenter.power import await_ready, still_there
 from gpufleet.platforms.vsphere.vcenter.preflight import validate_new
 from gpufleet.platforms.vsphere.vcenter.reading import one
-from gpufleet.platforms.vsphere.vcenter.ready import await_ready
 from gpufleet.platforms.vsphere.vcenter.remove import remove
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, normalised, problems

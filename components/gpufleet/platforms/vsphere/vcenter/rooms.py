@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from gpufleet.platforms.vsphere.vcenter.drs import DrsGroup
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
-from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, MachineHolding
+from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, MachineHolding, read_host
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork
 from gpufleet.platforms.vsphere.vcenter.placement import (
@@ -26,7 +26,6 @@ from gpufleet.platforms.vsphere.vcenter.placement import (
     slots_of,
 )
 from gpufleet.platforms.vsphere.vcenter.preflight import choose_hosts, wish_for
-from gpufleet.platforms.vsphere.vcenter.read_inventory import read_host
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
 

@@ -7,8 +7,11 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.inventory import Host, PassthroughState, PhysicalGpu
-from gpufleet.platforms.vsphere.vcenter.read_setups import nvidia_packages
-from gpufleet.platforms.vsphere.vcenter.vgpu_readiness import HostSetup, vgpu_readiness
+from gpufleet.platforms.vsphere.vcenter.vgpu_readiness import (
+    HostSetup,
+    nvidia_packages,
+    vgpu_readiness,
+)
 
 ADDRESS = "0000:3b:00.0"
 GPU = PhysicalGpu(
