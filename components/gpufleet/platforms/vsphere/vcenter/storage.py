@@ -12,10 +12,9 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, first_disk
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, not_compliant
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork
-from gpufleet.platforms.vsphere.vcenter.policies import not_compliant
 from gpufleet.platforms.vsphere.vcenter.reading import one, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
