@@ -48,6 +48,12 @@ class PoolMachine:
     """Its addresses, where the machine is named: one for each network that has some."""
 
 
+def options_of(pool: Pool) -> VsphereOptions:
+    """The pool's `vsphere` section: without one, no pool of vSphere is compiled."""
+    assert pool.spec.vsphere is not None
+    return pool.spec.vsphere
+
+
 def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
     """`nodes.min` machines, `<prefix>-<pool>-<key>`: the named ones, else the first numbers that
     are not excluded. No machine is ever renumbered: fewer remove the highest, and `exclude` any.
@@ -67,8 +73,8 @@ def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
 
 def machines_of(stem: str, pool: Pool) -> tuple[PoolMachine, ...]:
     """The machines of `pool_machines`, whose names begin with a stem, however long they are."""
-    options = pool.spec.vsphere
-    if options is not None and options.machines:
+    options = options_of(pool)
+    if options.machines:
         return tuple(
             PoolMachine(
                 item.name,
@@ -80,8 +86,7 @@ def machines_of(stem: str, pool: Pool) -> tuple[PoolMachine, ...]:
             )
             for position, item in enumerate(options.machines)
         )
-    without = frozenset(() if options is None else options.exclude)
-    numbers = (number for number in itertools.count() if number not in without)
+    numbers = (number for number in itertools.count() if number not in options.exclude)
     return tuple(
         PoolMachine(str(number), f"{stem}-{number}", position)
         for position, number in enumerate(itertools.islice(numbers, pool.nodes.minimum))
@@ -89,14 +94,8 @@ def machines_of(stem: str, pool: Pool) -> tuple[PoolMachine, ...]:
 
 
 def machine_inputs(pool: Pool) -> dict[str, Any]:
-    """What every machine of the pool is, in the spelling of `VsphereGpuNode`.
-
-    Raises:
-        ValueError: the pool is not one of vSphere's.
-    """
-    options = pool.spec.vsphere
-    if options is None:
-        raise ValueError(f"pool {pool.name} has no vsphere section")
+    """What every machine of the pool is, in the spelling of `VsphereGpuNode`."""
+    options = options_of(pool)
     shared = _written(options, VsphereMachineOptions)
     tags: list[dict[str, str]] = shared.pop("tags", [])
     return {
@@ -104,7 +103,7 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
         **({"tags": sorted(tags, key=lambda tag: (tag["category"], tag["name"]))} if tags else {}),
         "memoryMib": options.memory_gib * 1024,
         "diskGib": pool.spec.disk.size_gib,
-        "gpu": gpu_attachment(pool, options),
+        "gpu": gpu_attachment(pool),
         "gpuMemoryGib": pool.gpu.nominal_gb or 1,
         "updatePolicy": options.update_policy.value,
     }
@@ -132,9 +131,7 @@ def _written(given: SpecModel, part: type[SpecModel]) -> dict[str, Any]:
 def own_inputs(machine: PoolMachine, pool: Pool) -> dict[str, Any]:
     """What only this machine of the pool is."""
     inputs: dict[str, Any] = {"name": machine.name}
-    options = pool.spec.vsphere
-    if options is None:
-        return inputs
+    options = options_of(pool)
     if options.attachment is Attachment.PASSTHROUGH:
         addresses = machine.pci_addresses or tuple(a.lower() for a in options.pci_addresses)
         inputs["gpu"] = {"mode": "fixed", "pciAddresses": list(addresses)}
@@ -172,8 +169,9 @@ def static_addresses(machine: PoolMachine, options: VsphereOptions) -> list[dict
     return found
 
 
-def gpu_attachment(pool: Pool, options: VsphereOptions) -> dict[str, Any]:
+def gpu_attachment(pool: Pool) -> dict[str, Any]:
     """How each machine gets its GPUs."""
+    options = options_of(pool)
     if options.attachment is Attachment.PASSTHROUGH:
         return {"mode": "fixed", "pciAddresses": [a.lower() for a in options.pci_addresses]}
     if options.attachment is Attachment.VGPU:
@@ -194,9 +192,7 @@ def node_labels(pool: Pool, position: int) -> dict[str, str]:
     """Labels the machine at a position registers with: while the pool's sharing changes, those of
     the new sharing from its wave on. Another label is another machine, so a change in waves
     replaces the machines of each."""
-    labels = dict(labels_of(pool, position))
-    if pool.spec.vsphere is not None:
-        labels[MODE_LABEL] = pool.spec.vsphere.attachment.value
+    labels = {**labels_of(pool, position), MODE_LABEL: options_of(pool).attachment.value}
     return dict(sorted(labels.items()))
 
 

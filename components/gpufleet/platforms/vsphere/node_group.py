@@ -18,7 +18,9 @@ from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, validate_first_boot
 from gpufleet.platforms.vsphere.machine_arguments import (
     PoolMachine,
+    keys_of,
     machine_inputs,
+    options_of,
     own_hosts,
     own_inputs,
     place_inputs,
@@ -33,22 +35,12 @@ from gpufleet.platforms.vsphere.vcenter.node import (
     VcenterResource,
     machine_registered,
 )
-from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess, problems_of
+from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, KubernetesAccess, problems_of
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
 
 DEFAULT_PREFIX = "gpu"
 PREFLIGHT = ("preview", "create")
 """When vCenter is asked whether new machines can be made. The first is the default."""
-
-_ENDPOINT = (
-    "server",
-    "port",
-    "insecure",
-    "caCertFile",
-    "thumbprintSha256",
-    "plainHttp",
-    "credentialsKey",
-)
 
 
 class VsphereGpuNodeGroupArgs(TypedDict):
@@ -113,10 +105,10 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
 
     def _make(self, name: str, plan: VsphereGroupPlan) -> Mapping[str, object]:
         pool, connection, machines = plan.pool, plan.connection, plan.machines
-        options, group = _options(pool), _group(name)
+        options, group = options_of(pool), _group(name)
         common = {
             **machine_inputs(pool),
-            "endpoint": {k: connection[k] for k in _ENDPOINT if k in connection},
+            "endpoint": {k: connection[k] for k in keys_of(Endpoint) if k in connection},
             "place": _place(connection, options),
             **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
@@ -179,7 +171,7 @@ def vsphere_group_plan(
         prefix: First part of the machines' names.
         connection: `VsphereConnectionArgs` in the spelling of files.
     """
-    findings = [*validate_first_boot(connection, pool), *_validate(connection, _options(pool))]
+    findings = [*validate_first_boot(connection, pool), *_validate(connection, options_of(pool))]
     try:
         machines = pool_machines(prefix, pool)
     except ValueError as problem:
@@ -196,10 +188,6 @@ def _planned(component: str, args: VsphereGpuNodeGroupArgs) -> VsphereGroupPlan:
     if findings:
         refuse(component, findings)
     return plan
-
-
-def _options(pool: Pool) -> VsphereOptions:
-    return pool.spec.vsphere or VsphereOptions(cpus=1, memory_gib=4, template="none")
 
 
 def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.vsphere.machine_arguments import (
     machine_inputs,
     node_labels,
+    options_of,
     own_hosts,
     own_inputs,
     place_inputs,
@@ -74,9 +75,7 @@ class VsphereRules(PlatformRules):
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         """`machine/<key>` -> inputs of the machine. Labels and taints are first-boot data, which a
         guest reads once."""
-        options = pool.spec.vsphere
-        if options is None:
-            return {}
+        options = options_of(pool)
         prefix, common = fleet.spec.name_prefix or fleet.spec.cluster.name, machine_inputs(pool)
         return {
             f"machine/{machine.key}": {
@@ -111,8 +110,7 @@ class VsphereRules(PlatformRules):
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """The first machine alone, then `rolloutWidth` lanes."""
         del replaced
-        width = 1 if pool.spec.vsphere is None else pool.spec.vsphere.rollout_width
-        return Rollout("pulumi up", width, 0, "the first machine alone")
+        return Rollout("pulumi up", options_of(pool).rollout_width, 0, "the first machine alone")
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         """How many machines are changed at once is a setting of the engine's update."""

@@ -6,7 +6,12 @@ from collections.abc import Iterable, Sequence
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.vsphere.machine_arguments import board_ids, machines_of, static_addresses
+from gpufleet.platforms.vsphere.machine_arguments import (
+    board_ids,
+    machines_of,
+    options_of,
+    static_addresses,
+)
 from gpufleet.spec.platforms.vsphere import (
     DYNAMIC_HARDWARE,
     NUMA_HARDWARE,
@@ -29,12 +34,7 @@ NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
 def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
     """Findings on the `vsphere` section of every pool."""
     listed = list(pools)
-    found = [
-        finding
-        for pool in listed
-        if pool.spec.vsphere is not None
-        for finding in _validate(pool, pool.spec.vsphere)
-    ]
+    found = [finding for pool in listed for finding in _validate(pool, options_of(pool))]
     return [*found, *_static_addresses(listed)]
 
 
@@ -275,8 +275,8 @@ def _static_addresses(pools: Sequence[Pool]) -> Iterable[Finding]:
     """Each machine has an address for each network that has some, and no two have the same."""
     owners: dict[tuple[str, str], str] = {}
     for pool in pools:
-        options = pool.spec.vsphere
-        if options is None or not any(network.addresses for network in options.networks):
+        options = options_of(pool)
+        if not any(network.addresses for network in options.networks):
             continue
         path = f"{pool.path}.vsphere"
         addressed = [network.network for network in options.networks if network.addresses]

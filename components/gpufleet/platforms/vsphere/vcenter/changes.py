@@ -63,11 +63,9 @@ def _names(rows: Rows) -> set[str]:
 def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     wrong: list[str] = []
     has, wanted = old.get("sizeGib"), new.get("sizeGib")
-    if isinstance(has, int) and isinstance(wanted, int) and wanted < has:
-        wrong.append(
-            f"{name}: {wanted} GiB is less than the present {has} GiB, and a disk cannot shrink: "
-            f"write {has} or more, or another name to get a new disk"
-        )
+    if isinstance(has, int) and isinstance(wanted, int):
+        reason = smaller_disk(has, wanted, ANOTHER_DISK)
+        wrong += [] if reason is None else [f"{name}: {reason}"]
     fixed = (
         ("format", "thin", "is chosen when a disk is made"),
         ("datastore", None, "changes with Storage vMotion, by an administrator"),
@@ -312,12 +310,12 @@ def impossible(change: MachineChange) -> str | None:
         return None
     if change.kind is MachineChangeKind.REFUSED:
         return _refused(change)
-    if change.path == "diskGib" and change.old is not None and change.new < change.old:
-        return _smaller(change)
+    if change.path == "diskGib" and change.old is not None:
+        return smaller_disk(change.old, change.new)
     if change.path == "extraDisks":
         return impossible_disks(_rows(change.old), _rows(change.new))
-    if change.path == "hardwareVersion" and change.new < change.old:
-        return _older(change)
+    if change.path == "hardwareVersion" and change.old is not None:
+        return older_hardware(change.old, change.new)
     return None
 
 
@@ -331,18 +329,27 @@ def _refused(change: MachineChange) -> str:
     )
 
 
-def _older(change: MachineChange) -> str:
+def older_hardware(has: int, wanted: int) -> str | None:
+    """Why a machine cannot have this version of virtual hardware, or None."""
+    if wanted >= has:
+        return None
     return (
-        f"{change.new} is older than the {change.old} the machine has, and virtual hardware cannot "
-        f"go back: write {change.old} or later, or replace the machine"
+        f"{wanted} is older than the {has} the machine has, and virtual hardware cannot go back: "
+        f"write {has} or later, or replace the machine"
     )
 
 
-def _smaller(change: MachineChange) -> str:
+def smaller_disk(has_gib: int, wanted_gib: int, otherwise: str = "") -> str | None:
+    """Why a disk cannot have this size, or None."""
+    if wanted_gib >= has_gib:
+        return None
     return (
-        f"{change.new} GiB is less than the present {change.old} GiB, and a disk cannot shrink: "
-        f"write {change.old} or more"
+        f"{wanted_gib} GiB is less than the present {has_gib} GiB, and a disk cannot shrink: write "
+        f"{has_gib} or more{otherwise}"
     )
+
+
+ANOTHER_DISK = ", or another name to get a new disk"
 
 
 def _needs_power_off(change: MachineChange) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from pyVmomi import vim
 
+from gpufleet.platforms.vsphere.vcenter.changes import ANOTHER_DISK, smaller_disk
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundStore
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
@@ -79,6 +80,11 @@ def disk_bytes(disk: Any | None) -> int:
     if disk is None:
         return 0
     return int(disk.capacityInBytes or (disk.capacityInKB or 0) * 1024)
+
+
+def has_gib(disk: Any | None) -> int:
+    """Whole GiB that hold the disk."""
+    return -(-disk_bytes(disk) >> 30)
 
 
 def marked_disks(live: Observed) -> dict[str, MarkedDisk]:
@@ -276,15 +282,9 @@ def _growth(wanted: VsphereDisk, there: MarkedDisk, refused: list[str]) -> Any |
     size = wanted.size_gib << 30
     if size == has:
         return None
-    if size < has:
-        refused.append(
-            f"disk {wanted.name} of {wanted.size_gib} GiB is smaller than the present "
-            f"{has >> 30} GiB, and vCenter cannot shrink a disk: write {-(-has >> 30)} or more, or "
-            "another name to get a new disk"
-        )
-        return None
-    assert device is not None
-    return grown(device, size)
+    reason = smaller_disk(has_gib(device), wanted.size_gib, ANOTHER_DISK)
+    refused += [] if reason is None else [f"disk {wanted.name}: {reason}"]
+    return grown(device, size) if reason is None else None
 
 
 def grown(disk: Any, size: int) -> Any:

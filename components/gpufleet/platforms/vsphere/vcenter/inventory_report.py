@@ -7,7 +7,12 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.fleet import Pool
-from gpufleet.platforms.vsphere.machine_arguments import gpu_attachment, own_inputs, pool_machines
+from gpufleet.platforms.vsphere.machine_arguments import (
+    gpu_attachment,
+    options_of,
+    own_inputs,
+    pool_machines,
+)
 from gpufleet.platforms.vsphere.vcenter.inventory import Host, Inventory, read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name
 from gpufleet.platforms.vsphere.vcenter.opened import asked
@@ -63,13 +68,8 @@ def pool_row(pool: Pool, inventory: Inventory, name_prefix: str) -> dict[str, An
     """How many of a pool's machines are there or find a place now, next to what already runs.
 
     A machine that carries our marks and the name of one of the pool's is the pool's.
-
-    Raises:
-        ValueError: the pool is not one of vSphere's.
     """
-    options = pool.spec.vsphere
-    if options is None:
-        raise ValueError(f"pool {pool.name} has no vsphere section")
+    options = options_of(pool)
     machines = pool_machines(name_prefix, pool)
     running = {
         held.name: host.name for host in inventory.hosts for held in host.holdings if held.owner
@@ -78,7 +78,7 @@ def pool_row(pool: Pool, inventory: Inventory, name_prefix: str) -> dict[str, An
     kinds: dict[tuple[GpuAttachment, tuple[str, ...]], int] = {}
     for item in machines:
         if item.name not in there:
-            gpu = own_inputs(item, pool).get("gpu") or gpu_attachment(pool, options)
+            gpu = own_inputs(item, pool).get("gpu") or gpu_attachment(pool)
             kind = (ATTACHMENT.validate_python(gpu), item.hosts or options.hosts)
             kinds[kind] = kinds.get(kind, 0) + 1
     placements = [

@@ -8,11 +8,13 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.adapters import adapter_changes
+from gpufleet.platforms.vsphere.vcenter.changes import older_hardware, smaller_disk
 from gpufleet.platforms.vsphere.vcenter.disks import (
     disk_bytes,
     disk_changes,
     first_disk,
     grown,
+    has_gib,
     profiles,
 )
 from gpufleet.platforms.vsphere.vcenter.guest_data import guest_keys
@@ -274,13 +276,9 @@ def _upgrade(settings: NodeSettings, live: Observed, refused: list[str]) -> int 
     wanted = settings.hardware_version
     if wanted is None or wanted == live.hardware_version:
         return None
-    if wanted < live.hardware_version:
-        refused.append(
-            f"hardwareVersion {wanted} is older than the {live.hardware_version} there is, and "
-            "virtual hardware cannot go back"
-        )
-        return None
-    return wanted
+    reason = older_hardware(live.hardware_version, wanted)
+    refused += [] if reason is None else [f"hardwareVersion: {reason}"]
+    return wanted if reason is None else None
 
 
 def _options(keys: dict[str, str]) -> list[Any]:
@@ -344,13 +342,9 @@ def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> 
     has = disk_bytes(disk)
     if wanted == has:
         return []
-    if wanted < has:
-        refused.append(
-            f"diskGib {settings.disk_gib} is smaller than the present {has >> 30} GiB, and "
-            "vCenter cannot shrink a disk"
-        )
-        return []
-    return [grown(disk, wanted)]
+    reason = smaller_disk(has_gib(disk), settings.disk_gib)
+    refused += [] if reason is None else [f"diskGib: {reason}"]
+    return [grown(disk, wanted)] if reason is None else []
 
 
 def mmio_gib(frame_buffers_gib: Sequence[int]) -> int:

@@ -144,7 +144,7 @@ def test_no_place_for_a_disk(devices: tuple[Any, ...], reason: str) -> None:
 def test_a_disk_cannot_shrink() -> None:
     machine = live(*DEVICES, disk(1000, 1, gib=30), scratch=f"1000:1 {UUID}")
     (reason,) = disk_changes((wanted(),), machine, {}).refused
-    assert reason.startswith("disk scratch of 10 GiB is smaller than the present 30 GiB")
+    assert reason.startswith("disk scratch: 10 GiB is less than the present 30 GiB")
 
 
 def test_a_disk_that_is_to_be_kept_is_not_taken_from_its_snapshots() -> None:
