@@ -86,7 +86,7 @@ def test_a_machine_moves_to_another_folder_and_pool_while_it_runs(other: Made) -
     back = cloud.node(1)
     cloud.proxy.reset([Rule(Action.DROP_REQUEST, "RelocateVM_Task", nth=0)])
     text = refused(Code.CONFLICT, lambda: PROVIDER.update(outs["instanceUuid"], outs, back))
-    assert "moving gpu-1: it is still elsewhere after 3 attempts" in text
+    assert "the place of gpu-1 still differs after 4 changes; its last event is Vm" in text
     cloud.proxy.reset()
 
     taken = cloud.node(2)

@@ -247,6 +247,7 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
         spec = vim.vm.ConfigSpec(extraConfig=empty)
         return (lambda: machine.ReconfigVM_Task(spec)) if empty else None
 
-    what, seconds = f"first-boot data and marks of {live.name}", work.settings.timeouts.reconfigure
+    listed = ", ".join(key for key in keys if live.extra_config.get(key))
+    what, seconds = f"the value of {listed} in {live.name}", work.settings.timeouts.reconfigure
     changed_until(work.session, machine, lacking, seconds, what, "machine")
     return still_there(work.session, live)
