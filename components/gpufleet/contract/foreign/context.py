@@ -8,7 +8,7 @@ from typing import Any, cast
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, TargetKey
-from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import CheckReport, reject, rule_table
 from gpufleet.documents.paths import value_at
 
 Layout = Mapping[str, int]
@@ -29,24 +29,21 @@ KEYS = (
 """Keys of the context file."""
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "context-key-unknown",
         ("context",),
-        Verdict.REJECT,
         "The context file has a key this command does not know: what it says would be overlooked.",
         "docs/check.md",
     ),
-    CheckRule(
+    reject(
         "context-value-invalid",
         ("context",),
-        Verdict.REJECT,
         "A value of the context file has the wrong type.",
         "docs/check.md",
     ),
-    CheckRule(
+    reject(
         "gpu-unknown",
         ("context",),
-        Verdict.REJECT,
         "The named GPU is not in the catalogue, or the name fits several.",
         "gpufleet catalogue gpus",
     ),

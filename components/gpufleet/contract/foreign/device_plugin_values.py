@@ -14,9 +14,8 @@ from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    reject,
     rule_table,
 )
 from gpufleet.contract.schemas import (
@@ -35,17 +34,15 @@ _SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
 CODES = schema_codes("device-plugin-chart", "the chart")
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "device-plugin-values-no-mapping",
         ("DP-18",),
-        Verdict.REJECT,
         "The document is no mapping of values.",
         "docs/check.md",
     ),
-    CheckRule(
+    reject(
         "device-plugin-values-config",
         ("DP-18",),
-        Verdict.REJECT,
         "An entry of `config.map` is no text with a configuration.",
         _SOURCE,
     ),

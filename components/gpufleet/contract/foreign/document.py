@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import reject, rule_table
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
@@ -26,25 +26,22 @@ CONFIG_MAPS = tuple(_MARKS)
 
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "document-unreadable",
         ("yaml",),
-        Verdict.REJECT,
         "The text is no UTF-8, no YAML, too large (1 MiB), too deep (40) or grown by aliases: "
         "no one can read it. The command exits 2.",
         "docs/check.md",
     ),
-    CheckRule(
+    reject(
         "configmap-value-invalid",
         ("ConfigMap",),
-        Verdict.REJECT,
         "The value of the ConfigMap's key is no text.",
         "Kubernetes core/v1",
     ),
-    CheckRule(
+    reject(
         "configmap-key-absent",
         ("ConfigMap",),
-        Verdict.REJECT,
         "The ConfigMap has no key with a document of this kind. Of several such keys each is "
         "validated, unless one is selected.",
         "docs/check.md",

@@ -11,9 +11,8 @@ from gpufleet.contract.foreign.dra_rules import RULES as DRA
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    reject,
     rule_table,
 )
 from gpufleet.contract.schemas import (
@@ -30,10 +29,9 @@ _VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-inva
            "dra-consumable-shares-gate")  # fmt: skip
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "dra-values-no-mapping",
         ("DRA-13",),
-        Verdict.REJECT,
         "The document is no mapping of values.",
         "docs/check.md",
     ),

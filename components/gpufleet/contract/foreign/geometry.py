@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
-from gpufleet.findings import Finding, Severity, warning
+from gpufleet.contract.foreign.validation import (
+    SEVERITIES,
+    CheckReport,
+    accept,
+    reject,
+    warn,
+)
+from gpufleet.findings import Finding, warning
 from gpufleet.partition.profile_name import parse
 
 if TYPE_CHECKING:
@@ -16,93 +22,76 @@ if TYPE_CHECKING:
 _PLACEMENT = "published placements (nvidia-smi mig -lgipp), docs/catalogue.md"
 
 RULES = (
-    CheckRule(
+    reject(
         "mig-profile-unknown",
         ("OUR-1", "MP-12"),
-        Verdict.REJECT,
         "A profile does not exist on this GPU. NVIDIA's parser accepts it; the node label ends as "
         "`failed`.",
         _PLACEMENT,
     ),
-    CheckRule(
+    reject(
         "mig-layout-impossible",
         ("OUR-1", "MP-12", "MP-15"),
-        Verdict.REJECT,
         "The instances do not fit onto one GPU together. NVIDIA's parser accepts them; on the node "
         'every order of creation is tried and ends with "all orderings failed".',
         _PLACEMENT,
     ),
-    CheckRule(
+    reject(
         "mig-compute-instance-too-large",
         ("OUR-1",),
-        Verdict.REJECT,
         "A `<c>c.` prefix asks for more compute slices than its GPU instance has.",
         _PLACEMENT,
     ),
-    CheckRule(
+    reject(
         "mig-count-invalid",
         ("MP-9", "MP-10"),
-        Verdict.REJECT,
         "A count is negative or no whole number.",
         "NVIDIA/mig-parted pkg/types/mig_config.go",
     ),
-    CheckRule(
+    reject(
         "mig-unsupported",
         ("MP-13",),
-        Verdict.REJECT,
         'The GPU has no MIG: "cannot set MIG mode on non MIG-capable GPU".',
         "NVIDIA/mig-parted cmd/nvidia-mig-parted/apply/mode.go",
     ),
-    CheckRule(
+    warn(
         "mig-placement-unknown",
         ("OUR-1",),
-        Verdict.WARN,
         "The GPU has MIG but its placements are not published: profiles and counts are compared "
         "with what is, and nothing is proven.",
         _PLACEMENT,
     ),
-    CheckRule(
+    accept(
         "mig-profile-renamed",
         ("OUR-1",),
-        Verdict.ACCEPT,
         "The name is one that other boards or drivers report for a profile of this GPU.",
         _PLACEMENT,
     ),
-    CheckRule(
+    accept(
         "mig-layout-wasteful",
         ("OUR-1",),
-        Verdict.ACCEPT,
         "The layout works, and strands compute slices that no further instance can use.",
         _PLACEMENT,
     ),
-    CheckRule(
+    accept(
         "mig-layout-unfinished",
         ("OUR-1",),
-        Verdict.ACCEPT,
         "The layout works, and leaves room for further instances.",
         _PLACEMENT,
     ),
-    CheckRule(
+    accept(
         "mig-placement-inferred",
         ("OUR-1",),
-        Verdict.ACCEPT,
         "The layout fits by placements that were inferred, not seen on this board.",
         _PLACEMENT,
     ),
-    CheckRule(
+    reject(
         "mig-layout-nowhere",
         ("OUR-1", "MP-12"),
-        Verdict.REJECT,
         "No GPU is named, and no GPU of the catalogue can hold the layout.",
         _PLACEMENT,
     ),
 )
-
-_SEVERITY = {
-    Verdict.ACCEPT: Severity.INFO,
-    Verdict.WARN: Severity.WARNING,
-    Verdict.REJECT: Severity.ERROR,
-}
 
 
 def validate_gpu(
@@ -215,7 +204,7 @@ def _ruled(finding: Finding, report: CheckReport) -> Finding:
     if rule is None:
         return warning(finding.code, finding.path, finding.message, finding.fix, **finding.evidence)
     evidence = {"rules": rule.ids, **finding.evidence, "source": rule.source}
-    return replace(finding, severity=_SEVERITY[rule.verdict], evidence=evidence)
+    return replace(finding, severity=SEVERITIES[rule.verdict], evidence=evidence)
 
 
 def divides(profile: str) -> bool:

@@ -1,7 +1,7 @@
 """The rules of kind `karpenter`: what Karpenter's API or its AWS provider does with an object."""
 
 from gpufleet.contract.foreign.karpenter_keys import CODES
-from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import reject, rule_table, warn
 from gpufleet.contract.schemas import schema_rules
 
 _CRDS = "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds"
@@ -12,233 +12,224 @@ _POOLS = "aws/karpenter-provider-aws v1.14.1 concepts/nodepools"
 _TYPES = "aws/karpenter-provider-aws v1.14.1 reference/instance-types"
 _EFA = "AWS EC2 user guide efa-acc-inst-types"
 
-
-def _reject(code: str, number: int, sentence: str, source: str) -> CheckRule:
-    return CheckRule(code, (f"KP-{number}",), Verdict.REJECT, sentence, source)
-
-
-def _warn(code: str, number: int, sentence: str, source: str) -> CheckRule:
-    return CheckRule(code, (f"KP-{number}",), Verdict.WARN, sentence, source)
-
-
 RULES = rule_table(
-    _reject(
+    reject(
         "karpenter-nothing-to-judge",
-        1,
+        ("KP-1",),
         "No document is a NodePool, EC2NodeClass or NodeOverlay.",
         _CRDS,
     ),
-    _reject(
+    reject(
         "karpenter-version-not-served",
-        1,
+        ("KP-1",),
         "An object is of an API version, or a kind, that Karpenter 1 no longer serves.",
         _CRDS,
     ),
-    _reject(
+    reject(
         "karpenter-expire-after-misplaced",
-        2,
+        ("KP-2",),
         "expireAfter stands under spec.disruption, where v1beta1 had it: the API server drops it "
         "unseen, and nodes live for the default of 720h.",
         _CRDS,
     ),
     *schema_rules(CODES, ("KP-2",), "Karpenter's objects", _CRDS),
-    _reject(
+    reject(
         "karpenter-static-pool",
-        3,
+        ("KP-3",),
         "A pool of fixed size (replicas) has a weight, or a limit on anything but nodes: the API "
         "server refuses it.",
         _CRDS,
     ),
-    _warn(
+    warn(
         "karpenter-static-gate-off",
-        3,
+        ("KP-3",),
         "A pool of fixed size is there, and the feature gate StaticCapacity is off by default: it "
         "gets no nodes unless the context says that it is on.",
         _POOLS,
     ),
-    _reject(
+    reject(
         "karpenter-requirement-invalid",
-        4,
+        ("KP-4",),
         "A requirement has an operator that does not exist, or values that do not fit it.",
         _CRDS,
     ),
-    _reject(
+    reject(
         "karpenter-label-restricted",
-        4,
+        ("KP-4",),
         "A requirement names a label that no pool may select by; the API server refuses it.",
         _CRDS,
     ),
-    _reject(
+    reject(
         "karpenter-gpu-name-unknown",
-        5,
+        ("KP-5",),
         "A value of instance-gpu-name is no name Karpenter gives to a GPU: it matches nothing.",
         _TYPES,
     ),
-    _reject(
+    reject(
         "karpenter-matches-nothing",
-        5,
+        ("KP-5",),
         "No machine with GPUs satisfies all requirements: the pool never launches a node.",
         _SCHEDULING,
     ),
-    _reject(
+    reject(
         "karpenter-gpu-count-drops-fractions",
-        6,
+        ("KP-6",),
         "A requirement on instance-gpu-count excludes machines with a part of a GPU, which the "
         "pool names: EC2 counts 0 GPUs on them.",
         _OVERLAYS,
     ),
-    _reject(
+    reject(
         "karpenter-fraction-without-overlay",
-        6,
+        ("KP-6",),
         "A pool of machines with a part of a GPU has no NodeOverlay: Karpenter counts no GPU there "
         "and never launches one for a pod that asks for a GPU.",
         _OVERLAYS,
     ),
-    _reject(
+    reject(
         "karpenter-memories-mixed",
-        7,
+        ("KP-7",),
         "A GPU, or machines, are named whose GPUs share a name and differ in memory (A100, V100): "
         "pods get either.",
         _TYPES,
     ),
-    _warn(
+    warn(
         "karpenter-zones-with-efa",
-        8,
+        ("KP-8",),
         "The node class gives nodes EFA interfaces, and the pool may launch in several zones, "
         "between which EFA traffic does not pass.",
         _EFA,
     ),
-    _reject(
+    reject(
         "karpenter-too-many-efa",
-        8,
+        ("KP-8",),
         "The node class lists more EFA interfaces than a machine of the pool has.",
         _EFA,
     ),
-    _reject(
+    reject(
         "karpenter-public-address-with-efa",
-        8,
+        ("KP-8",),
         "associatePublicIPAddress is true and several interfaces are listed: EC2 refuses it.",
         _EFA,
     ),
-    _reject(
+    reject(
         "karpenter-reservation-not-allowed",
-        9,
+        ("KP-9",),
         "The node class names reservations, and the pool does not allow the capacity type "
         "reserved: they are never used.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-reserved-without-reservation",
-        9,
+        ("KP-9",),
         "The pool allows reserved capacity only, and its node class names no reservation.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-block-with-other-capacity",
-        9,
+        ("KP-9",),
         "The pool requires the reservation type capacity-block and allows spot or on-demand too: "
         "nodes bought so never have that label, so there is no fallback.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-al2-ended",
-        10,
+        ("KP-10",),
         "The image is Amazon Linux 2, which EKS publishes up to Kubernetes 1.32 only.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-driver-not-for-gpu",
-        10,
+        ("KP-10",),
         "The driver of the image is older than a GPU of the pool needs: G7 with Bottlerocket, or "
         "with AL2023 before v20260917.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-image-architecture",
-        10,
+        ("KP-10",),
         "The image is for one architecture, and every machine of the pool has the other.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-latest-in-prod",
-        10,
+        ("KP-10",),
         "The image alias is latest and the context says prod: each release of the image replaces "
         "all nodes.",
         _CLASSES,
     ),
-    _warn(
+    warn(
         "karpenter-latest",
-        10,
+        ("KP-10",),
         "The image alias is latest, and no pool that names the class is known to be without GPUs: "
         "each release of the image replaces all nodes.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-class-exclusive",
-        11,
+        ("KP-11",),
         "role and instanceProfile both or neither, or an alias next to other image terms: the API "
         "server refuses the node class.",
         _CRDS,
     ),
-    _warn(
+    warn(
         "karpenter-small-disk",
-        11,
+        ("KP-11",),
         "The root disk has less than 100 GiB (20 GiB where nothing is written), and images are not "
         "on local disks: images with CUDA fill it.",
         _CLASSES,
     ),
-    _reject(
+    reject(
         "karpenter-slices-without-overlay",
-        12,
+        ("KP-12",),
         "The pool's nodes are cut by MIG and no NodeOverlay says what they offer: pods that ask "
         "for slices never get a node.",
         _OVERLAYS,
     ),
-    _warn(
+    warn(
         "karpenter-shares-without-overlay",
-        12,
+        ("KP-12",),
         "The pool's nodes choose a configuration of the device plugin and no NodeOverlay says what "
         "they offer: Karpenter counts whole GPUs.",
         _OVERLAYS,
     ),
-    _warn(
+    warn(
         "karpenter-overlay-gate-off",
-        12,
+        ("KP-12",),
         "A NodeOverlay is there, and the feature gate NodeOverlay is off by default: it does "
         "nothing unless the context says that it is on.",
         _OVERLAYS,
     ),
-    _reject(
+    reject(
         "karpenter-overlay-resource",
-        12,
+        ("KP-12",),
         "A NodeOverlay sets a resource that its definition or the AWS provider refuses.",
         _OVERLAYS,
     ),
-    _reject(
+    reject(
         "karpenter-huge-pages-unknown",
-        12,
+        ("KP-12",),
         "A pod selects a pool of the text and asks for huge pages, as pods with EFA do, and no "
         "NodeOverlay has them: Karpenter launches no node (karpenter-provider-aws#3315).",
         _OVERLAYS,
     ),
-    _warn(
+    warn(
         "karpenter-pod-fits-no-pool",
-        5,
+        ("KP-5",),
         "A pod asks for more nvidia.com/gpu than a machine of any pool of the text has, or than "
         'one of the pool it selects: "no instance type has enough resources" '
         "(karpenter-provider-aws#8064).",
         _SCHEDULING,
     ),
-    _warn(
+    warn(
         "karpenter-family-unknown",
-        5,
+        ("KP-5",),
         "A value of instance-family is the beginning of families, such as p6, and none itself: no "
         "machine has it.",
         _TYPES,
     ),
-    _reject(
+    reject(
         "karpenter-claims-ignored",
-        13,
+        ("KP-13",),
         "A workload with resource claims can only run on a pool of Karpenter's, which ignores pods "
         "with claims (IGNORE_DRA_REQUESTS is on by default, and AWS's provider knows no devices).",
         "kubernetes-sigs/karpenter v1.14.1 designs/dra-scheduling.md",

@@ -40,10 +40,10 @@ KINDS = {
     "dra-driver-values": "dra_driver_values",
     "gpu-operator-values": "gpu_operator_values",
     "network-operator-values": "network_operator_values",
-    "dcgm-exporter-values": "dcgm_exporter_values",
-    "karpenter-values": "karpenter_values",
-    "keda-values": "keda_values",
-    "kueue-values": "kueue_values",
+    "dcgm-exporter-values": "scaling_charts:DCGM_EXPORTER",
+    "karpenter-values": "scaling_charts:KARPENTER",
+    "keda-values": "scaling_charts:KEDA",
+    "kueue-values": "scaling_charts:KUEUE",
     "rdma-shared-config": "rdma_shared_config",
     "sriov-config": "sriov_config",
     "karpenter": "karpenter_objects",
@@ -51,7 +51,7 @@ KINDS = {
     "kueue": "kueue_objects",
     "kubernetes-object": "kubernetes_objects",
 }
-"""Kind -> module of this package."""
+"""Kind -> module of this package, and the name in it where a module has several kinds."""
 
 Judge = Callable[[GoDocument, CheckContext], Judgement]
 
@@ -227,4 +227,6 @@ _ITEM = re.compile(r"items\[(\d+)\]\.?")
 
 
 def _module(kind: str) -> Any:
-    return importlib.import_module(f"gpufleet.contract.foreign.{KINDS[kind]}")
+    module, _, name = KINDS[kind].partition(":")
+    found = importlib.import_module(f"gpufleet.contract.foreign.{module}")
+    return getattr(found, name) if name else found

@@ -5,9 +5,9 @@ from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.objects import objects
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    accept,
+    reject,
     rule_table,
 )
 from gpufleet.contract.schemas import (
@@ -29,32 +29,28 @@ CODES = schema_codes("object")
 _SOURCE = "the vendors' definitions, `catalogue/data/<edition>/schemas`; kube-apiserver 1.36"
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "object-nothing-to-judge",
         ("schema",),
-        Verdict.REJECT,
         "The text holds no object whose schema is known.",
         _SOURCE,
     ),
-    CheckRule(
+    accept(
         "object-version-unknown",
         ("schema",),
-        Verdict.ACCEPT,
         "The schema of an object's kind or API version is not known: the object is not validated.",
         _SOURCE,
     ),
-    CheckRule(
+    accept(
         "object-changes-not-judged",
         ("schema",),
-        Verdict.ACCEPT,
         "Expressions of the definition are about changes of an object that exists (`oldSelf`): a "
         "file does not say what there is, so that they are not judged.",
         _SOURCE,
     ),
-    CheckRule(
+    reject(
         "object-field-too-new",
         ("schema",),
-        Verdict.REJECT,
         "A field or value of Kubernetes' own kinds came with a later minor version than the "
         "cluster's, which drops it or refuses the object. Known from Kubernetes 1.32 on.",
         "k8s.io/api v0.31.14 to v0.36.3, types.go of each group",

@@ -13,10 +13,10 @@ from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    reject,
     rule_table,
+    warn,
 )
 from gpufleet.contract.schemas import (
     object_problems,
@@ -38,48 +38,42 @@ _CACHE = "kubernetes-sigs/kueue pkg/cache/clusterqueue.go"
 _CODES = schema_codes("kueue")
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "kueue-nothing-to-judge",
         ("kueue",),
-        Verdict.REJECT,
         "The text holds no object of Kueue.",
         "docs/check.md",
     ),
     *schema_rules(_CODES, ("kueue",), "an object of Kueue", "kubernetes-sigs/kueue config/crd"),
-    CheckRule(
+    reject(
         "kueue-quota-order",
         ("kueue",),
-        Verdict.REJECT,
         "A flavor's resources are not those of coveredResources, in the same order: the webhook "
         "refuses the queue (kueue#786).",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "kueue-listed-twice",
         ("kueue",),
-        Verdict.REJECT,
         "A resource is covered by two groups, or a flavor is listed twice: the webhook refuses it.",
         _WEBHOOK,
     ),
-    CheckRule(
+    warn(
         "kueue-flavor-absent",
         ("kueue",),
-        Verdict.WARN,
         "A queue names a ResourceFlavor that is not in the text, which has others: without it the "
         "queue is inactive (FlavorNotFound) and admits nothing.",
         _CACHE,
     ),
-    CheckRule(
+    warn(
         "kueue-queue-absent",
         ("kueue",),
-        Verdict.WARN,
         "A LocalQueue names a ClusterQueue that is not in the text, which has others.",
         _CACHE,
     ),
-    CheckRule(
+    reject(
         "kueue-not-covered",
         ("kueue",),
-        Verdict.REJECT,
         "A workload asks for a resource that its ClusterQueue does not cover: it never runs.",
         "kubernetes-sigs/kueue pkg/scheduler/flavorassigner/flavorassigner.go",
     ),

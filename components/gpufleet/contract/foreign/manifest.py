@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.document import CONFIG_MAPS, document_of
 from gpufleet.contract.foreign.objects import Object, objects
-from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import reject, rule_table
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_go_stream
 from gpufleet.documents.shapes import as_mapping
@@ -28,10 +28,9 @@ TOGETHER = ("gpu-operator-values", "network-operator-values")
 """Kinds whose objects are validated against each other, as a List."""
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "manifest-nothing-to-judge",
         ("manifest",),
-        Verdict.REJECT,
         "The text holds several Kubernetes objects, and none of them is of this kind.",
         "docs/check.md",
     ),

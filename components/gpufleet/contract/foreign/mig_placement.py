@@ -13,10 +13,11 @@ from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    accept,
+    reject,
     rule_table,
+    warn,
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -26,17 +27,15 @@ _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
 
 COUNT_RULES = (
-    CheckRule(
+    warn(
         "mig-count-zero",
         ("MP-9", "OUR-12"),
-        Verdict.WARN,
         "A count is zero among positive ones: accepted, and never equal to what is on the GPU.",
         _CONFIG,
     ),
-    CheckRule(
+    reject(
         "mig-counts-zero",
         ("MP-9",),
-        Verdict.REJECT,
         "All counts are zero: mig-parted refuses the layout.",
         _CONFIG,
     ),
@@ -44,41 +43,36 @@ COUNT_RULES = (
 """Rules of counts, which mig-strategy shares."""
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "mig-placement-no-mapping",
         ("mig-placement",),
-        Verdict.REJECT,
         "The request is no mapping of profiles to counts.",
         "docs/check.md",
     ),
-    CheckRule(
+    reject(
         "mig-profile-malformed",
         ("MP-8",),
-        Verdict.REJECT,
         "A profile is outside NVIDIA's grammar.",
         "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
     ),
     *COUNT_RULES,
-    CheckRule(
+    reject(
         "mig-compute-instance-mixed",
         ("4.2", "OUR-21"),
-        Verdict.REJECT,
         "The node's strategy is `mixed` and a profile asks for compute instances smaller than "
         "their GPU instance, for which the device plugin has no resource.",
         _PLUGIN,
     ),
-    CheckRule(
+    accept(
         "mig-compute-instance",
         ("4.2", "OUR-21"),
-        Verdict.ACCEPT,
         "A profile asks for compute instances smaller than their GPU instance: usable under the "
         "strategy `single` only.",
         _PLUGIN,
     ),
-    CheckRule(
+    reject(
         "mig-single-profiles",
         ("4.5-single", "OUR-2"),
-        Verdict.REJECT,
         "The node's strategy is `single` and the GPU gets several profiles, or none.",
         _PLUGIN,
     ),

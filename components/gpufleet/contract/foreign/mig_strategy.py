@@ -12,10 +12,10 @@ from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    reject,
     rule_table,
+    warn,
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -27,78 +27,68 @@ _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
 _GFD = "NVIDIA/k8s-device-plugin internal/lm/mig-strategy.go"
 
 RULES = rule_table(
-    CheckRule(
+    reject(
         "mig-strategy-invalid",
         ("mig-strategy",),
-        Verdict.REJECT,
         "The document is not `{strategy, gpus: [layout | null]}`.",
         "docs/check.md",
     ),
-    CheckRule(
+    reject(
         "mig-strategy-unknown",
         ("DP-15", "GO-8"),
-        Verdict.REJECT,
         'The strategy is none of none, single, mixed: "unknown MIG strategy".',
         "NVIDIA/k8s-device-plugin cmd/nvidia-device-plugin/main.go",
     ),
-    CheckRule(
+    reject(
         "mig-strategy-gpu-count",
         ("OUR-20",),
-        Verdict.REJECT,
         "The list is longer or shorter than the node has GPUs.",
         "docs/check.md",
     ),
-    CheckRule(
+    warn(
         "mig-strategy-none-ignores-mig",
         ("4.5-none",),
-        Verdict.WARN,
         "Under `none` MIG is ignored: GPUs in MIG mode are still counted as whole, labelled with 0 "
         "replicas, and no slice can be asked for.",
         _GFD,
     ),
-    CheckRule(
+    reject(
         "mig-strategy-single-profiles",
         ("4.5-single", "OUR-2"),
-        Verdict.REJECT,
         'Under `single` the MIG devices differ: "more than one MIG device type present on node".',
         _PLUGIN,
     ),
-    CheckRule(
+    reject(
         "mig-strategy-single-mode",
         ("4.5-single", "OUR-2"),
-        Verdict.REJECT,
         'Under `single` only some GPUs are in MIG mode: "all devices on the node must be '
         'configured with the same migEnabled value".',
         _PLUGIN,
     ),
-    CheckRule(
+    reject(
         "mig-strategy-single-empty",
         ("4.5-single",),
-        Verdict.REJECT,
         'Under `single` a GPU in MIG mode has no instances: "device N has no MIG devices '
         'configured".',
         _PLUGIN,
     ),
-    CheckRule(
+    warn(
         "mig-strategy-mixed-empty",
         ("4.5-mixed",),
-        Verdict.WARN,
         "Under `mixed` a GPU in MIG mode has no instances: it offers nothing at all, and the "
         "plugin only logs it.",
         _PLUGIN,
     ),
-    CheckRule(
+    reject(
         "mig-strategy-mixed-compute-instance",
         ("4.2", "OUR-21"),
-        Verdict.REJECT,
         "Under `mixed` a profile asks for compute instances smaller than their GPU instance: "
         '"does not match any resource patterns".',
         _PLUGIN,
     ),
-    CheckRule(
+    reject(
         "mig-profile-malformed",
         ("MP-8",),
-        Verdict.REJECT,
         "A profile is outside NVIDIA's grammar.",
         "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
     ),

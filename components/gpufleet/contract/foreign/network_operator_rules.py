@@ -3,209 +3,180 @@
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
-from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import reject, rule_table, warn
 
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
 _HOST = "Mellanox/network-operator api/v1alpha1/validator/hostdevicenetwork_webhook.go"
 _CRD = "Mellanox/network-operator deployment/network-operator/crds"
 _CHART = "Mellanox/network-operator deployment/network-operator"
 
-_REJECT, _WARN = Verdict.REJECT, Verdict.WARN
-
 RULES = rule_table(
-    CheckRule(
+    reject(
         "network-operator-no-mapping",
         ("no-values",),
-        _REJECT,
         "The document is no mapping: neither values nor a custom resource of the operator.",
         "docs/check.md",
     ),
     *key_rules("network-operator", ("OUR-5",), "the reader", _CHART),
-    CheckRule(
+    reject(
         "network-operator-section-moved",
         ("OUR-5", "8.1"),
-        _REJECT,
         "The values have sections of NicClusterPolicy, which the chart does not read since v24.10: "
         "nothing of them is deployed. A warning where the version of the chart is not known.",
         f"{_CHART}/values.yaml",
     ),
-    CheckRule(
+    warn(
         "network-operator-bare-spec",
         ("8.2",),
-        _WARN,
         "The document is the bare spec of a NicClusterPolicy: as chart values it has no effect.",
         f"{_CHART}/values.yaml",
     ),
-    CheckRule(
+    reject(
         "network-operator-nfd-twice",
         ("OUR-16",),
-        _REJECT,
         "Node Feature Discovery is enabled in this chart and in the GPU Operator's.",
         "NVIDIA/cloud-native-docs gpu-operator/gpu-operator-rdma.rst",
     ),
-    CheckRule(
+    reject(
         "network-operator-kubernetes",
         ("1",),
-        _REJECT,
         "The cluster is older than the chart's kubeVersion: 1.21, from 26.7 on 1.32.",
         f"{_CHART}/Chart.yaml",
     ),
-    CheckRule(
+    warn(
         "network-operator-switch-as-text",
         ("no-values",),
-        _WARN,
         'A switch is written as text ("false"): templates take any text for true.',
         _CHART,
     ),
-    CheckRule(
+    reject(
         "nic-policy-name",
         ("8.2",),
-        _REJECT,
         "A NicClusterPolicy is not called nic-cluster-policy: it is never reconciled.",
         "Mellanox/network-operator controllers/nicclusterpolicy_controller.go",
     ),
-    CheckRule(
+    reject(
         "nic-policy-image-missing",
         ("8.2",),
-        _REJECT,
         "A section has no image: the definition refuses it.",
         _CRD,
     ),
-    CheckRule(
+    reject(
         "nic-policy-wrong-type",
         ("NO-14",),
-        _REJECT,
         "A value has a type its definition refuses.",
         _CRD,
     ),
-    CheckRule(
+    reject(
         "nic-policy-ofed-version",
         ("NO-6", "OUR-14"),
-        _REJECT,
         'ofedDriver.version has none of the supported forms: "invalid OFED version".',
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-policy-safe-load",
         ("NO-7", "OUR-14"),
-        _REJECT,
         "upgradePolicy.safeLoad without autoUpgrade.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-policy-guid",
         ("NO-8", "OUR-14"),
-        _REJECT,
         "A GUID of ibKubernetes is malformed, or the end is not above the start.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-policy-resources",
         ("NO-9", "OUR-14"),
-        _REJECT,
         "containerResources has something else than cpu and memory, a zero, no quantity, a request "
         "above its limit, or no container name.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-policy-repository",
         ("NO-10", "OUR-14"),
-        _REJECT,
         "The repository of a section, its own or the global one, is no image repository.",
         _WEBHOOK,
     ),
-    CheckRule(
+    warn(
         "nic-policy-prefix",
         ("NO-4", "OUR-14"),
-        _WARN,
         "resourcePrefix of a device plugin's config is a single label: the plugins take it, the "
         "webhook, which is off by default (operator.admissionController.enabled), wants a domain.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-policy-telemetry-config",
         ("NO-11", "OUR-14"),
-        _REJECT,
         "docaTelemetryService.config.fromConfigMap is no DNS-1123 subdomain.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-node-policy-name",
         ("NO-12", "OUR-14"),
-        _REJECT,
         "The name of a NicNodePolicy has more than 30 characters (the message speaks of 50).",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-node-policy-section-twice",
         ("NO-12", "OUR-14"),
-        _REJECT,
         "A section is in the NicClusterPolicy and in a NicNodePolicy.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "nic-node-policy-overlap",
         ("NO-12", "OUR-14"),
-        _REJECT,
         "Two NicNodePolicies select one node.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "host-device-network-name",
         ("NO-13", "OUR-14"),
-        _REJECT,
         "resourceName of a HostDeviceNetwork is not valid.",
         _HOST,
     ),
-    CheckRule(
+    warn(
         "host-device-network-prefix",
         ("NO-13",),
-        _WARN,
         "resourceName of a HostDeviceNetwork begins with nvidia.com/: the operator takes it, its "
         "webhook (off by default) refuses it.",
         _HOST,
     ),
-    CheckRule(
+    reject(
         "network-ipam-not-json",
         ("8.2",),
-        _REJECT,
         "ipam of a MacvlanNetwork or IPoIBNetwork is no JSON object: it is copied into the "
         "NetworkAttachmentDefinition, which no CNI plugin can read then.",
         "Mellanox/network-operator pkg/state/state_macvlan_network.go",
     ),
-    CheckRule(
+    reject(
         "nic-policy-choice-unknown",
         ("NO-14",),
-        _REJECT,
         "A value, such as mode of a MacvlanNetwork, is none of those the definition allows.",
         _CRD,
     ),
-    CheckRule(
+    reject(
         "nic-policy-number-negative",
         ("NO-14",),
-        _REJECT,
         "A number is outside the bounds of its definition, such as a negative mtu or timeout.",
         _CRD,
     ),
-    CheckRule(
+    reject(
         "nic-policy-field-missing",
         ("NO-14",),
-        _REJECT,
         "A field that the definition requires is missing.",
         _CRD,
     ),
-    CheckRule(
+    reject(
         "nic-policy-value-invalid",
         ("NO-14",),
-        _REJECT,
         "A value does not match the pattern of its definition, or an entry of a list is there "
         "twice.",
         _CRD,
     ),
-    CheckRule(
+    reject(
         "nic-policy-storage-size",
         ("NO-14",),
-        _REJECT,
         "availableStorageSize is no whole number with Ki, Mi, Gi, Ti, Pi or Ei.",
         _CRD,
     ),

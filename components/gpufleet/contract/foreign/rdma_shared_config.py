@@ -13,10 +13,10 @@ from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import (
     AdvertisedByConfig,
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    reject,
     rule_table,
+    warn,
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -30,92 +30,78 @@ PREFIX = "rdma"
 """Resource prefix where none is written."""
 
 RULES = rule_table(
-    CheckRule(
-        "rdma-not-json", ("NO-1",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK
-    ),
-    CheckRule(
+    reject("rdma-not-json", ("NO-1",), "The config is no JSON object.", _WEBHOOK),
+    reject(
         "rdma-list-missing",
         ("NO-1",),
-        Verdict.REJECT,
         "configList is missing, empty, or no list.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "rdma-item-invalid",
         ("NO-1",),
-        Verdict.REJECT,
         "An entry has no resourceName, no whole rdmaHcaMax, or neither selectors nor devices.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "rdma-devices-invalid",
         ("NO-1",),
-        Verdict.REJECT,
         "devices is no list of text that is not empty.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "rdma-selectors-empty",
         ("NO-1",),
-        Verdict.REJECT,
         "selectors has none of vendors, deviceIDs, drivers, ifNames, linkTypes.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "rdma-selector-unknown",
         ("NO-1",),
-        Verdict.REJECT,
         "selectors has a criterion that does not exist.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "rdma-selector-invalid",
         ("NO-1",),
-        Verdict.REJECT,
         "A criterion is no list of text.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "rdma-selector-dead",
         ("8.3",),
-        Verdict.REJECT,
         "No value of a criterion has the form it is compared with: vendor and device ids are four "
         "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
         "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
     ),
-    CheckRule(
+    warn(
         "rdma-selector-value-dead",
         ("8.3",),
-        Verdict.WARN,
         "Some value of a criterion has a form that no device has and never matches.",
         "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
     ),
-    CheckRule(
+    reject(
         "rdma-name-invalid",
         ("NO-2",),
-        Verdict.REJECT,
         "resourceName does not match ^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "rdma-prefix-invalid",
         ("NO-4",),
-        Verdict.REJECT,
         "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
         "register the resource.",
         "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
     ),
-    CheckRule(
+    reject(
         "rdma-capacity-useless",
         ("NO-1",),
-        Verdict.REJECT,
         "rdmaHcaMax is below 1: the schema accepts it, and nothing can be asked for.",
         "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
     ),
-    CheckRule(
+    reject(
         "rdma-resource-repeated",
         ("NO-1",),
-        Verdict.REJECT,
         "Two entries have the same resource name: accepted, and the plugin fails to register the "
         "second.",
         "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",

@@ -2,6 +2,7 @@
 Kueue, KEDA. Each has a kind of its own, all have the same codes."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from gpufleet.contract.foreign.chart_release import chart_version
 from gpufleet.contract.foreign.chart_values import validate_values
@@ -9,10 +10,11 @@ from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    RuleTable,
+    reject,
     rule_table,
+    warn,
 )
 from gpufleet.contract.schemas import (
     SchemaProblem,
@@ -30,17 +32,15 @@ _SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.
 CODES = schema_codes("chart-values", "the chart")
 _QUOTED = "chart-values-quoted-boolean"
 RULES = rule_table(
-    CheckRule(
+    reject(
         "chart-values-no-mapping",
         ("OUR-5",),
-        Verdict.REJECT,
         "The document is no mapping of values.",
         "docs/check.md",
     ),
-    CheckRule(
+    warn(
         _QUOTED,
         ("OUR-5",),
-        Verdict.WARN,
         "A boolean is text that says true: the chart asks whether it is set, which every text is, "
         'so that `"false"` would say the same.',
         _SOURCE,
@@ -56,14 +56,14 @@ class ChartKind:
     """The kind of one chart's values."""
 
     chart: str
+    RULES: ClassVar[RuleTable] = RULES
 
     def validate(self, read: GoDocument, context: CheckContext) -> Judgement:
         """Validate values of the chart: keys it does not have, types, enumerations, bounds."""
         report = CheckReport(RULES)
-        found = validate_values(read, "chart-values", report)
-        if found is None:
+        values = validate_values(read, "chart-values", report)
+        if values is None:
             return report.validation()
-        values = found
         version = chart_version(context, self.chart)
         release = values_release(self.chart)
         known = release_numbers(release) or (0,)
@@ -82,3 +82,7 @@ class ChartKind:
         problems = values_problems(self.chart, values, version)
         report_problems(problems, codes, report, special=special)
         return report.validation()
+
+
+DCGM_EXPORTER, KARPENTER = ChartKind("dcgm-exporter"), ChartKind("karpenter")
+KEDA, KUEUE = ChartKind("keda"), ChartKind("kueue")

@@ -14,10 +14,10 @@ from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import (
     CheckReport,
-    CheckRule,
     Judgement,
-    Verdict,
+    reject,
     rule_table,
+    warn,
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -36,85 +36,72 @@ _ITEM = (
 )
 
 RULES = rule_table(
-    CheckRule(
-        "sriov-not-json", ("NO-5",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK
-    ),
-    CheckRule(
+    reject("sriov-not-json", ("NO-5",), "The config is no JSON object.", _WEBHOOK),
+    reject(
         "sriov-list-missing",
         ("NO-5",),
-        Verdict.REJECT,
         "resourceList is missing, empty, or no list.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "sriov-item-invalid",
         ("NO-5",),
-        Verdict.REJECT,
         "An entry has no resourceName (the webhook panics), or a value of the wrong type.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "sriov-type-unknown",
         ("NO-5",),
-        Verdict.REJECT,
         "deviceType is none of accelerator, netDevice, auxNetDevice.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "sriov-selectors-empty",
         ("NO-5",),
-        Verdict.REJECT,
         "A selectors object has no criterion of its device type.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "sriov-selectors-missing",
         ("NO-5",),
-        Verdict.REJECT,
         "An entry has no selectors, or an empty list: the schema lets it pass, and the plugin "
         "takes every device of the type, those of the host included.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "sriov-selector-unknown",
         ("NO-5",),
-        Verdict.REJECT,
         "A criterion does not exist for this device type.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "sriov-selector-invalid",
         ("NO-5",),
-        Verdict.REJECT,
         "A criterion has the wrong type: lists of text, booleans, text.",
         _SCHEMA,
     ),
-    CheckRule(
+    reject(
         "sriov-selector-dead",
         ("8.3",),
-        Verdict.REJECT,
         "No value of a criterion has the form it is compared with: vendor and device ids are four "
         "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
         "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
     ),
-    CheckRule(
+    warn(
         "sriov-selector-value-dead",
         ("8.3",),
-        Verdict.WARN,
         "Some value of a criterion has a form that no device has and never matches.",
         "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
     ),
-    CheckRule(
+    reject(
         "sriov-name-invalid",
         ("NO-3",),
-        Verdict.REJECT,
         "resourceName does not match ^([A-Za-z0-9][A-Za-z0-9_.]*)?[A-Za-z0-9]$: no hyphen.",
         _WEBHOOK,
     ),
-    CheckRule(
+    reject(
         "sriov-prefix-invalid",
         ("NO-4",),
-        Verdict.REJECT,
         "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
         "register the resource.",
         "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",

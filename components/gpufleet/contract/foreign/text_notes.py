@@ -1,6 +1,6 @@
 """Findings about the text itself: keys written twice, documents no one reads."""
 
-from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
+from gpufleet.contract.foreign.validation import CheckReport, CheckRule, warn
 from gpufleet.documents.document import GoDocument
 
 
@@ -10,17 +10,15 @@ def text_rules(
     """The two rules about the text of one kind of document. `repeated` is the source of what its
     reader makes of a repeated key."""
     return (
-        CheckRule(
+        warn(
             f"{prefix}-key-repeated",
             ("yaml",),
-            Verdict.WARN,
             "A key is written twice: the last one counts, the others are dropped.",
             repeated,
         ),
-        CheckRule(
+        warn(
             f"{prefix}-second-document",
             ("yaml",),
-            Verdict.WARN,
             "The text holds a second document, which is not read.",
             "sigs.k8s.io/yaml yaml.go",
         ),

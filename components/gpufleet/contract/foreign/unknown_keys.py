@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
+from gpufleet.contract.foreign.validation import CheckReport, CheckRule, reject, warn
 from gpufleet.documents.paths import child
 
 
@@ -12,18 +12,16 @@ def key_rules(
 ) -> tuple[CheckRule, CheckRule]:
     """The two rules about keys of one kind of document: `<prefix>-key-misspelt`, `-unknown`."""
     return (
-        CheckRule(
+        reject(
             f"{prefix}-key-misspelt",
             ids,
-            Verdict.REJECT,
             f"A key is not known to {what} but looks like one that is: it is silently ignored, and "
             "what it declares does not happen.",
             source,
         ),
-        CheckRule(
+        warn(
             f"{prefix}-key-unknown",
             ids,
-            Verdict.WARN,
             f"A key is not known to {what} and is silently ignored.",
             source,
         ),

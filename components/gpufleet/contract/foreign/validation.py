@@ -19,11 +19,12 @@ class Verdict(StrEnum):
     """It fails, or silently does something else."""
 
 
-_SEVERITY = {
+SEVERITIES = {
     Verdict.ACCEPT: Severity.INFO,
     Verdict.WARN: Severity.WARNING,
     Verdict.REJECT: Severity.ERROR,
 }
+"""Severity of a finding that makes of the whole what its rule says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,21 @@ class CheckRule:
     """When it applies and what upstream does then."""
     source: str
     """Where upstream says or does so."""
+
+
+def reject(code: str, ids: tuple[str, ...], sentence: str, source: str) -> CheckRule:
+    """A rule about what fails, or silently does something else."""
+    return CheckRule(code, ids, Verdict.REJECT, sentence, source)
+
+
+def warn(code: str, ids: tuple[str, ...], sentence: str, source: str) -> CheckRule:
+    """A rule about what is dropped or without effect."""
+    return CheckRule(code, ids, Verdict.WARN, sentence, source)
+
+
+def accept(code: str, ids: tuple[str, ...], sentence: str, source: str) -> CheckRule:
+    """A rule about what works, and is worth to know."""
+    return CheckRule(code, ids, Verdict.ACCEPT, sentence, source)
 
 
 RuleTable = Mapping[str, CheckRule]
@@ -113,7 +129,7 @@ class CheckReport:
         a code that has none."""
         rule = self.rules[code]
         facts: dict[str, object] = {"rules": rule.ids, **evidence, "source": rule.source}
-        severity = Severity.WARNING if uncertain else _SEVERITY[rule.verdict]
+        severity = Severity.WARNING if uncertain else SEVERITIES[rule.verdict]
         self.findings.append(Finding(code, severity, path, message, facts, fix))
 
     def extend(self, findings: Iterable[Finding]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.contract.charts import KnownChart, known_chart
 from gpufleet.contract.foreign.objects import Object
-from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import rule_table, warn
 from gpufleet.contract.wrappers.holders import Holder, holders_of
 from gpufleet.contract.wrappers.registry import releases_of, wrapper_of
 from gpufleet.contract.wrappers.release import (
@@ -25,18 +25,16 @@ from gpufleet.documents.shapes import as_list, as_mapping
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]|\{\{")
 
 RULES = rule_table(
-    CheckRule(
+    warn(
         "wrapped-values-elsewhere",
         ("wrapper",),
-        Verdict.WARN,
         "Values of the release are in another object or file, or a tool fills them in: they are "
         "not judged.",
         "docs/check.md",
     ),
-    CheckRule(
+    warn(
         "wrapped-chart-unknown",
         ("wrapper",),
-        Verdict.WARN,
         "The text installs a chart that no kind is about, or whose name is elsewhere: its values "
         "are not judged.",
         "docs/check.md",

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue.schemas import schema_source, served_versions
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
-from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
+from gpufleet.contract.foreign.validation import CheckReport, CheckRule, reject
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity
@@ -73,10 +73,7 @@ def schema_rules(
     }
     return (
         *key_rules(codes.prefix, ids, codes.reader, source),
-        *(
-            CheckRule(code, ids, Verdict.REJECT, sentence, source)
-            for code, sentence in sentences.items()
-        ),
+        *(reject(code, ids, sentence, source) for code, sentence in sentences.items()),
     )
 
 
