@@ -154,7 +154,7 @@ class WorkloadFacts:
         """Whether it is suspended or has no pods, so that nothing is held."""
         if self.suspended.is_known and self.suspended.value:
             return True
-        return all(group.pods.is_known and group.pods.value == 0 for group in self.pod_groups)
+        return all(group.pods.found == 0 for group in self.pod_groups)
 
     def running_groups(self) -> Iterator[PodGroup]:
         """Groups that have pods, or may have: none while suspended."""

@@ -109,7 +109,7 @@ def _accelerators(
         found = machines(types.value, types.place)
         return found.gpu, found.gpus_per_node, found.carries_gpus, types
     kind, amount = word(attached[0], "type"), number(attached[0], "count")
-    if amount.is_known and amount.value == 0:
+    if amount.found == 0:
         return absent(place), absent(place), known(False, place=place), types
     if not kind.is_known or not amount.is_known or not types.is_known:
         return unknown(place), amount, known(True, place=place), types
@@ -134,7 +134,7 @@ def _capacity(document: dict[str, Any], config: Any) -> Fact[frozenset[str]]:
     kind = word(config, "reservationAffinity.consumeReservationType")
     if kind.is_unknown:
         return unknown("nodeConfig.reservationAffinity")
-    if kind.is_known and kind.value == "SPECIFIC_RESERVATION":
+    if kind.found == "SPECIFIC_RESERVATION":
         on.add("reserved")
     return known(frozenset(on or {"onDemand"}), place=place)
 

@@ -63,7 +63,7 @@ def size_of(document: dict[str, Any], zones: Fact[int]) -> Size:
 
 
 def _times(per_zone: Fact[int], zones: Fact[int]) -> Fact[int]:
-    if per_zone.is_known and per_zone.value == 0:
+    if per_zone.found == 0:
         return per_zone
     if not per_zone.is_known:
         return per_zone

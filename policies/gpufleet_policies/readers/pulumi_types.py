@@ -18,7 +18,7 @@ def _budget(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 def _addon(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     name = word(document, "addonName")
-    if name.is_known and name.value == "amazon-cloudwatch-observability":
+    if name.found == "amazon-cloudwatch-observability":
         yield MetricsSource(locator=locator, what="CloudWatch observability add-on")
 
 

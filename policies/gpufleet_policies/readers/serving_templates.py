@@ -46,7 +46,7 @@ def _knative_minimum(document: dict[str, Any]) -> Fact[int]:
 
 def _knative_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     maximum = _knative_annotation(document, "max-scale", "maxScale")
-    if maximum.is_known and maximum.value == 0:
+    if maximum.found == 0:
         maximum = absent(maximum.place)  # 0 means no limit
     yield ScalingFacts(
         place="spec.template.metadata.annotations",

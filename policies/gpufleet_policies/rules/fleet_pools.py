@@ -186,7 +186,7 @@ def _is_fixed(pool: NodePool) -> bool:
         return False
     if pool.size.fixed:
         return True
-    return most.is_known and most.value == standing.value
+    return most.found == standing.value
 
 
 def _certain_capacity(capacity: Fact[frozenset[str]]) -> bool:

@@ -31,7 +31,7 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
     if workload.suspended.is_known and workload.suspended.value:
         return
     for group in workload.pod_groups:
-        if group.pods.is_known and group.pods.value == 0:
+        if group.pods.found == 0:
             continue
         for container in group.containers:
             if container.init or not container.gpu_resources:

@@ -55,8 +55,8 @@ def _is_of_default(workload: WorkloadFacts, group: PodGroup) -> bool:
     if workload.locator.kind not in _PLAIN:
         return False
     scheduler = group.scheduler
-    return scheduler.is_absent or (scheduler.is_known and scheduler.value == "default-scheduler")
+    return scheduler.is_absent or (scheduler.found == "default-scheduler")
 
 
 def _is_of_kai(group: PodGroup) -> bool:
-    return group.scheduler.is_known and group.scheduler.value == _KAI
+    return group.scheduler.found == _KAI

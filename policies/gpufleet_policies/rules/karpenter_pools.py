@@ -55,7 +55,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
         if not karpenter.disruption_known:
             continue
         money = nodes_money(context, pool, 1, AmountKind.EXPOSURE)
-        if karpenter.consolidate_after.is_known and karpenter.consolidate_after.value == "Never":
+        if karpenter.consolidate_after.found == "Never":
             yield Violation(
                 where=f"{_DISRUPTION}.consolidateAfter",
                 found="consolidateAfter is Never, so empty GPU nodes stay",
@@ -88,7 +88,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
 def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`expireAfter: Never`; an absent field means 720 hours."""
     for _, karpenter in _dynamic(context, subject):
-        if karpenter.expire_after.is_known and karpenter.expire_after.value == "Never":
+        if karpenter.expire_after.found == "Never":
             yield Violation(
                 where="spec.template.spec.expireAfter",
                 found="expireAfter is Never",

@@ -24,7 +24,7 @@ def _interruptible(workload: WorkloadFacts) -> Provenance | None:
     intent = workload.intent
     if intent.interruptible.is_known:
         return intent.interruptible.provenance if intent.interruptible.value else None
-    if intent.mode.is_known and intent.mode.value == "batch":
+    if intent.mode.found == "batch":
         return intent.mode.provenance
     if is_training(workload) and saves_checkpoints(workload):
         return Provenance.DECLARED
@@ -112,9 +112,7 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
         if pods < 2:
             continue
         pools = pools_for(context, group)
-        if not pools or not all(
-            p.capacity.is_known and p.capacity.value == frozenset({"spot"}) for p in pools
-        ):
+        if not pools or not all(p.capacity.found == frozenset({"spot"}) for p in pools):
             continue
         yield Violation(
             where=where(group),

@@ -34,11 +34,7 @@ def _row(pool: NodePool, catalogue: Catalogue) -> InstanceType | None:
 
 def _ways(pool: NodePool) -> str:
     """The way of buying that prices are compared for: spot where a pool buys nothing else."""
-    return (
-        "spot"
-        if pool.capacity.is_known and pool.capacity.value == frozenset({"spot"})
-        else "onDemand"
-    )
+    return "spot" if pool.capacity.found == frozenset({"spot"}) else "onDemand"
 
 
 def _price(row: InstanceType, way: str) -> int | None:

@@ -73,7 +73,7 @@ def completed(pool: NodePool, surroundings: Surroundings | None) -> NodePool:
         if template is not None:
             pool = _templated(pool, template)
     for scaler in surroundings.of(PoolAutoscaler):
-        if scaler.target.is_known and scaler.target.value == pool.name:
+        if scaler.target.found == pool.name:
             size = replace(
                 pool.size,
                 minimum=scaler.minimum,

@@ -20,7 +20,7 @@ def serving(workload: WorkloadFacts) -> Provenance | None:
     """
     mode = workload.intent.mode
     if not mode.is_absent:
-        return mode.provenance if mode.is_known and mode.value == "inference" else None
+        return mode.provenance if mode.found == "inference" else None
     if workload.runs_to_completion or workload.trains:
         return None
     if workload.serves:
@@ -36,7 +36,7 @@ def training(workload: WorkloadFacts) -> Provenance | None:
     """
     mode = workload.intent.mode
     if not mode.is_absent:
-        return mode.provenance if mode.is_known and mode.value == "training" else None
+        return mode.provenance if mode.found == "training" else None
     if workload.trains:
         return Provenance.EXPLICIT
     return Provenance.INFERRED if workload.starts_training else None

@@ -170,7 +170,7 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
             "it is in no cohort",
             "give it the cohort of the other queues",
         )
-    elif others and all(q.lending_limit.is_known and q.lending_limit.value == 0 for q in own):
+    elif others and all(q.lending_limit.found == 0 for q in own):
         yield _stranded(own[0].place, gpus, "its lendingLimit is 0", "raise or remove lendingLimit")
     local = seen.of(LocalQueue)
     every = seen.anywhere(LocalQueue)

@@ -88,7 +88,7 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Viola
     if subject.mode != "mps":
         return
     own, cluster = subject.mig_strategy, strategy(context)
-    if own.is_absent and cluster.is_known and cluster.value == "mixed":
+    if own.is_absent and cluster.found == "mixed":
         yield Violation(
             where=subject.place,
             found="MPS, and the plugin is installed with the MIG strategy mixed",

@@ -20,7 +20,13 @@ class Constants:
     """LocalQueue that jobs without one are given; empty: none."""
 
 
-Expression = Callable[[AdmissionTarget, Constants], str]
+Expression = str | Callable[[AdmissionTarget, Constants], str]
+"""CEL; a function where it depends on target or thresholds."""
+
+
+def cel(expression: Expression, target: AdmissionTarget, constants: Constants) -> str:
+    """The text of an expression for one target."""
+    return expression if isinstance(expression, str) else expression(target, constants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +42,11 @@ class ObjectCheck:
     rule."""
     offence: Expression | None = None
     """CEL over `object`: true where it breaks the rule; empty: the settings ask for nothing."""
-    detail: Expression | None = None
-    """CEL: text that names what was found, for the message."""
     while_stopped: bool = True
     """Whether it counts although no pod of it runs."""
     init_containers: bool = True
     at_most: Level = Level.MANDATORY
     """Caps the level of the rule where the expression has weaker evidence than the rule."""
-
-
-def fixed(text: str) -> Expression:
-    """An expression that depends on neither target nor thresholds."""
-
-    def expression(target: AdmissionTarget, constants: Constants) -> str:
-        return text
-
-    return expression
 
 
 def quoted(text: str) -> str:

@@ -1,6 +1,6 @@
 """Checks of containers and pod specs."""
 
-from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, fixed, listed
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, listed
 from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
     DAEMON_SETS,
@@ -149,31 +149,31 @@ CHECKS = (
         "gpu-request-without-limit",
         _UNCHECKED,
         "write the request as a limit; the request may then be removed",
-        container=fixed(f"{REQUESTS}.exists(k, {IS_GPU} && !(k in {LIMITS}))"),
+        container=f"{REQUESTS}.exists(k, {IS_GPU} && !(k in {LIMITS}))",
     ),
     ObjectCheck(
         "gpu-request-differs-from-limit",
         _UNCHECKED,
         "make the request equal to the limit",
-        container=fixed(_DIFFERENT),
+        container=_DIFFERENT,
     ),
     ObjectCheck(
         "gpu-not-integer",
         _UNCHECKED,
         "ask for 1 of a shared resource or a MIG slice",
-        container=fixed(_PART),
+        container=_PART,
     ),
     ObjectCheck(
         "shared-gpu-request-over-one",
         POD_TARGETS,
         "ask for 1, or for a whole GPU",
-        container=fixed(_SHARES),
+        container=_SHARES,
     ),
     ObjectCheck(
         "gpu-pod-without-cpu-memory",
         POD_TARGETS,
         "write requests for its share of the node",
-        container=fixed(_SILENT),
+        container=_SILENT,
     ),
     ObjectCheck(
         "gpu-idle-command",
@@ -188,7 +188,7 @@ CHECKS = (
         "gpu-oneshot-in-deployment",
         (REPLICATED, DAEMON_SETS),
         "make it a Job",
-        container=fixed(_ONE_SHOT),
+        container=_ONE_SHOT,
         while_stopped=False,
         init_containers=False,
     ),
@@ -196,19 +196,19 @@ CHECKS = (
         "fraction-with-whole-gpu",
         POD_TARGETS,
         "keep the annotation and remove the whole GPU from the limits, or the reverse",
-        offence=fixed(_FRACTIONS),
+        offence=_FRACTIONS,
     ),
     ObjectCheck(
         "dra-claim-unused",
         FULL_TEMPLATES,
         "name it in a container's resources.claims, or remove it",
-        offence=fixed(_UNUSED_CLAIM),
+        offence=_UNUSED_CLAIM,
     ),
     ObjectCheck(
         "gpu-requested-twice",
         FULL_TEMPLATES,
         "remove the GPU resource from the containers, or the claim",
-        offence=fixed(_TWICE),
+        offence=_TWICE,
         at_most=Level.ADVISORY,
     ),
     ObjectCheck(
@@ -221,7 +221,7 @@ CHECKS = (
         "non-gpu-pod-on-gpu-pool",
         tuple(t for t in FULL_TEMPLATES if t not in (DAEMON_SETS, TRAINING_RUNTIMES)),
         "remove the node selector",
-        offence=fixed(_PINNED),
+        offence=_PINNED,
         while_stopped=False,
     ),
 )

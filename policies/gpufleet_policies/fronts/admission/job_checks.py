@@ -1,6 +1,6 @@
 """Checks of jobs, Ray objects and training groups."""
 
-from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, fixed, quoted
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU, LIMITS
 from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
@@ -164,20 +164,16 @@ CHECKS = (
         "gpu-cronjob-overlaps",
         (CRON_JOBS,),
         "set concurrencyPolicy: Forbid",
-        offence=fixed(
-            f"{_USES_GPUS} && object.spec.?concurrencyPolicy.orValue('Allow') == 'Allow'"
-            " && !object.spec.jobTemplate.?spec.?activeDeadlineSeconds.hasValue()"
-        ),
+        offence=f"{_USES_GPUS} && object.spec.?concurrencyPolicy.orValue('Allow') == 'Allow'"
+        " && !object.spec.jobTemplate.?spec.?activeDeadlineSeconds.hasValue()",
     ),
     ObjectCheck(
         "rayjob-cluster-outlives-job",
         (RAY_JOBS,),
         "set shutdownAfterJobFinishes: true and ttlSecondsAfterFinished: 300",
-        offence=fixed(
-            f"{_USES_GPUS} && !object.spec.?shutdownAfterJobFinishes.orValue(false)"
-            " && !object.spec.?deletionStrategy.hasValue()"
-            " && object.spec.?clusterSelector.orValue({}).size() == 0"
-        ),
+        offence=f"{_USES_GPUS} && !object.spec.?shutdownAfterJobFinishes.orValue(false)"
+        " && !object.spec.?deletionStrategy.hasValue()"
+        " && object.spec.?clusterSelector.orValue({}).size() == 0",
     ),
     ObjectCheck(
         "ray-group-maximum-unset",
@@ -223,7 +219,7 @@ CHECKS = (
         "gpu-job-keeps-finished-pods",
         (JOBS,),
         "set ttlSecondsAfterFinished",
-        offence=fixed(f"{_USES_GPUS} && !object.spec.?ttlSecondsAfterFinished.hasValue()"),
+        offence=f"{_USES_GPUS} && !object.spec.?ttlSecondsAfterFinished.hasValue()",
     ),
 )
 """Checks of objects that run to completion, and of Ray's groups."""

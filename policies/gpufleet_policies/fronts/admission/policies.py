@@ -21,7 +21,7 @@ from gpufleet_policies.fronts.admission import (
     pool_checks,
     size_checks,
 )
-from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, listed, quoted
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, cel, listed, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU
 from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, AdmissionTarget
 from gpufleet_policies.rules.former_names import former_ids, replaced
@@ -132,7 +132,7 @@ def _assigned(
         if check.at_most is Level.ADVISORY:
             level = Level.ADVISORY
         for target in check.targets:
-            if check.offence is None or check.offence(target, constants):
+            if check.offence is None or cel(check.offence, target, constants):
                 yield group, target.name, level.value, check
 
 
@@ -219,7 +219,7 @@ def variables(
     for check in checks:
         if check.container is not None:
             lists = "gpuLists" if check.init_containers else "gpuMainLists"
-            bad = check.container(target, constants)
+            bad = cel(check.container, target, constants)
             found[_offenders(check)] = (
                 f"variables.{lists}.map(cs, cs.filter(c, {bad})"
                 ".map(c, c.?name.orValue('?')).join(', ')).filter(n, n != '')"
@@ -244,7 +244,7 @@ def _validation(
     advice = _advice(rule, check)
     validation = {"reason": "Invalid", "message": f"[{rule.id}] {advice}"}
     if check.offence is not None:
-        right = f"!({check.offence(target, constants)})"
+        right = f"!({cel(check.offence, target, constants)})"
     else:
         found = f"variables.{_offenders(check)}"
         right = f"{found}.size() == 0"

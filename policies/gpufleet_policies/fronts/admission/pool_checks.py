@@ -1,6 +1,6 @@
 """Checks of node pools, autoscalers, queues and claims."""
 
-from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, fixed
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck
 from gpufleet_policies.fronts.admission.container_checks import lacks_owner
 from gpufleet_policies.fronts.admission.targets import (
     CLAIM_TEMPLATES,
@@ -125,38 +125,32 @@ CHECKS = (
         (HPAS,),
         "scale on requests waiting, or on a GPU metric",
         # Only where the autoscaler says what it scales: it cannot look at its target.
-        offence=fixed(f"{_MODE} && {_CPU_ONLY}"),
+        offence=f"{_MODE} && {_CPU_ONLY}",
     ),
     ObjectCheck(
         "gpu-pool-unbounded",
         (NODE_POOLS,),
         "set limits, such as `limits: {nvidia.com/gpu: 16}`",
-        offence=fixed(
-            f"{_SELECTS_GPUS} && !{_STATIC} && object.spec.?limits.orValue({{}}).size() == 0"
-        ),
+        offence=f"{_SELECTS_GPUS} && !{_STATIC} && object.spec.?limits.orValue({{}}).size() == 0",
     ),
     ObjectCheck(
         "karpenter-never-consolidates",
         (NODE_POOLS,),
         "set consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
-        offence=fixed(
-            f"{_SELECTS_GPUS} && !{_STATIC} && ({_CONSOLIDATE} == 'Never' || {_ALWAYS_ZERO})"
-        ),
+        offence=f"{_SELECTS_GPUS} && !{_STATIC} && ({_CONSOLIDATE} == 'Never' || {_ALWAYS_ZERO})",
     ),
     ObjectCheck(
         "karpenter-never-expires",
         (NODE_POOLS,),
         "set expireAfter: 720h",
-        offence=fixed(
-            f"{_SELECTS_GPUS} && !{_STATIC}"
-            " && object.spec.?template.?spec.?expireAfter.orValue('720h') == 'Never'"
-        ),
+        offence=f"{_SELECTS_GPUS} && !{_STATIC}"
+        " && object.spec.?template.?spec.?expireAfter.orValue('720h') == 'Never'",
     ),
     ObjectCheck(
         "gpu-pool-fixed-size",
         (NODE_POOLS,),
         "leave replicas away, so that nodes come and go with their pods",
-        offence=fixed(f"{_SELECTS_GPUS} && object.spec.?replicas.orValue(0) > 0 && !{_RESERVED}"),
+        offence=f"{_SELECTS_GPUS} && object.spec.?replicas.orValue(0) > 0 && !{_RESERVED}",
     ),
     ObjectCheck(
         "karpenter-consolidates-slowly",
@@ -168,41 +162,35 @@ CHECKS = (
         "scale-down-too-slow",
         (HPAS,),
         f"set stabilizationWindowSeconds to {SLOW_SECONDS} or less",
-        offence=fixed(f"{_ABOUT_GPUS} && {_HPA_WINDOW} > {SLOW_SECONDS}"),
+        offence=f"{_ABOUT_GPUS} && {_HPA_WINDOW} > {SLOW_SECONDS}",
     ),
     ObjectCheck(
         "scale-down-too-slow",
         (SCALED_OBJECTS,),
         f"set cooldownPeriod to {SLOW_SECONDS} or less",
-        offence=fixed(f"{_TRIGGERS} && object.spec.?cooldownPeriod.orValue(300) > {SLOW_SECONDS}"),
+        offence=f"{_TRIGGERS} && object.spec.?cooldownPeriod.orValue(300) > {SLOW_SECONDS}",
     ),
     ObjectCheck(
         "autoscaler-min-equals-max",
         (HPAS,),
         "lower minReplicas, or remove the autoscaler",
-        offence=fixed(
-            f"{_ABOUT_GPUS} && object.spec.maxReplicas >= 2"
-            " && object.spec.?minReplicas.orValue(1) == object.spec.maxReplicas"
-        ),
+        offence=f"{_ABOUT_GPUS} && object.spec.maxReplicas >= 2"
+        " && object.spec.?minReplicas.orValue(1) == object.spec.maxReplicas",
     ),
     ObjectCheck(
         "autoscaler-min-equals-max",
         (SCALED_OBJECTS,),
         "lower minReplicaCount, or remove the autoscaler",
-        offence=fixed(
-            f"{_TRIGGERS} && object.spec.?maxReplicaCount.orValue(100) >= 2"
-            " && object.spec.?minReplicaCount.orValue(0) =="
-            " object.spec.?maxReplicaCount.orValue(100)"
-        ),
+        offence=f"{_TRIGGERS} && object.spec.?maxReplicaCount.orValue(100) >= 2"
+        " && object.spec.?minReplicaCount.orValue(0) =="
+        " object.spec.?maxReplicaCount.orValue(100)",
     ),
     ObjectCheck(
         "autoscaler-idle-not-below-minimum",
         (SCALED_OBJECTS,),
         "set idleReplicaCount: 0, below minReplicaCount",
-        offence=fixed(
-            "object.spec.?idleReplicaCount.hasValue() && object.spec.idleReplicaCount >="
-            " object.spec.?minReplicaCount.orValue(0)"
-        ),
+        offence="object.spec.?idleReplicaCount.hasValue() && object.spec.idleReplicaCount >="
+        " object.spec.?minReplicaCount.orValue(0)",
     ),
     ObjectCheck(
         "dra-takes-all-devices",
@@ -221,19 +209,16 @@ CHECKS = (
         "queue-without-cap",
         (KAI_QUEUES,),
         "set a limit",
-        offence=fixed(
-            "object.spec.?resources.?gpu.?limit.orValue(0) == -1"
-            " && object.spec.?resources.?gpu.?quota.orValue(0) == -1"
-        ),
+        offence="object.spec.?resources.?gpu.?limit.orValue(0) == -1"
+        " && object.spec.?resources.?gpu.?quota.orValue(0) == -1",
     ),
     ObjectCheck(
         "queue-without-cap",
         (CLUSTER_QUEUES,),
         "set borrowingLimit of the GPU resource",
-        offence=fixed(
-            f"(object.spec.?cohort.orValue('') != '' || object.spec.?cohortName.orValue('') != '')"
-            f" && {_COVERS_GPUS}"
-        ),
+        offence="(object.spec.?cohort.orValue('') != '' ||"
+        " object.spec.?cohortName.orValue('') != '')"
+        f" && {_COVERS_GPUS}",
     ),
 )
 """Checks of objects without pod templates."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from gpufleet_policies.fronts.admission.check import Constants
+from gpufleet_policies.fronts.admission.check import Constants, cel
 from gpufleet_policies.fronts.admission.policies import (
     API_VERSION,
     EXEMPT_NAMESPACES,
@@ -79,7 +79,7 @@ def _assigned(
         if settings.level(by_id()[remediate.rule], profile) is not Level.REMEDIATE:
             continue
         for target in remediate.targets:
-            if remediate.condition(target, constants):
+            if cel(remediate.condition, target, constants):
                 yield target.name, target, remediate
 
 
@@ -117,8 +117,8 @@ def _policy(
 
 def _mutation(remediate: Mend, target: AdmissionTarget, constants: Constants) -> dict[str, Any]:
     kept = f"variables.annotationMaps.exists(a, 'gpufleet.dev/ignore-{remediate.rule}' in a)"
-    wrong = f"!{kept} && ({remediate.condition(target, constants)})"
-    operations = remediate.operations(target, constants)
+    wrong = f"!{kept} && ({cel(remediate.condition, target, constants)})"
+    operations = cel(remediate.operations, target, constants)
     return {
         "patchType": "JSONPatch",
         "jsonPatch": {"expression": f"({wrong}) ? ({operations}) : []"},

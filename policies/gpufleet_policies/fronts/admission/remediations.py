@@ -1,8 +1,9 @@
 """Fixes: the changes an API server can make to one object, as CEL that gives JSON patches."""
 
 from dataclasses import dataclass
+from functools import partial
 
-from gpufleet_policies.fronts.admission.check import Constants, Expression, quoted
+from gpufleet_policies.fronts.admission.check import Constants, Expression, cel, quoted
 from gpufleet_policies.fronts.admission.container_checks import IS_GPU, LIMITS, REQUESTS
 from gpufleet_policies.fronts.admission.policies import CHECKS
 from gpufleet_policies.fronts.admission.targets import (
@@ -47,25 +48,16 @@ def _add(path: str, value: str) -> str:
     return f"JSONPatch{{op: 'add', path: {quoted(path)}, value: {value}}}"
 
 
-def _fixed(*operations: tuple[str, str]) -> Expression:
-    made = "[" + ", ".join(_add(path, value) for path, value in operations) + "]"
-
-    def expression(target: AdmissionTarget, constants: Constants) -> str:
-        return made
-
-    return expression
+def _added(*operations: tuple[str, str]) -> str:
+    return "[" + ", ".join(_add(path, value) for path, value in operations) + "]"
 
 
-def _offence(rule: str) -> Expression:
+def _offence(rule: str, target: AdmissionTarget, constants: Constants) -> str:
     """What the rule's validating policy refuses on the same target."""
-
-    def expression(target: AdmissionTarget, constants: Constants) -> str:
-        for check in CHECKS:
-            if check.rule == rule and target in check.targets and check.offence is not None:
-                return check.offence(target, constants)
-        raise LookupError(f"{rule} has no expression for {target.name}")
-
-    return expression
+    for check in CHECKS:
+        if check.rule == rule and target in check.targets and check.offence is not None:
+            return cel(check.offence, target, constants)
+    raise LookupError(f"{rule} has no expression for {target.name}")
 
 
 def _remediate(
@@ -76,7 +68,7 @@ def _remediate(
     *,
     on_update: bool = False,
 ) -> Mend:
-    return Mend(rule, targets, operations, condition or _offence(rule), on_update)
+    return Mend(rule, targets, operations, condition or partial(_offence, rule), on_update)
 
 
 def _deadline(target: AdmissionTarget, constants: Constants) -> str:
@@ -102,7 +94,7 @@ def _labelled(target: AdmissionTarget, constants: Constants) -> str:
 
 
 def _in_a_queue(target: AdmissionTarget, constants: Constants) -> str:
-    return _offence("training-without-queue-or-gang")(target, constants) if constants.queue else ""
+    return _offence("training-without-queue-or-gang", target, constants) if constants.queue else ""
 
 
 def _limited(target: AdmissionTarget, constants: Constants) -> str:
@@ -113,7 +105,7 @@ def _limited(target: AdmissionTarget, constants: Constants) -> str:
 def _never(target: AdmissionTarget, constants: Constants) -> str:
     """Of budgets a person decides."""
     own = "object.spec.?disruption.?consolidateAfter.orValue('') == 'Never'"
-    return f"{_offence('karpenter-never-consolidates')(target, constants)} && {own}"
+    return f"{_offence('karpenter-never-consolidates', target, constants)} && {own}"
 
 
 _TEMPLATES: dict[str, tuple[str, str, str]] = {
@@ -175,11 +167,11 @@ MENDS = (
     _remediate(
         "gpu-job-keeps-finished-pods",
         (JOBS,),
-        _fixed(("/spec/ttlSecondsAfterFinished", str(DAY_SECONDS))),
+        _added(("/spec/ttlSecondsAfterFinished", str(DAY_SECONDS))),
     ),
     _remediate("rayjob-cluster-outlives-job", (RAY_JOBS,), _ends_with_job),
     _remediate(
-        "gpu-cronjob-overlaps", (CRON_JOBS,), _fixed(("/spec/concurrencyPolicy", quoted("Forbid")))
+        "gpu-cronjob-overlaps", (CRON_JOBS,), _added(("/spec/concurrencyPolicy", quoted("Forbid")))
     ),
     _remediate(
         "training-without-queue-or-gang",
@@ -197,7 +189,7 @@ MENDS = (
     _remediate(
         "karpenter-never-consolidates",
         (NODE_POOLS,),
-        _fixed(
+        _added(
             ("/spec/disruption/consolidationPolicy", quoted("WhenEmpty")),
             ("/spec/disruption/consolidateAfter", quoted("5m")),
         ),
@@ -207,19 +199,19 @@ MENDS = (
     _remediate(
         "karpenter-never-expires",
         (NODE_POOLS,),
-        _fixed(("/spec/template/spec/expireAfter", quoted("720h"))),
+        _added(("/spec/template/spec/expireAfter", quoted("720h"))),
         on_update=True,
     ),
     _remediate(
         "scale-down-too-slow",
         (HPAS,),
-        _fixed(("/spec/behavior/scaleDown/stabilizationWindowSeconds", str(SLOW_SECONDS))),
+        _added(("/spec/behavior/scaleDown/stabilizationWindowSeconds", str(SLOW_SECONDS))),
         on_update=True,
     ),
     _remediate(
         "scale-down-too-slow",
         (SCALED_OBJECTS,),
-        _fixed(("/spec/cooldownPeriod", str(SLOW_SECONDS))),
+        _added(("/spec/cooldownPeriod", str(SLOW_SECONDS))),
         on_update=True,
     ),
 )
