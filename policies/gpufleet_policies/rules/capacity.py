@@ -21,7 +21,6 @@ def _where(group: PodGroup) -> str:
 @rule(
     "gpu-resource-not-offered",
     "A GPU resource that no pool of the fleet publishes.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     needs=[Needs.FLEET],
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
@@ -62,7 +61,6 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
 @rule(
     "gpu-replicas-exceed-pool",
     "More pods, or more GPUs in one pod, than the pools can ever hold.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     needs=[Needs.FLEET],
     source="nodes.max of the pools",

@@ -48,7 +48,6 @@ _GPU_NODE_LABELS = (
 @rule(
     "gpu-on-control-process",
     "A GPU held by a process that only starts, watches or carries data for others.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = pods x GPUs of the controlling process x GPU-hour x 730 h",
     source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers"
@@ -161,7 +160,6 @@ def _is_helper(container: Container) -> bool:
 @rule(
     "non-gpu-pod-on-gpu-pool",
     "A pod without a GPU that is sent to GPU nodes or allowed on them.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="standing = price of the node whose removal it prevents",
     source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes"

@@ -113,7 +113,6 @@ def _kinds_of_gpus(context: RuleContext) -> list[str]:
 @rule(
     "gpu-requested-twice",
     "One pod with GPUs by resource name and by claim.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = pods x GPUs asked for by name x GPU-hour x 730 h",
@@ -142,7 +141,6 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
 @rule(
     "dra-claim-unused",
     "A claim whose devices no container uses.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = pods x devices of the claim, in GPU-hours",
     source=_SOURCE,
@@ -192,7 +190,6 @@ def _containers_known(group: PodGroup) -> bool:
 @rule(
     "dra-shared-claim-multiplied",
     "Replicas that all share the one device of a single claim.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source=_SOURCE,

@@ -40,7 +40,6 @@ _ACCELERATORS = (
 @rule(
     "gpu-devices-overridden",
     "A variable that replaces the GPUs the device plugin has assigned.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="NVIDIA/k8s-device-plugin#1294: a pod with a limit of 1 and the variable saw two GPUs; "
@@ -67,7 +66,6 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
 @rule(
     "gpu-program-without-gpu",
     "A program that needs a GPU, in a container that asks for none.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Schedule GPUs: a container gets the devices it names in its limits; public "
@@ -124,7 +122,6 @@ def _why(group: PodGroup, container: Container) -> str | None:
 @rule(
     "gpu-pod-passes-scheduler",
     "A GPU pod that names its node.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Assigning Pods to Nodes, nodeName; public files alarmed-ground/kube-gpu "
@@ -158,7 +155,6 @@ _NO_GPU_USE = re.compile(
 @rule(
     "gpu-for-other-program",
     "A GPU for an image whose program cannot use one.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",

@@ -18,7 +18,6 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
 @rule(
     "fraction-with-whole-gpu",
     "A pod that asks for a fraction of a GPU and for whole GPUs, or for two fractions.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = pods x (1 - fraction) x GPU-hour x 730 h",
     source="KAI scheduler's GPU request validator (NVIDIA/KAI-Scheduler, binder plugin gpusharing)"

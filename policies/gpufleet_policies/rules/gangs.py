@@ -41,7 +41,6 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
 @rule(
     "training-without-queue-or-gang",
     "Pods that need each other, started one by one as capacity becomes free.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165"
@@ -126,7 +125,6 @@ def _has_gang(workload: WorkloadFacts) -> bool:
 @rule(
     "batch-and-serving-same-priority",
     "Batch work that may block a server's pods from a GPU.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     needs=[Needs.FLEET, Needs.SURROUNDINGS],
     source="AWS EKS best practices, compute: low priority for work that can wait",

@@ -146,7 +146,6 @@ def operator_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator
 @rule(
     "cuda-not-for-gpu",
     "An image with a CUDA toolkit that has no code for any GPU its pods may run on.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],

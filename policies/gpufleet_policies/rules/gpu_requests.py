@@ -47,7 +47,6 @@ def _refusal(workload: WorkloadFacts) -> str:
 @rule(
     "gpu-request-without-limit",
     "A GPU in requests that is missing in limits.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     source=_SOURCE,
 )
@@ -74,7 +73,6 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
 @rule(
     "gpu-request-differs-from-limit",
     "A GPU request that is not equal to its limit.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     source=_SOURCE,
 )
@@ -106,7 +104,6 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
 @rule(
     "gpu-not-integer",
     "A part of a GPU, written as a fraction.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     source=_SOURCE,
 )
@@ -150,7 +147,6 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
 @rule(
     "shared-gpu-request-over-one",
     "More than one share of a shared GPU, which gives nothing more than one.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = pods x (shares - 1) x price of a share x 730 h",
     source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`"
@@ -205,7 +201,6 @@ def _one_share(container: Container, resource: str) -> JsonPatch:
 @rule(
     "gpu-pod-without-cpu-memory",
     "A GPU container that says nothing about the CPU or memory it needs.",
-    subject=WorkloadFacts,
     dev=Level.OFF,
     strict=Level.MANDATORY,
     source="AWS EKS best practices, compute: requests of GPU pods",

@@ -19,7 +19,6 @@ _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", 
 @rule(
     "gpu-idle-command",
     "A container that holds a GPU and only waits.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
@@ -67,7 +66,6 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
 @rule(
     "gpu-oneshot-in-deployment",
     "A test that ends at once, in a controller that always restarts it.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
@@ -144,7 +142,6 @@ _UNUSED_PART = Fraction(7, 10)
 @rule(
     "gpu-notebook-without-culling",
     "A notebook that holds a GPU over nights and weekends.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h x 0.7 (assumed part without a user)",
     source="FinOps practice; idle rules of run-time GPU audits; reported by kubeflow/kubeflow#6920",

@@ -29,7 +29,6 @@ SOON_SECONDS = 300
 @rule(
     "gpu-job-without-deadline",
     "A GPU job that nothing ends when it hangs.",
-    subject=WorkloadFacts,
     dev=Level.OFF,
     strict=Level.MANDATORY,
     source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
@@ -68,7 +67,6 @@ def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
 @rule(
     "rayjob-cluster-outlives-job",
     "A Ray cluster that keeps its GPUs after its job has ended.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour after the job",
     source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set"
@@ -101,7 +99,6 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
 @rule(
     "gpu-job-unbounded-retries",
     "A GPU job with so many retries that a broken job runs for days.",
-    subject=WorkloadFacts,
     dev=Level.OFF,
     strict=Level.MANDATORY,
     formula="exposure = pods x GPUs x GPU-hour for each hour of a run, times its retries",
@@ -132,7 +129,6 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
 @rule(
     "gpu-cronjob-overlaps",
     "A scheduled GPU job whose next run starts while the last one still holds its GPUs.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="exposure = pods x GPUs x GPU-hour for each hour that runs overlap",
@@ -170,7 +166,6 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
 @rule(
     "gpu-job-keeps-finished-pods",
     "A finished GPU job whose object is not deleted.",
-    subject=WorkloadFacts,
     dev=Level.OFF,
     source="AWS EKS best practices, compute: clean up finished jobs; ray-project/kuberay v1.4"
     " rayjob_controller.go: a RayJob's field delays the end of its cluster, and no field of"

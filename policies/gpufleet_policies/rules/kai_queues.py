@@ -16,7 +16,6 @@ _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "Cr
 @rule(
     "kai-queue-not-read",
     "A queue of KAI's scheduler on pods of another scheduler, or in an annotation.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="KAI scheduler, quickstart: label kai.scheduler/queue and schedulerName; reported by "

@@ -105,7 +105,6 @@ def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]
 @rule(
     "mig-resource-name-mismatch",
     "A GPU resource that none of the pools here publishes.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = node of the cheapest pool x 730 h, which is idle while the pod waits",

@@ -40,7 +40,6 @@ class _Better:
 @rule(
     "gpu-oversized-for-model",
     "More GPU than the model needs: a share, a smaller card or fewer GPUs would hold it.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     mandatory_needs=Provenance.DECLARED,
     formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
@@ -237,7 +236,6 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
 @rule(
     "model-exceeds-gpu-memory",
     "A model whose weights do not fit the memory of the GPUs it asks for.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     mandatory_needs=Provenance.EXPLICIT,
     formula="waste = pods x GPUs x GPU-hour x 730 h while it restarts",

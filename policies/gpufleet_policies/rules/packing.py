@@ -87,7 +87,6 @@ def _on_machines(
 @rule(
     "pod-strands-node-gpus",
     "CPU or memory requests so large that GPUs of every node stay empty.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = ceil(pods / pods of a node) x stranded GPUs x GPU-hour x 730 h",
     source="OpenCost's idle cost: what is paid for and cannot be asked for",
@@ -176,7 +175,6 @@ def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -
 @rule(
     "gpu-count-does-not-divide-node",
     "Pods whose number of GPUs leaves GPUs on every node that nothing else uses.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = nodes x (GPUs of a node mod GPUs of a pod) x GPU-hour x 730 h",
@@ -246,7 +244,6 @@ def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str
 @rule(
     "cpu-memory-stranded-beside-gpus",
     "Nodes full of GPU pods whose CPUs and memory stay mostly empty.",
-    subject=WorkloadFacts,
     dev=Level.OFF,
     source="OpenCost's idle cost of CPU and memory",
     sees_pools=True,

@@ -84,7 +84,6 @@ def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
 @rule(
     "gpu-count-exceeds-parallelism",
     "GPUs that no process of the pod ever opens.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="waste = pods x (GPUs - GPUs opened) x GPU-hour x 730 h",
     source="the command line itself: tensor x pipeline x data parallel size, processes per node"
@@ -163,7 +162,6 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
 @rule(
     "gpu-count-below-parallelism",
     "More processes than GPUs: the program ends at once, again and again.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="standing = pods x GPUs x GPU-hour x 730 h while it restarts",
     source="the command line itself: tensor x pipeline x data parallel size, processes per node"
@@ -191,7 +189,6 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
 @rule(
     "ray-serve-exceeds-cluster",
     "Ray Serve may ask for more replicas than its cluster ever has GPUs for.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="KubeRay, Autoscaling: enableInTreeAutoscaling is off unless set, and replicas stay; "

@@ -10,7 +10,6 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
 @rule(
     "gpu-workload-plain-secret",
     "A GPU container whose command line or variables hold a token, a key or a password.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Good practices for Secrets; forms of tokens: gitleaks config/gitleaks.toml",

@@ -34,7 +34,6 @@ def _interruptible(workload: WorkloadFacts) -> Provenance | None:
 @rule(
     "interruptible-work-on-demand",
     "Interruptible work that can only run on on-demand nodes.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
@@ -98,7 +97,6 @@ def _spot_pool(pool: NodePool) -> str:
 @rule(
     "spot-for-tightly-coupled-training",
     "Training over several nodes that any of them can end, and no checkpoint is declared.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
@@ -162,7 +160,6 @@ def _has_whole_gpus(context: RuleContext, pool: NodePool) -> bool:
 @rule(
     "gpu-type-pinned-by-nothing",
     "Pods that may land on any of several GPUs, the dearest included.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = pods x GPUs x (dearest - cheapest GPU-hour) x 730 h",

@@ -19,7 +19,6 @@ _EFA = "vpc.amazonaws.com/efa"
 @rule(
     "multi-zone-training-group",
     "Training pods that talk to each other across zones.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
@@ -61,7 +60,6 @@ def _spans_zones(pool: NodePool) -> bool:
 @rule(
     "multi-node-without-fabric",
     "Pods that take whole nodes and train together over the ordinary network.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",

@@ -15,7 +15,6 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 @rule(
     "gpu-pods-exceed-declared-pools",
     "More pods, or more GPUs in one pod, than the pools declared here can ever hold.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="largest sizes of the pools; what their nodes publish",

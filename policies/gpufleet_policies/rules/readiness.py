@@ -16,7 +16,6 @@ _ROLLED_OUT = frozenset(
 @rule(
     "gpu-processes-without-shared-memory",
     "Several GPU processes in one container with 64 MiB of shared memory.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers"
     "; reported by vllm-project/vllm#1710 and NVIDIA/nccl#525",
@@ -48,7 +47,6 @@ def _is_listed(container: Container) -> bool:
 @rule(
     "gpu-server-without-readiness",
     "A model server that gets requests while it still loads its model.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     source="Kubernetes, readiness and startup probes of slow starting containers",
 )

@@ -16,7 +16,6 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 @rule(
     "rollout-needs-spare-gpu",
     "A rolling update that needs a GPU more than the pools have.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     needs=[Needs.POOLS],
     source="defilantech/LLMKube#192 and ai-runway/airunway#400: without a free GPU the new pod of "
@@ -50,7 +49,6 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
 @rule(
     "gpu-toleration-misspelt",
     "A toleration whose key is nearly that of the GPU taint.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="a public EKS sample (rag-it-model) tolerates `nvidia/gpu`; "
@@ -87,7 +85,6 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
 @rule(
     "gpu-toleration-of-no-value",
     "A toleration of the GPU taint that matches an empty value alone.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="Kubernetes, Taints and Tolerations: the default operator is Equal; GKE taints with "

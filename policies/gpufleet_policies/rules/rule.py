@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.messages import one_line
 from gpufleet.secret_text import masked
-from gpufleet_policies.facts import Provenance
+from gpufleet_policies.facts import Provenance, WorkloadFacts
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
@@ -136,7 +136,7 @@ def rule(
     id: str,
     sentence: str,
     *,
-    subject: type | tuple[type, ...],
+    subject: type | tuple[type, ...] = WorkloadFacts,
     dev: Level,
     prod: Level | None = None,
     strict: Level | None = None,
@@ -149,7 +149,7 @@ def rule(
 ) -> Callable[[Check], Rule]:
     """Make a rule of the decorated check.
 
-    `prod` is `dev` where it is not given, and `strict` is `prod`.
+    `prod` is `dev` where it is not given, and `strict` is `prod`. Most rules are about workloads.
     """
     in_production = dev if prod is None else prod
     levels = {

@@ -80,7 +80,6 @@ def _money(
 @rule(
     "gpu-serving-without-autoscaler",
     "A GPU server with several replicas that nothing scales down.",
-    subject=WorkloadFacts,
     dev=Level.OFF,
     prod=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
@@ -143,7 +142,6 @@ def _is_vllm(container: Container) -> bool:
 @rule(
     "nonprod-serving-never-zero",
     "A GPU server outside production that keeps a replica at night.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
@@ -273,7 +271,6 @@ def min_equals_max(
 @rule(
     "ray-group-maximum-unset",
     "A group of Ray workers with GPUs and without a maximum size.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     formula="exposure: unbounded",
     source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32"

@@ -37,7 +37,6 @@ def _is_vllm(container: Container) -> bool:
 @rule(
     "vllm-port-of-service",
     "A Service called vllm next to vLLM, whose variable vLLM takes for its own.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
@@ -74,7 +73,6 @@ def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
 @rule(
     "gpu-server-in-job",
     "A model server in a Job: it never ends, and nothing ends it.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour it runs",
@@ -104,7 +102,6 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
 @rule(
     "gpu-liveness-before-load",
     "A liveness probe that ends a model server while it still loads its model.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="kserve/kserve#5062: liveness probes of 120 s ended servers that loaded; public file "
@@ -167,7 +164,6 @@ def _fetched(
 @rule(
     "triton-probe-of-other-port",
     "A probe of Triton's health on the port of its metrics or of gRPC.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     source="triton-inference-server/server, quickstart: HTTP 8000, gRPC 8001, metrics 8002; public "

@@ -20,7 +20,6 @@ USUAL_SHARE = Decimal("0.9")
 @rule(
     "sharing-used-for-training",
     "Training on GPUs that pods take turns on.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     needs=[Needs.POOLS],
     formula="waste = pods x share x GPU-hour x (replicas - 1) / replicas, when all turns are taken",
@@ -54,7 +53,6 @@ _GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
 @rule(
     "gke-mps-pod-without-host-ipc",
     "A pod for GKE's MPS nodes that cannot reach the MPS control daemon.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     source="GKE: share GPUs with multiple workloads using NVIDIA MPS, `hostIPC: true` is required",
 )
@@ -76,7 +74,6 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
 @rule(
     "sharing-memory-oversubscribed",
     "Programs on one shared GPU that together need more memory than it has.",
-    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     needs=[Needs.POOLS],
     formula="standing = pods x share x GPU-hour x 730 h while they restart",

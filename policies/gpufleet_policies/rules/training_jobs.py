@@ -23,7 +23,6 @@ _CONTAINER = {
 @rule(
     "training-container-name",
     "A training job without the container that its controller looks for.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     source="kubeflow/trainer#1563 and its validation (there is no container named pytorch); public "
@@ -51,7 +50,6 @@ def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
 @rule(
     "job-fewer-pods-than-ranks",
     "A Job with fewer pods than its program waits for.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour it waits",
@@ -88,7 +86,6 @@ _NUMBER = ("-np", "--np")
 @rule(
     "mpi-fewer-processes-than-gpus",
     "An MPI job that starts fewer processes than its workers have GPUs.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (GPUs - processes) x GPU-hour for each hour it runs",
@@ -141,7 +138,6 @@ _SET_UP = frozenset({"PyTorchJob", "TrainJob", "TrainingRuntime", "ClusterTraini
 @rule(
     "torchrun-without-address",
     "Several pods of torchrun, and no address at which they meet.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour until it gives up",
@@ -177,7 +173,6 @@ _NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io
 @rule(
     "rank-address-unknown",
     "An address of the first pod under which no pod can be found.",
-    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour until it gives up",
