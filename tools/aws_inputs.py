@@ -114,6 +114,17 @@ AWS_CODE: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         {**_TEMPLATE, "conflicts_with": ["vpcSecurityGroupIds"]},
     ),
     (
+        "aws:ec2/securityGroup:SecurityGroup",
+        "namePrefix",
+        {"source": "aws-security-group", "pattern": "^(?!sg-)"},
+    ),
+    # 255 less the 26 characters that the provider adds.
+    (
+        "aws:ec2/securityGroup:SecurityGroup",
+        "namePrefix",
+        {"source": "aws-security-group", "longest": 229},
+    ),
+    (
         "aws:eks/accessEntry:AccessEntry",
         "type",
         {
@@ -237,6 +248,12 @@ AWS_SOURCES = (
         "location": "github.com/hashicorp/terraform-provider-aws @ 012e0a3 and b11fc0f, "
         "internal/service/{eks,ec2,iam,sqs,events,autoscaling}, schema of each resource",
         "date": "2026-11-21",
+    },
+    {
+        "key": "aws-security-group",
+        "location": "github.com/hashicorp/terraform-provider-aws, "
+        "internal/service/ec2/vpc_security_group.go, schema of name and name_prefix",
+        "date": "2026-11-23",
     },
     {
         "key": "eks-access-entries",

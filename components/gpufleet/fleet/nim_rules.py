@@ -25,6 +25,16 @@ def _name(nim: Nim) -> Iterator[Finding]:
             found=len(nim.name),
             limit=LONGEST_NAME,
         )
+    if nim.name[0].isdigit():
+        yield warning(
+            "nim-name-begins-with-digit",
+            "name",
+            f"the operator makes a Service called {nim.name}, and Kubernetes before 1.36 refuses "
+            "names of Services that begin with a digit",
+            "begin it with a letter",
+            found=nim.name,
+            source="KEP-5311, RelaxedServiceNameValidation",
+        )
 
 
 def _image(nim: Nim) -> Iterator[Finding]:

@@ -6,6 +6,8 @@ from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
 from gpufleet.addons.nim_operator import NimOperator
 from gpufleet.addons.nim_service import NimService
 from gpufleet.components_base.inputs import InvalidArgumentsError
+from gpufleet.fleet.nim_rules import validate_nim
+from gpufleet.spec.nim import Nim
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 CACHE = "kubernetes:apps.nvidia.com/v1alpha1:NIMCache"
@@ -61,6 +63,13 @@ def test_one_volume_for_many_nodes_is_told(run: Any) -> None:
     nim = {**NIM, "scale": {"max": 4}}
     (warned,) = run(lambda: NimService("llama", {"nim": nim})).warnings  # type: ignore[arg-type]
     assert "only one node can mount" in warned
+
+
+@pytest.mark.parametrize(("name", "warned"), [("3b", True), ("llama-3b", False)])
+def test_a_service_before_1_36_begins_with_a_letter(name: str, warned: bool) -> None:
+    """KEP-5311, RelaxedServiceNameValidation: alpha in 1.34, beta in 1.36."""
+    nim = Nim.model_validate({**NIM, "name": name}, by_name=True)
+    assert ("nim-name-begins-with-digit" in {one.code for one in validate_nim(nim)}) is warned
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,9 @@ SUFFIX = 26
 LONGEST = {"node group": 63, "launch template": 128, "security group": 255, "role": 64, "queue": 80}
 """Longest name of each kind (EKS, EC2, IAM and SQS service models, botocore 1.44.5)."""
 
+RESERVED = "sg-"
+"""What ids of security groups begin with, and no name may (EC2 CreateSecurityGroup, GroupName)."""
+
 
 def name_prefix(prefix: str, name: str, kind: str) -> str:
     """`<prefix>-<name>-`, cut so that the provider's suffix still fits the kind's limit.
@@ -20,7 +23,8 @@ def name_prefix(prefix: str, name: str, kind: str) -> str:
     kept = name[:room].strip("-")
     left = room - len(kept) - 1
     front = prefix[:left].strip("-") if left > 0 else ""
-    return f"{front}-{kept}-" if front else f"{kept}-"
+    name = f"{front}-{kept}-" if front else f"{kept}-"
+    return f"gpu-{name}" if kind == "security group" and name.startswith(RESERVED) else name
 
 
 def pool_tags(pool: Pool, prefix: str, tags: Mapping[str, str]) -> dict[str, str]:

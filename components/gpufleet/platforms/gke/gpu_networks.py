@@ -15,6 +15,7 @@ from typing import Any
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.names import google_prefix
 from gpufleet.platforms.gke.networks import needed_networks
 from gpufleet.platforms.gke.shape import GpuInterface, gke_shape
 from gpufleet.spec.addons import GpuNetworks
@@ -62,18 +63,19 @@ def gpu_networks(spec: FleetSpec, pools: Iterable[Pool]) -> tuple[GpuNetwork, ..
     declared = spec.addons.gpu_direct.networks
     if declared is None:
         return ()
-    prefix = spec.name_prefix or spec.cluster.name
+    prefix = google_prefix(spec.name_prefix or spec.cluster.name)
+    front = f"{prefix}-" if prefix else ""
     ours = list(pools)
     found: dict[str, list[GpuSubnet]] = {}
     for interface in needed_networks(ours):
         key = RDMA if interface.device_mode == "RDMA" else interface.name
         cidr = str(interface_range(interface, IPv4Network(declared.cidr)))
-        found.setdefault(key, []).append(GpuSubnet(interface, f"{prefix}-{interface.name}", cidr))
+        found.setdefault(key, []).append(GpuSubnet(interface, f"{front}{interface.name}", cidr))
     zones = sorted(rdma_zones(ours))
     return tuple(
         GpuNetwork(
             key=key,
-            name=f"{prefix}-{key}",
+            name=f"{front}{key}",
             mtu=JUMBO if key.startswith("vpc") else None,
             profile=f"{zones[0]}-vpc-roce" if key == RDMA and zones else None,
             subnets=tuple(subnets),
@@ -180,7 +182,7 @@ def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable
     rules = [rule["name"] for one in networks if (rule := firewall_arguments(one)) is not None]
     longest = max([*rules, *(one.name for one in networks)], key=len, default="")
     if len(longest) > LONGEST_NAME:
-        prefix = spec.name_prefix or spec.cluster.name
+        prefix = google_prefix(spec.name_prefix or spec.cluster.name)
         yield error(
             "gke-gpu-networks-name",
             "cluster.name" if spec.name_prefix is None else "namePrefix",

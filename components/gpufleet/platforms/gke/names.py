@@ -38,9 +38,14 @@ def node_pool_name(pool: Pool, step: CapacityStep, prefix: str) -> str:
         room = LONGEST_NAME - len(tail) - len(mark) - 1
         return f"{pool.name[:room].rstrip('-')}-{mark}{tail}"
     room = LONGEST_NAME - len(name) - 1
-    letters = re.sub(r"[^a-z0-9-]", "-", prefix.lower()).lstrip("-0123456789")
-    head = letters[: max(room, 0)].rstrip("-")
+    head = google_prefix(prefix)[: max(room, 0)].rstrip("-")
     return f"{head}-{name}" if head else name
+
+
+def google_prefix(prefix: str) -> str:
+    """The prefix without what Google's names have not: they begin with a small letter, and have
+    small letters, digits and hyphens (ValidateGCEName of the provider; GKE API, NodePool)."""
+    return re.sub(r"[^a-z0-9-]", "-", prefix.lower()).lstrip("-0123456789").rstrip("-")
 
 
 def imported_place(import_id: str) -> dict[str, str] | None:
