@@ -73,5 +73,8 @@ class KarpenterPoolOptionsArgs(TypedDict):
     reservation_tags: NotRequired[dict[str, str]]
     """Capacity reservations with these tags are used first, next to those that `capacity` names.
     Default: none."""
+    placement_group: NotRequired[str]
+    """Name of a placement group that exists, where machines start; none is made then. A node
+    group names one in `eks.launchTemplate.placement`. Default: none."""
     weight: NotRequired[int]
     """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""

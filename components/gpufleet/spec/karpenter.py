@@ -113,5 +113,8 @@ class KarpenterPoolOptions(SpecModel):
     reservation_tags: dict[str, str] = Field(default_factory=dict[str, str])
     """Capacity reservations with these tags are used first, next to those that `capacity` names.
     Default: none."""
+    placement_group: str | None = Field(default=None, min_length=1, max_length=255)
+    """Name of a placement group that exists, where machines start; none is made then. A node group
+    names one in `eks.launchTemplate.placement`. Default: none."""
     weight: int | None = Field(default=None, ge=1, le=100)
     """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""

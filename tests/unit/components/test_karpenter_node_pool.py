@@ -123,6 +123,13 @@ def test_efa_interfaces_are_listed_and_their_security_group_is_selected(run: Any
     assert spec["subnetSelectorTerms"] == [{"id": "subnet-0a"}]
 
 
+def test_a_placement_group_that_exists_is_selected_and_none_is_made(run: Any) -> None:
+    """karpenter.k8s.aws/v1 EC2NodeClass v1.14.1: `placementGroupSelector` is a name or an id."""
+    recording = made(run, "training", {"karpenter": {"placement_group": "near"}})
+    assert recording.one(CLASS).inputs["spec"]["placementGroupSelector"] == {"name": "near"}
+    assert recording.all("aws:ec2/placementGroup:PlacementGroup") == []
+
+
 @pytest.mark.parametrize(
     "reserved",
     [
@@ -184,6 +191,16 @@ def test_an_unknown_image_family_registers_by_itself(run: Any) -> None:
         ({}, {"environment": "prod"}, "deploying it to prod is refused"),
         ({}, {"tags": {"kubernetes.io/cluster/ml": "owned"}}, "its API refuses node classes"),
         ({"eks": {"node_group": {"version": "1.35"}}}, {}, "raw-argument-without-node-group"),
+        (
+            {"karpenter": {"placement_group": "near"}, "eks": {"placement_group": True}},
+            {},
+            "placement-group-twice",
+        ),
+        (
+            {"provisioner": "autoMode", "karpenter": {"placement_group": "near"}},
+            {},
+            "is not known to select a placement group",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_made(

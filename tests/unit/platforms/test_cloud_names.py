@@ -43,7 +43,9 @@ def test_names_on_aws(kind: str, name: str, prefix: str) -> None:
 
 def test_the_group_of_an_efa_pool_is_not_called_as_its_ids() -> None:
     data = fleet("eks", "sg", {"instanceTypes": ["p5.48xlarge"], "fabric": "efa"})
-    pool = compile_data(data).fleet.pools[0]
+    result = compile_data(data)
+    assert result.fleet is not None, result.findings
+    pool = result.fleet.pools[0]
     assert efa_security_group(pool, "sg", {})["namePrefix"] == "gpu-sg-cut-efa-"
 
 

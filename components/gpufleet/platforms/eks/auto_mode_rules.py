@@ -13,7 +13,7 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.auto_mode import FAMILIES, IMAGE, LIFETIME_HOURS
 from gpufleet.platforms.eks.karpenter_intent import disruption
-from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet.platforms.eks.shape import eks_shape, existing_group
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions
@@ -164,6 +164,14 @@ def _validate(pool: Pool) -> Iterable[Finding]:
             f"`{name}` has no meaning with EKS Auto Mode: {_DECIDED[key]}",
             "remove it",
             found=name,
+        )
+    if existing_group(pool) is not None:
+        yield error(
+            "auto-mode-decides",
+            f"{pool.path}.karpenter.placementGroup",
+            "the NodeClass of EKS Auto Mode is not known to select a placement group",
+            f"remove it, or {_OTHER}",
+            found=existing_group(pool),
         )
     if not options.node_repair:
         yield error(

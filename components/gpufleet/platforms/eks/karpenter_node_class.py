@@ -17,7 +17,7 @@ from gpufleet.platforms.eks.bottlerocket import (
 from gpufleet.platforms.eks.launch_template import disks
 from gpufleet.platforms.eks.names import pool_tags
 from gpufleet.platforms.eks.rules import LATEST, release_of
-from gpufleet.platforms.eks.shape import EksShape, reservation_terms
+from gpufleet.platforms.eks.shape import EksShape, existing_group, reservation_terms
 from gpufleet.platforms.eks.user_data import image_family, node_config_part
 from gpufleet.spec.platforms.eks import LocalStorage
 from gpufleet.spec.pool import Provisioner
@@ -62,6 +62,8 @@ def node_class(
             }
             for one in shape.interfaces
         ]
+    if (group := existing_group(pool)) is not None:
+        spec["placementGroupSelector"] = {"name": group}
     reservations = reservation_terms(pool, shape)
     if reservations:
         spec["capacityReservationSelectorTerms"] = reservations

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.aws_capacity import reservation_group_region, validate_block
-from gpufleet.platforms.eks.shape import EksShape, is_reserved
+from gpufleet.platforms.eks.shape import EksShape, existing_group, is_reserved
 from gpufleet.spec.capacity import Capacity
 
 _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
@@ -48,6 +48,15 @@ def _placement(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     group = not pool.provisioner.by_node_pool
     if group and "placement" in shape.options.launch_template:
         return  # a group that exists
+    named = existing_group(pool)
+    if named is not None and shape.options.placement_group:
+        yield error(
+            "placement-group-twice",
+            f"{pool.path}.eks.placementGroup",
+            f"a new placement group is asked for, and {named} under karpenter.placementGroup",
+            "keep one of the two",
+            found=named,
+        )
     if shape.placement_group and is_reserved(pool):
         yield warning(
             "reservation-placement-group",
@@ -55,7 +64,8 @@ def _placement(pool: Pool, shape: EksShape) -> Iterable[Finding]:
             "a new placement group is not the one that reserved machines are in: part of what is "
             "paid may not start in it",
             "remove `placementGroup`"
-            + ("; a group that exists is named in `eks.launchTemplate.placement`" if group else ""),
+            "; a group that exists is named in "
+            + ("`eks.launchTemplate.placement`" if group else "`karpenter.placementGroup`"),
             found=True,
         )
 

@@ -99,6 +99,8 @@ def eks_shape(pool: Pool) -> EksShape:
     placement = efa and not is_reserved(pool)
     if options.placement_group is not None:
         placement = options.placement_group
+    if existing_group(pool) is not None:
+        placement = False
     return EksShape(
         options=options,
         capacity_type=_capacity_type(pool),
@@ -110,6 +112,11 @@ def eks_shape(pool: Pool) -> EksShape:
         placement_group=placement,
         nvme=all((machine.local_nvme_bytes or 0) > 0 for machine in pool.machines),
     )
+
+
+def existing_group(pool: Pool) -> str | None:
+    """Name of a placement group that the pool's NodeClass selects and that is not made here."""
+    return None if pool.spec.karpenter is None else pool.spec.karpenter.placement_group
 
 
 def is_reserved(pool: Pool) -> bool:
