@@ -19,7 +19,7 @@ from gpufleet.platforms.eks.bottlerocket import (
     shares_by_settings,
     validate_bottlerocket_sharing,
 )
-from gpufleet.platforms.eks.efa_pages import HUGE_PAGES
+from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.kubelet import refused_kubelet_settings
 from gpufleet.platforms.eks.leaf_classes import leaf_classes
@@ -32,9 +32,9 @@ from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
 
-EFA_HUGE_PAGES = "5120Mi"
-"""Huge pages of 2 MiB a pod with EFA asks for, as Amazon's own example does; the EFA driver keeps
-5128 of them on each node (Amazon EKS user guide, machine learning with EFA)."""
+EFA_HUGE_PAGES_MIB = 5120
+"""MiB of huge pages a pod with EFA asks for, as Amazon's own example does (Amazon EKS user guide,
+machine learning with EFA), where the machine has as many."""
 
 LEAST_MEMORY = "8Gi"
 """Memory such a pod asks for at least: the API server takes huge pages only next to processors or
@@ -128,8 +128,9 @@ class EksRules(PlatformRules):
         if pool.fabric is not Fabric.EFA:
             return FabricRequest()
         interfaces = min(machine.efa_interfaces for machine in pool.machines)
+        pages = min(EFA_HUGE_PAGES_MIB, least_pages(pool) * MIB)
         return FabricRequest(
-            limits={EFA: str(interfaces), HUGE_PAGES: EFA_HUGE_PAGES},
+            limits={EFA: str(interfaces), HUGE_PAGES: f"{pages}Mi"},
             requests={"memory": LEAST_MEMORY},
         )
 
