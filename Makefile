@@ -21,6 +21,8 @@ NIGHTLY_PROGRAMS := promtool prometheus $(RELEASE_PROGRAMS)
 UNIT_TESTS := not engine and not sandbox and not nightly and not chaos
 ENGINE_TESTS := (engine or sandbox) and not nightly and not chaos
 NIGHTLY_TESTS := nightly or chaos
+# The tests of a file share what they compute: each file is run by one process. No test of tests/engine is one of these.
+RUN_UNIT_TESTS := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/engine
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
@@ -51,7 +53,7 @@ check: $(STAMP) ## Format, lint, types, import order, links of the documentation
 	$(BIN)/pytest -q tests/unit/test_docs_site.py
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
-	$(BIN)/pytest -q -n 2 -m "$(UNIT_TESTS)"
+	$(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)"
 
 engine: $(STAMP) ## Tests of every commit on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs
@@ -64,6 +66,7 @@ nightly: $(STAMP) ## The other tests: test equipment, breadth, long campaigns th
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS) $(NIGHTLY_PROGRAMS)
 	$(RUN_ENGINE_TESTS) -m "$(NIGHTLY_TESTS)"
+	GPUFLEET_ALL_EXAMPLES=1 $(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)"
 
 chaos: $(STAMP) ## Of these, the campaigns that kill engine and control plane in the middle of updates
 	$(BIN)/gpufleet sandbox programs

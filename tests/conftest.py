@@ -16,6 +16,7 @@ import pytest
 from google.rpc import status_pb2
 from hypothesis import HealthCheck, settings
 
+from tests.examples import examples
 from tests.quarantine import mark_quarantined
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -27,7 +28,12 @@ os.environ.setdefault("GPUFLEET_AT", "2026-11-23T00:00:00+00:00")
 
 sys.modules.setdefault("pulumi.runtime.proto.status_pb2", status_pb2)
 
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "unhurried",
+    deadline=None,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("unhurried")
 
 

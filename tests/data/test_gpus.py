@@ -6,15 +6,14 @@ import re
 import pytest
 
 from gpufleet.catalogue import Catalogue, Evidence, Gpu, MigGeometry, editions, load
+from tests.data.every_row import every
 
-ROWS = [(edition, gpu) for edition in editions() for gpu in load(edition).gpus.values()]
-CUT = [(edition, gpu) for edition, gpu in ROWS if gpu.mig is not None]
-
-
-def every(rows: list[tuple[str, Gpu]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(
-        "gpu", [gpu for _, gpu in rows], ids=[f"{edition}-{gpu.key}" for edition, gpu in rows]
-    )
+ROWS = [
+    (f"{edition}-{gpu.key}", (gpu,))
+    for edition in editions()
+    for gpu in load(edition).gpus.values()
+]
+CUT = [(name, (gpu,)) for name, (gpu,) in ROWS if gpu.mig is not None]
 
 
 @every(ROWS)

@@ -8,6 +8,7 @@ import pytest
 from gpufleet.catalogue import Cloud, InstanceType, PriceStatus, editions, load
 from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS
 from tests.data.corrections import NO_LONGER_LAUNCHABLE
+from tests.data.every_row import every
 
 ROWS = [(edition, row) for edition in editions() for row in load(edition).instances.values()]
 FRACTIONAL = {
@@ -22,9 +23,7 @@ NOT_ON_DEMAND = {
     *NO_LONGER_LAUNCHABLE,
 }  # fmt: skip
 
-every = pytest.mark.parametrize(
-    ("edition", "row"), ROWS, ids=[f"{edition}-{row.name}" for edition, row in ROWS]
-)
+of_every_row = every([(f"{edition}-{row.name}", (edition, row)) for edition, row in ROWS])
 
 
 def test_every_published_type_is_there() -> None:
@@ -32,7 +31,7 @@ def test_every_published_type_is_there() -> None:
     assert clouds == {Cloud.AWS: 103, Cloud.GCP: 62}
 
 
-@every
+@of_every_row
 def test_an_instance_is_plausible(edition: str, row: InstanceType) -> None:
     assert row.architecture in {"amd64", "arm64"}
     assert row.vcpu is None or 2 <= row.vcpu <= 384
@@ -45,7 +44,7 @@ def test_an_instance_is_plausible(edition: str, row: InstanceType) -> None:
     )
 
 
-@every
+@of_every_row
 def test_the_accelerator_is_a_gpu_of_the_catalogue(edition: str, row: InstanceType) -> None:
     gpu = load(edition).gpu(row.accelerator.gpu)
     accelerator = row.accelerator
@@ -66,7 +65,7 @@ def test_the_accelerator_is_a_gpu_of_the_catalogue(edition: str, row: InstanceTy
         assert memory <= gpu.memory_bytes * expected * Fraction(101, 100)
 
 
-@every
+@of_every_row
 def test_network_cards_carry_the_efa_interfaces(edition: str, row: InstanceType) -> None:
     if row.cloud is Cloud.GCP:
         assert row.efa_interfaces == 0
@@ -76,7 +75,7 @@ def test_network_cards_carry_the_efa_interfaces(edition: str, row: InstanceType)
             assert row.efa_interfaces == row.network_cards
 
 
-@every
+@of_every_row
 def test_prices_are_positive_and_dated(edition: str, row: InstanceType) -> None:
     catalogue = load(edition)
     for option, price in (("onDemand", row.on_demand), ("spot", row.spot)):
@@ -96,7 +95,7 @@ def test_prices_are_positive_and_dated(edition: str, row: InstanceType) -> None:
     assert not row.other_prices
 
 
-@every
+@of_every_row
 def test_spot_is_below_on_demand(edition: str, row: InstanceType) -> None:
     on_demand = row.on_demand.micro_usd_per_hour
     spot = row.spot.high_micro_usd_per_hour or row.spot.micro_usd_per_hour
@@ -104,7 +103,7 @@ def test_spot_is_below_on_demand(edition: str, row: InstanceType) -> None:
         assert spot < on_demand
 
 
-@every
+@of_every_row
 def test_price_per_gpu_is_that_of_its_kind(edition: str, row: InstanceType) -> None:
     """A misplaced decimal point or a wrong count shows here, as it did in other catalogues."""
     if row.gpus is None or row.on_demand.usd_per_hour is None:
@@ -121,7 +120,7 @@ def test_price_per_gpu_is_that_of_its_kind(edition: str, row: InstanceType) -> N
     assert min(map(float, kin)) * 0.9 <= own <= max(map(float, kin)) * 2.5
 
 
-@every
+@of_every_row
 def test_purchase_options_are_known_ones(edition: str, row: InstanceType) -> None:
     assert row.purchase_options <= set(PURCHASE_OPTIONS)
     if row.cloud is Cloud.AWS:
@@ -141,7 +140,7 @@ def test_what_is_not_sold_on_demand_is_told_apart_from_an_unknown_price() -> Non
     assert listed == google | set(NO_LONGER_LAUNCHABLE)
 
 
-@every
+@of_every_row
 def test_gke_partitions_are_profiles_of_the_gpu(edition: str, row: InstanceType) -> None:
     gpu = load(edition).gpu(row.accelerator.gpu)
     if row.gke_partition_sizes:
@@ -154,7 +153,7 @@ def test_gke_partitions_are_profiles_of_the_gpu(edition: str, row: InstanceType)
         assert row.gke_partition_sizes
 
 
-@every
+@of_every_row
 def test_google_names_lead_to_the_gpu(edition: str, row: InstanceType) -> None:
     if row.gke_accelerator_type is None:
         assert row.cloud is Cloud.AWS or load(edition).gpu(row.accelerator.gpu).vendor == "google"
@@ -163,7 +162,7 @@ def test_google_names_lead_to_the_gpu(edition: str, row: InstanceType) -> None:
         assert found.key == row.accelerator.gpu
 
 
-@every
+@of_every_row
 def test_attachable_machines_have_a_host_limit(edition: str, row: InstanceType) -> None:
     assert row.attachable == row.name.startswith("n1-")
     assert (row.host_limit is not None) == row.attachable

@@ -10,6 +10,7 @@ import pytest
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, Source, editions, load
 from gpufleet.catalogue.edition import edition_folder, read_rows
+from tests.data.every_row import every
 
 every_edition = pytest.mark.parametrize("catalogue", [load(name) for name in editions()], ids=str)
 FILES = [path for edition in editions() for path in sorted(edition_folder(edition).glob("*.jsonl"))]
@@ -244,3 +245,13 @@ def test_every_platform_has_an_image(catalogue: Catalogue) -> None:
     assert not catalogue.image("al2023-nvidia").device_plugin
     assert catalogue.image("bottlerocket-nvidia").device_plugin
     assert not catalogue.image("cos").operator_may_install_driver
+
+
+def test_each_wrong_row_of_a_table_is_named() -> None:
+    @every([("first", (1,)), ("second", (0,)), ("third", (0,))])
+    def check(number: int) -> None:
+        assert number
+
+    with pytest.raises(ExceptionGroup) as failed:
+        check()
+    assert [one.__notes__ for one in failed.value.exceptions] == [["row: second"], ["row: third"]]

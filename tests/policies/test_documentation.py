@@ -57,10 +57,11 @@ WITHOUT_EXAMPLE = {
 
 
 def test_every_rule_names_its_source_and_shows_a_bad_and_a_good_example():
+    made = pages()
     for rule in RULES:
         assert rule.sentence.strip()
         assert rule.source.strip()
-        text = pages()[f"{rule.family}.md"].partition(f"## {rule.id}\n")[2].partition("\n## ")[0]
+        text = made[f"{rule.family}.md"].partition(f"## {rule.id}\n")[2].partition("\n## ")[0]
         assert f"* Source: {rule.source}" in text
         if rule.id not in WITHOUT_EXAMPLE:
             assert "\n> " in text, rule.id

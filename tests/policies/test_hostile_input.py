@@ -13,6 +13,7 @@ from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULE_FAILED, validating
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
+from tests.examples import examples
 from tests.policies.cases import CASES
 from tests.policies.objects import (
     DEPLOYMENT,
@@ -92,7 +93,7 @@ BESIDE = [facts for thing in MANIFESTS if (facts := thing.facts()) is not None]
 MANIFEST_PATHS = [(thing, path) for thing in MANIFESTS for path in paths(thing.properties) if path]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(MANIFEST_PATHS), ANYTHING)
 def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
     thing, path = place

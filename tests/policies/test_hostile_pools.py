@@ -15,6 +15,7 @@ from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULE_FAILED
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
+from tests.examples import examples
 from tests.policies.cases import CASES
 from tests.policies.cases.pools import KARPENTER, NODE_GROUP
 from tests.policies.objects import STRICT, TODAY
@@ -60,20 +61,20 @@ def validated(facts: tuple[Any, ...]) -> None:
             assert all(finding.as_finding().as_dict() for finding in found)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(THING_PATHS), ANYTHING)
 def test_any_value_anywhere_in_a_cloud_resource(place, value):
     thing, path = place
     validated(facts_from_pulumi(thing.type, with_value(thing.properties, path, value), "n", "u"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(sorted(READERS)), ANYTHING)
 def test_anything_as_the_properties_of_any_type(kind, value):
     validated(facts_from_pulumi(kind, value, "n", "u"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(DOCUMENT_PATHS), ANYTHING)
 def test_any_value_anywhere_in_a_plan_a_preview_a_state_or_values(place, value):
     document, path = place

@@ -11,6 +11,7 @@ from gpufleet.contract.foreign.kinds import KINDS, validate_text
 from gpufleet.contract.foreign.validation import Judgement, Verdict
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
+from tests.examples import examples
 from tests.property.mutated_configs import cases
 from tests.unit.contract.foreign.case_rows import FINE
 from tests.unit.contract.foreign.rule_cases import CASES
@@ -65,26 +66,26 @@ def check_shape(answer: Judgement | None) -> None:
         assert all(n > 0 for n in document["advertises"]["allocatable"].values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(kind=KIND, data=DATA)
 def test_any_data_gets_an_answer(kind: str, data: Any) -> None:
     check_shape(validated(kind, json.dumps(data), gpu="A100-80GB"))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(kind=KIND, text=st.one_of(st.text(max_size=60), st.binary(max_size=60)))
 def test_any_text_gets_an_answer(kind: str, text: str | bytes) -> None:
     check_shape(validated(kind, text))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(kind=KIND, row=st.data(), context=DATA)
 def test_any_context_gets_an_answer(kind: str, row: st.DataObject, context: Any) -> None:
     _, broken, _, _ = row.draw(st.sampled_from(CASES[kind]))
     check_shape(validated(kind, broken, context=context))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     kind=KIND,
     row=st.data(),
@@ -100,7 +101,7 @@ def test_damaged_documents_get_an_answer(
     check_shape(validated(kind, broken[:at] + new + broken[at + length :], **circumstances))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(kind=KIND, row=st.data(), new=DATA)
 def test_documents_with_one_foreign_value_get_an_answer(
     kind: str, row: st.DataObject, new: Any

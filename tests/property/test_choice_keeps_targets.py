@@ -11,6 +11,7 @@ from gpufleet.planner.need import Allowed, Isolation, resolve
 from gpufleet.planner.offers import Market
 from gpufleet.planner.target import ServingTarget
 from gpufleet.sizing.request import SizeRequest
+from tests.examples import examples
 
 CATALOGUE = load()
 MODELS = ("TinyLlama-1.1B", "Llama-3.2-3B", "Llama-3.1-8B", "Gemma-2-9b", "Mixtral-8x7B")
@@ -32,7 +33,7 @@ targets = st.builds(
 markets = st.sampled_from([Market(("eks",)), Market(("gke",)), Market(("eks", "gke"))])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(requests, targets, st.sampled_from(Isolation), markets)
 def test_options_keep_what_was_asked(
     request: SizeRequest, target: ServingTarget, isolation: Isolation, market: Market
@@ -77,7 +78,7 @@ def test_more_throughput_never_costs_less(request: SizeRequest, rate: float, fac
     assert costs[0] <= costs[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(["A100-80GB", "H100-80GB", "A30-24GB", "H200-141GB"]),
     st.data(),

@@ -20,6 +20,7 @@ from gpufleet.planner.packing import (
     pack,
     verify,
 )
+from tests.examples import examples
 from tests.property.exhaustive_packing import cheapest, fewest_gpus, gpu
 
 SMALL, LARGE, PLAIN = "A30-24GB", "A100-80GB", "L4"
@@ -38,7 +39,7 @@ def machine(
 PROFILES = ("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(PROFILES), min_size=1, max_size=9), st.integers(1, 4))
 def test_one_type_is_as_good_as_exhaustive_search(shares: list[str], per_node: int) -> None:
     counts = Counter(shares)
@@ -130,7 +131,7 @@ def problems_with_hosts() -> st.SearchStrategy[PackingProblem]:
     return build()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(small_problems(), problems_with_hosts()))
 def test_mixed_problems_are_as_good_as_exhaustive_search(problem: PackingProblem) -> None:
     pytest.importorskip("scipy", reason="the extra `planner` is not installed")
@@ -144,7 +145,7 @@ def test_mixed_problems_are_as_good_as_exhaustive_search(problem: PackingProblem
         assert found.lower_bound <= least
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(small_problems(), problems_with_hosts()))
 def test_the_heuristic_is_legal_and_never_below_its_bound(problem: PackingProblem) -> None:
     found = pack(problem, solver=False)

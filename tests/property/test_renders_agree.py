@@ -20,10 +20,11 @@ from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.kueue_queues import cluster_queues
 from gpufleet.render.pod_request import pod_spec
+from tests.examples import examples
 
 UNHURRIED = settings(
     deadline=None,
-    max_examples=150,
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 CATALOGUE = load()

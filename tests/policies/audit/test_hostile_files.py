@@ -20,6 +20,7 @@ from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.fronts.audit.text import as_text
 from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.rules.settings import read_settings
+from tests.examples import examples
 from tests.policies.objects import TODAY
 
 STRICT = read_settings({"profile": "strict"})
@@ -179,7 +180,7 @@ def replaced(value: Any, place: tuple[Any, ...], new: Any) -> Any:
 
 
 @given(data=st.data(), documents=st.sampled_from(DOCUMENTS), value=ANYTHING)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_value_anywhere_in_public_manifests(
     data: Any, documents: list[Any], value: Any, tmp_path_factory: pytest.TempPathFactory
 ):
@@ -194,7 +195,7 @@ def test_any_value_anywhere_in_public_manifests(
 
 
 @given(st.text(alphabet=st.sampled_from("ab:-[]{}&*!|>'\"\n #?,<%{}\t1.~"), max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_read_or_refused(text: str):
     try:
         found = read_documents(text)

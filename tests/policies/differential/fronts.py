@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import UNREADABLE, CheckedFile, check_file
 from gpufleet_policies.fronts.crossguard import Front
-from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from tests.policies.differential.samples import Sample, manifests_of, state_of, urn_of
 from tests.policies.objects import TODAY
 
@@ -29,17 +30,27 @@ class Said(NamedTuple):
     text: str
 
 
+@cache
+def _read(settings: str) -> RuleSettings:
+    return read_settings(json.loads(settings))
+
+
+def _settings_of(sample: Sample) -> RuleSettings:
+    """Read once: which rules apply is drawn up for each object of settings."""
+    return _read(json.dumps(dict(sample.settings)))
+
+
 def audited(sample: Sample, text: str, name: str) -> run.Audit:
     """The audit of one file."""
     file = Input(name, content=text.encode())
-    return run.audit([file], read_settings(dict(sample.settings)), TODAY)
+    return run.audit([file], _settings_of(sample), TODAY)
 
 
 def checked(
     sample: Sample, text: str, name: str, kind: str | None = None, **where: Any
 ) -> CheckedFile:
     """`gpufleet check` of one file."""
-    settings = read_settings(dict(sample.settings))
+    settings = _settings_of(sample)
     return check_file(Input(name, content=text.encode()), TODAY, settings, kind=kind, **where)
 
 

@@ -59,6 +59,11 @@ class Sample:
         return self.name
 
     @property
+    def is_mended(self) -> bool:
+        """Whether it is a text after its fault is mended: the fronts have nothing to say of it."""
+        return self.name.removesuffix("-held").endswith("-fine")
+
+    @property
     def file(self) -> str:
         """The name of a file with the text: that of values says their chart."""
         values = f"{VALUES[self.kind]}-values" if self.kind in VALUES else ""

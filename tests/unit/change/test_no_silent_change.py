@@ -166,7 +166,7 @@ def _arguments(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]
 
 RAW = ("nodeGroup", "launchTemplate", "nodePool")
 """Arguments that are passed on: a key that no source explains is unknown, and no other field is."""
-SAMPLED = 25
+SAMPLED = 60
 """Of so many mutations a commit tries one; the nightly run tries all."""
 
 

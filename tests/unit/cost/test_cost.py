@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpufleet.cost.cost import CostLine, NodeHistory, PodHolding, Use, attribute
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
+from tests.examples import examples
 from tests.unit.render.fleets import EKS_POOLS, compiled, one
 
 HOUR = 3600
@@ -160,7 +161,7 @@ def histories(draw: st.DrawFn) -> NodeHistory:
     )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(histories())
 def test_the_parts_are_the_price_to_the_micro_dollar(past: NodeHistory) -> None:
     lines = attribute(past)
@@ -170,7 +171,7 @@ def test_the_parts_are_the_price_to_the_micro_dollar(past: NodeHistory) -> None:
     assert len(keys) == len(set(keys))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(histories(), st.integers(1, 100))
 def test_a_history_in_two_pieces_costs_the_same_but_for_rounding(
     past: NodeHistory, hundredths: int

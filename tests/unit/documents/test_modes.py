@@ -15,6 +15,7 @@ from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, MANIFESTS, UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_json, read_manifests, read_strict
 from gpufleet.documents.writing import yaml_stream, yaml_text
+from tests.examples import examples
 
 
 def kubernetes(text: str | bytes) -> Document:
@@ -166,7 +167,7 @@ def test_no_text_takes_long(name: str, mode: str) -> None:
 
 
 @given(st.text(alphabet="ab:- \n#'\"[],{}|~1&*!<?%\t.", max_size=24))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_text_is_read_or_refused_in_every_mode(text: str) -> None:
     for read in MODES.values():
         with suppress(UnreadableDocumentError):

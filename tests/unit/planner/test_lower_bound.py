@@ -4,9 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.planner.lower_bound import whole_machines_bound
+from tests.examples import examples
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.integers(1, 60), min_size=1, max_size=4),
     st.lists(st.integers(0, 3), min_size=4, max_size=4),

@@ -15,6 +15,7 @@ from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.weights import weight_bytes
+from tests.examples import examples
 from tests.unit.sizing import configurations as published
 from tests.unit.sizing.measurements import model
 
@@ -232,7 +233,7 @@ _BASES = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(_BASES), st.data())
 def test_odd_values_give_a_model_or_findings_and_never_an_exception(
     base: dict[str, Any], data: st.DataObject

@@ -16,6 +16,7 @@ from gpufleet.planner.trace import (
     TraceTask,
     place_trace,
 )
+from tests.examples import examples
 from tests.unit.planner.trace.checker import broken
 from tests.unit.planner.trace.generated_trace import generated_trace, overfull
 
@@ -73,7 +74,7 @@ NODES = st.builds(
     st.sampled_from(list(TracePolicy)),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_no_resource_is_handed_out_twice(
     nodes: list[TraceNode],
     arrivals: list[tuple[TaskShape, int, int | None]],
