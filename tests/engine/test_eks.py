@@ -265,6 +265,7 @@ def stack_of(
     return make
 
 
+@pytest.mark.nightly
 def test_the_stack_eks_dev_previews(stack_of: Callable[[str], Any], clouds: Clouds) -> None:
     stack_of("dev").run("preview")
     assert clouds.calls("create") == []

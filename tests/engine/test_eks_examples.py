@@ -63,7 +63,7 @@ for key, value in json.loads(Path("given.json").read_text()).items():
 """
 
 
-@pytest.mark.parametrize("command", ["preview", pytest.param("up", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("command", ["preview", "up"])
 def test_a_pool_of_another_stack(
     cloud_project: Callable[..., Any], clouds: Clouds, command: str
 ) -> None:

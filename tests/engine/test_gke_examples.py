@@ -40,6 +40,7 @@ def test_time_sharing(cloud_project: Callable[..., Any], clouds: Clouds) -> None
     project.run("destroy")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("example", [MIG_NOTEBOOKS, QUEUED_TRAINING], ids=lambda path: path.name)
 def test_a_fleet_previews(
     cloud_cluster_project: Callable[..., Any], clouds: Clouds, example: Path

@@ -285,6 +285,7 @@ def test_what_the_webhook_of_the_autoscaler_refuses(cluster: Any, name: str, lea
     assert caught.value.status == 422
 
 
+@pytest.mark.nightly
 def test_the_example_previews(
     machines: str, cluster_project: Callable[..., Any], objects: Any
 ) -> None:

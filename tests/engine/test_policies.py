@@ -203,6 +203,7 @@ def test_levels_come_from_the_policy_configuration(example: Example, tmp_path: P
     assert any("gpu-idle-command" in violation for violation in result.violations)
 
 
+@pytest.mark.nightly
 def test_one_rule_on_and_all_others_off(example: Example, tmp_path: Path) -> None:
     settings = tmp_path / "one.json"
     settings.write_text('{"all": "disabled", "gpu-idle-command": "mandatory"}')
@@ -214,6 +215,7 @@ def test_one_rule_on_and_all_others_off(example: Example, tmp_path: Path) -> Non
     assert set(re.findall(r"\[([a-z0-9]+-[a-z0-9-]+)\]", said)) == {"gpu-idle-command"}
 
 
+@pytest.mark.nightly
 def test_a_pack_that_is_off_says_so(example: Example, tmp_path: Path) -> None:
     settings = tmp_path / "off.json"
     settings.write_text('{"all": "disabled"}')

@@ -110,6 +110,7 @@ def test_up_again_scale_change_refresh_and_destroy(
     assert cloud.machines() == before
 
 
+@pytest.mark.nightly
 def test_as_many_are_removed_at_once_as_there_are_lanes(
     group: Callable[..., Project], cloud: Vcenter
 ) -> None:
@@ -153,6 +154,7 @@ def test_drift_is_shown_and_mended(group: Callable[..., Project], cloud: Vcenter
     made.run("destroy")
 
 
+@pytest.mark.nightly
 def test_what_people_read_of_a_machine_is_followed_while_it_runs(
     group: Callable[..., Project], cloud: Vcenter
 ) -> None:
@@ -207,6 +209,7 @@ def test_one_failing_node_leaves_the_others_and_the_next_up_makes_it(
     assert cloud.owned() == []
 
 
+@pytest.mark.nightly
 def test_no_room_names_each_host(group: Callable[..., Project], cloud: Vcenter) -> None:
     made = group(nodes=1, hosts=["DC0_C0_H1"], memory_gib=1024)
     with pytest.raises(EngineError) as refused:

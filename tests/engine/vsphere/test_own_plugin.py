@@ -195,6 +195,7 @@ def test_one_more_machine_with_a_renewed_token(group: Group, cloud: Vcenter) -> 
     made.run("destroy")
 
 
+@pytest.mark.nightly
 def test_a_second_backend_with_the_same_names(group: Group, cloud: Vcenter, tmp_path: Path) -> None:
     made = group.declare(2)
     made.run("up")
@@ -222,6 +223,7 @@ def test_a_kill_and_then_a_destroy(group: Group, cloud: Vcenter) -> None:
     assert cloud.machines() == before
 
 
+@pytest.mark.nightly
 def test_a_late_machine_is_recorded_and_waited_for_again(group: Group, cloud: Vcenter) -> None:
     made = group.declare(1, wait_for="tools", timeouts={"address": 2})
     with pytest.raises(EngineError) as late:

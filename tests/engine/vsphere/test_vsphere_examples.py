@@ -13,7 +13,7 @@ from tests.engine.vcenter_fixture import PASSWORD, PROFILE, SECRET, USER, Vcente
 GPU_MODES = Path(__file__).parents[3] / "examples" / "vsphere-gpu-modes"
 
 
-@pytest.mark.parametrize("command", ["preview", pytest.param("up", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("command", ["preview", "up"])
 def test_gpu_modes(project: Callable[..., Project], cloud: Vcenter, command: str) -> None:
     made = project({}, name="vsphere-gpu-modes")
     shutil.copy(GPU_MODES / "__main__.py", made.folder)

@@ -35,11 +35,12 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     "command",
     [
         "compile -",
-        "explain -",
-        "render - --out nowhere",
         "check - --as mig-parted",
-        "size -",
         "partition --gpu A100-80GB --want -",
+        *(
+            pytest.param(more, marks=pytest.mark.nightly)
+            for more in ("explain -", "render - --out nowhere", "size -")
+        ),
     ],
 )
 def test_closed_standard_input(command: str) -> None:
