@@ -27,8 +27,8 @@ class LoadedEngine:
 
     step_seconds: Callable[[int], float]
     """One decode step of so many sequences."""
-    prompt_seconds: float
-    """By which each prompt makes steps longer."""
+    prefill_seconds: Callable[[int, float], float]
+    """By which a step of so many sequences gets longer that prefills so many prompts."""
     delay_seconds: float
     """By which a first token comes after its step: stages of a pipeline, latency of the network."""
     prompts_per_step: float
@@ -59,17 +59,17 @@ class _Request:
     """Part of the prompt that is not prefilled."""
 
 
-def closed_loop(engine: LoadedEngine, clients: int) -> ClosedLoop:
-    """The test with so many clients on one replica."""
-    return _Test(engine, clients).measured()
+def closed_loop(engine: LoadedEngine, clients: int, rounds: int = ROUNDS) -> ClosedLoop:
+    """The test with so many clients on one replica, each with so many requests."""
+    return _Test(engine, clients, rounds).measured()
 
 
 class _Test:
-    def __init__(self, engine: LoadedEngine, clients: int) -> None:
-        self._engine, self._clients = engine, clients
+    def __init__(self, engine: LoadedEngine, clients: int, rounds: int) -> None:
+        self._engine, self._clients, self._rounds = engine, clients, rounds
         self._room = engine.room or clients
         self._now, self._steps, self._running = 0.0, 0, 0
-        self._coming = [(number * APART_SECONDS, ROUNDS - 1) for number in range(clients)]
+        self._coming = [(number * APART_SECONDS, rounds - 1) for number in range(clients)]
         heapify(self._coming)
         self._prompts: deque[_Request] = deque()
         self._decoding: deque[tuple[int, float, list[_Request]]] = deque()
@@ -85,7 +85,7 @@ class _Test:
             else:
                 self._decode()
             self._answer()
-        requests = self._clients * ROUNDS
+        requests = self._clients * self._rounds
         return ClosedLoop(
             clients=self._clients,
             first_token_seconds=self._first / requests,
@@ -113,7 +113,8 @@ class _Test:
                 whole.append(self._prompts.popleft())
         self._running += len(whole)
         prefilled = engine.prompts_per_step - budget
-        self._now += engine.step_seconds(max(self._running, 1)) + prefilled * engine.prompt_seconds
+        running = max(self._running, 1)
+        self._now += engine.step_seconds(running) + engine.prefill_seconds(running, prefilled)
         self._steps += 1
         if whole:
             later = engine.delay_seconds + REQUEST_SECONDS

@@ -39,7 +39,7 @@ class _Mixtures:
     experts: int
     per_token: int
 
-    def touched(self, batch: int) -> float:
+    def touched(self, batch: float) -> float:
         """Distinct experts that a batch is expected to touch in all these layers, where each token
         chooses its own independently."""
         left = (1 - self.per_token / self.experts) ** batch
@@ -79,6 +79,15 @@ class DecodeStep:
         part = -(-batch // self.pipeline)
         experts = sum(mixture.touched(part) for mixture in self.mixtures) * self.expert_bytes
         return self.dense_bytes + experts + part * self.pipeline * self.sequence_bytes
+
+    def further_experts_seconds(self, batch: int, tokens: float) -> float:
+        """By which prompts of so many tokens make a step longer that reads experts for them beyond
+        those that its sequences touch."""
+        part = -(-batch // self.pipeline)
+        more = sum(
+            mixture.touched(part + tokens) - mixture.touched(part) for mixture in self.mixtures
+        )
+        return more * self.expert_bytes / (self.rate.bandwidth * self.mbu)
 
     def operations(self, batch: int) -> float:
         """Arithmetic of that step."""

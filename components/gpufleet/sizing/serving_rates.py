@@ -5,7 +5,13 @@ from math import ceil, log
 
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
-from gpufleet.sizing.closed_loop import REQUEST_SECONDS, ClosedLoop, LoadedEngine, closed_loop
+from gpufleet.sizing.closed_loop import (
+    REQUEST_SECONDS,
+    ROUNDS,
+    ClosedLoop,
+    LoadedEngine,
+    closed_loop,
+)
 from gpufleet.sizing.communication import Link, LinkKind, inside_node
 from gpufleet.sizing.decode_step import DecodeStep, decode_step
 from gpufleet.sizing.device import Device
@@ -92,8 +98,10 @@ class ServingReplica:
     """Communication of that pass."""
     first_token_seconds: float
     """TTFT of one prompt on an idle replica."""
+    prompt_tokens: int
+    """Of a mean request."""
     prompt_seconds: float
-    """By which each prompt makes the steps longer, all GPUs at work at once."""
+    """Arithmetic and communication of a prompt, all GPUs at work at once."""
     output_tokens: int
     """Of a mean request."""
     chunks: int
@@ -116,11 +124,17 @@ class ServingReplica:
         server = self.server_step_seconds + batch * self.server_sequence_seconds
         return self.step.seconds(batch) + server
 
+    def prefill_seconds(self, batch: int, prompts: float = 1.0) -> float:
+        """By which a step of so many sequences gets longer that prefills so many prompts: of a
+        mixture it also reads the experts that they touch."""
+        experts = self.step.further_experts_seconds(batch, prompts * self.prompt_tokens)
+        return prompts * self.prompt_seconds + experts
+
     def loaded_token_seconds(self, batch: int) -> float:
         """Time per token while so many sequences are served: prompts of the others share steps."""
         batch = self.held(batch)
         others = max(batch - 1, 0)
-        return self.step_seconds(batch) + others * self.prompt_seconds / self.output_tokens
+        return self.step_seconds(batch) + others * self.prefill_seconds(batch) / self.output_tokens
 
     def loaded_token_range(self, batch: int) -> tuple[float, float]:
         """Lowest and highest of that time."""
@@ -145,9 +159,10 @@ class ServingReplica:
         if batch == 1:
             return service
         # Others that come while one step runs share the next; what does not fit into it waits.
-        come = rate * step / max(1 - rate * self.prompt_seconds, 1 - _MOST_BUSY)
+        prefill = self.prefill_seconds(batch)
+        come = rate * step / max(1 - rate * prefill, 1 - _MOST_BUSY)
         service += min(come, self.prompts_per_step - 1) * self.prompt_seconds
-        turn = self.prompt_seconds + self.chunks * step / self.prompts_per_step
+        turn = prefill + self.chunks * step / self.prompts_per_step
         busy = min(rate * turn, _MOST_BUSY)
         scale = turn / (2 * (1 - busy))
         if part is None:
@@ -163,23 +178,24 @@ class ServingReplica:
         bunch = min(_BUNCH * (self.prompts_per_step - 1) ** 2, _MOST_BUNCHED)
         return bunch * rate * self.first_token_seconds**2
 
-    def together(self, clients: int) -> ClosedLoop:
+    def together(self, clients: int, rounds: int = ROUNDS) -> ClosedLoop:
         """What clients measure that start together, get outputs of one length and send the next
-        request when they have their answer, as load tests do."""
+        request when they have their answer, as load tests do; in one round all is sent at once."""
         engine = LoadedEngine(
             step_seconds=self.step_seconds,
-            prompt_seconds=self.prompt_seconds,
-            delay_seconds=self.first_token_seconds - self.prompt_seconds,
+            prefill_seconds=self.prefill_seconds,
+            delay_seconds=self.first_token_seconds - self.prefill_seconds(1),
             prompts_per_step=self.prompts_per_step / self.chunks,
             room=self.room,
             output_tokens=self.output_tokens,
         )
-        return closed_loop(engine, clients)
+        return closed_loop(engine, clients, rounds)
 
     def tokens_per_second(self, batch: int) -> float:
         """Output tokens at a batch: B / (step + B * prefill of one prompt / OSL)."""
         batch = self.held(batch)
-        return batch / (self.step_seconds(batch) + batch * self.prompt_seconds / self.output_tokens)
+        prefill = batch * self.prefill_seconds(batch) / self.output_tokens
+        return batch / (self.step_seconds(batch) + prefill)
 
     def speed(self, batch: int) -> ServingSpeed:
         """Every figure at a batch."""
@@ -275,8 +291,12 @@ def serving_replica(
         prompt_operations=prompt * each,
         prompt_moved_seconds=step.moved_seconds + moved,
         first_token_seconds=(
-            prompt * each / (parallel.prompt_gpus * peak) + step.moved_seconds + moved
+            prompt * each / (parallel.prompt_gpus * peak)
+            + step.moved_seconds
+            + moved
+            + step.further_experts_seconds(1, prompt)
         ),
+        prompt_tokens=prompt,
         prompt_seconds=prompt * each / (parallel.serving_gpus * peak) + moved,
         output_tokens=_output(serving),
         chunks=ceil(prompt / serving.batched_tokens) if serving.chunked_prefill else 1,

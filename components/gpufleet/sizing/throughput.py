@@ -30,7 +30,16 @@ with. vLLM 0.11 on H100: steps of 8,192 tokens of Qwen3-14B take 0.64 s (gpustac
 PREFILL_MFU_FP4 = {10: 0.39, 12: 0.58}
 """By major compute capability: B200 and RTX PRO 6000; same tables (0.36 and 0.47 in all)."""
 PREFILL_MFU_MIXTURE = 0.12
-"""0.08 to 0.16, same tables."""
+"""Where nothing else was measured: 0.08 of vLLM 0.11 with DeepSeek-R1 FP8 on H200, decoding and
+attention apart (gpustack/gpustack @ 7ae332a), 0.08 to 0.16 in TensorRT-LLM's tables."""
+PREFILL_MFU_MIXTURE_FP8 = {InferenceEngine.TENSORRT_LLM: 0.2}
+"""By engine: Qwen3-235B-A22B on 8 x H200 (NVIDIA/TensorRT-LLM @ 00f3768, perf-overview.md, 2,048 +
+128 tokens), 0.17 with decoding."""
+PREFILL_MFU_MIXTURE_FP4 = {12: 0.33}
+"""By major compute capability: Qwen3-30B-A3B on RTX PRO 6000; same row, 0.2 with decoding."""
+PREFILL_MFU_MIXTURE_16_BIT = {(8, 0): 0.36}
+"""By compute capability: gpt-oss-20b on one A100, 3,998 + 107 tokens, vLLM 0.11 (gpustack/gpustack
+@ 7ae332a)."""
 MBU_NATIVE = 0.65
 """Decode on one GPU where the format is multiplied as it is stored: 0.69 in BF16 at batch 1 on
 A100-80 (gpt-fast), rounded down."""
@@ -116,9 +125,9 @@ def prefill_mfu(
     model: Architecture, rate: Rate, device: Device, engine: InferenceEngine | None = None
 ) -> tuple[float, Basis]:
     """Share of the peak a saturated prefill reaches, and how well it is known."""
-    if model.is_mixture:
-        return PREFILL_MFU_MIXTURE, Basis.MEASURED
     capability = device.gpu.compute_capability
+    if model.is_mixture:
+        return _mixture_mfu(rate, capability, engine), Basis.MEASURED
     if rate.unit is Compute.FP4 and capability is not None:
         return PREFILL_MFU_FP4.get(capability[0], 0.39), Basis.MEASURED
     if rate.unit in (Compute.BF16, Compute.FP16) and engine and capability:
@@ -126,6 +135,19 @@ def prefill_mfu(
         if measured is not None:
             return measured, Basis.MEASURED
     return PREFILL_MFU, Basis.MEASURED if rate.unit is Compute.FP8 else Basis.ASSUMED
+
+
+def _mixture_mfu(
+    rate: Rate, capability: tuple[int, int] | None, engine: InferenceEngine | None
+) -> float:
+    found: float | None = None
+    if rate.unit is Compute.FP8 and engine is not None:
+        found = PREFILL_MFU_MIXTURE_FP8.get(engine)
+    elif rate.unit is Compute.FP4 and capability is not None:
+        found = PREFILL_MFU_MIXTURE_FP4.get(capability[0])
+    elif rate.unit in (Compute.BF16, Compute.FP16) and capability is not None:
+        found = PREFILL_MFU_MIXTURE_16_BIT.get(capability)
+    return PREFILL_MFU_MIXTURE if found is None else found
 
 
 def decode_mbu(model: Architecture, weights: WeightFormat, rate: Rate) -> float:

@@ -95,7 +95,14 @@ def test_twice_the_clients_never_answer_sooner() -> None:
 
 def _engine(prompts_per_step: float, room: int = 0) -> LoadedEngine:
     """Steps of 10 ms, 4 ms more for each prompt, answers of 101 tokens."""
-    return LoadedEngine(lambda _: 0.010, 0.004, 0.0, prompts_per_step, room, 101)
+    return LoadedEngine(
+        step_seconds=lambda _: 0.010,
+        prefill_seconds=lambda _, prompts: 0.004 * prompts,
+        delay_seconds=0.0,
+        prompts_per_step=prompts_per_step,
+        room=room,
+        output_tokens=101,
+    )
 
 
 def test_a_prompt_that_just_missed_a_step_pays_another() -> None:
