@@ -168,7 +168,7 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
         name = document["metadata"]["name"]
         place = Locator(document["kind"], name, document["metadata"]["namespace"])
         group = document["apiVersion"].split("/")[0]
-        work = workload_from(document, place, group, load)
+        work = workload_from(document, place, group)
         if work is not None:
             found += validate(work, context, RuleSettings())
     return [_in_the_file(finding.as_finding()) for finding in found]

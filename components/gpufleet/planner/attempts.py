@@ -10,7 +10,7 @@ from gpufleet.planner.option import Miss, Option, Reached, Rejected
 from gpufleet.planner.serving_choice import fitting_format, need_bytes, serve, splits
 from gpufleet.planner.shares import ShareOffer, allowed_kinds, shares, whole
 from gpufleet.planner.target import ServingTarget
-from gpufleet.planner.training_choice import OF_THE_GPU, gpu_counts, train
+from gpufleet.planner.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
 from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.training_rates import training_speed
 
@@ -107,6 +107,8 @@ def try_jobs(
                 yield _rejected(what, machine, found)
                 if found.code in OF_THE_GPU:
                     return
+                if found.code == "network" and gpus >= SPLITS_FROM * machine.gpus:
+                    break
                 continue
             reached, verdict = found
             late = _late(need.target, reached)

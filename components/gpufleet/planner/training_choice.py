@@ -23,6 +23,10 @@ _GIB = 1 << 30
 
 
 _MACHINES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128)
+_STAGES = (2, 4, 8)
+SPLITS_FROM = _STAGES[-1]
+"""Machines from which on more of them are spread in no further way: each then moves as much or more
+for the same arithmetic, and a network that was too slow stays so."""
 _MOST_BATCH = 64
 _FASTER = 1.01
 """A larger micro-batch, or less memory, must make a job so much faster to be chosen."""
@@ -59,7 +63,7 @@ def training_splits(need: WorkloadNeed, gpus: int, on_machine: int) -> Iterator[
             tensor=tensor, data=data, sharding=Sharding.ZERO3 if data > 1 else Sharding.NONE
         )
         if tensor == on_machine:
-            for pipeline in (2, 4, 8):
+            for pipeline in _STAGES:
                 if data % pipeline == 0:
                     rest = data // pipeline
                     level = Sharding.ZERO1 if rest > 1 else Sharding.NONE
