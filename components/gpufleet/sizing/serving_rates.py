@@ -31,8 +31,9 @@ share a step with one, and at most: the least that cover NVIDIA's load tests wit
 200 tokens (tests/unit/sizing/load_points.py). They bound what is planned with, not the mean."""
 SPREAD = (0.7, 1.25)
 """Lowest and highest time per token under load, as parts of the computed one; throughput: the
-inverse. They hold 29 published loads (tests/unit/sizing/load_points.py), 129 of 134 further ones
-(tests/data/closed_loops.csv) and 20 that AIConfigurator times (docs/benchmarks.md)."""
+inverse. They hold 29 published loads of TensorRT-LLM (tests/unit/sizing/load_points.py), 129 of 134
+further ones (tests/data/closed_loops.csv) and 9 of 14 of vLLM and SGLang
+(tests/data/engine_loads.csv)."""
 
 
 @dataclass(frozen=True, slots=True)
