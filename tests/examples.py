@@ -14,7 +14,7 @@ PART = 4
 
 
 def examples(count: int) -> int:
-    """Number of examples that hypothesis draws; never fewer than 20, unless `count` is."""
+    """Number of examples that are drawn; never fewer than 20, unless `count` is."""
     return count if ALL else min(count, max(20, count // PART))
 
 

@@ -1,4 +1,4 @@
-"""A thousand and more manifests as people publish them: no crash, and always the same findings."""
+"""Manifests as people publish them: no crash, and always the same findings."""
 
 import json
 
@@ -9,10 +9,11 @@ from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULE_FAILED, validating
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
+from tests.examples import examples
 from tests.policies.manifests import MAKERS, manifests
 from tests.policies.objects import STRICT, TODAY, usual_fleet
 
-COUNT = 1_200
+COUNT = examples(1_200)
 
 
 def _messages(documents, fleet: FleetFacts | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""A thousand manifests as people publish them: no crash, the same words twice, every line right."""
+"""Manifests as people publish them: no crash, the same words twice, every line right."""
 
 import subprocess
 import sys
@@ -9,12 +9,13 @@ from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.fronts.audit.text import as_text
 from gpufleet_policies.rules.settings import read_settings
+from tests.examples import examples
 from tests.policies.objects import TODAY
 
-FILES = 1000
+FILES = examples(1000)
 
 
-def test_a_thousand_manifests(tmp_path: Path):
+def test_a_folder_of_manifests(tmp_path: Path):
     assert len(write_manifests(tmp_path, FILES)) == FILES
     settings = read_settings({"profile": "strict"})
     result = audit(find_inputs([str(tmp_path)]), settings, TODAY)

@@ -90,7 +90,7 @@ def test_precision_of_serving_is_the_format_of_its_weights() -> None:
     result = run(*QUESTION, "--precision", "fp8", "--format", "json")
     assert json.loads(result.stdout)["ledger"]["weights"] < 10_000_000_000
     training = run(
-        *("--model", "1B", "--workload", "full-fine-tuning", "--context", "16"),
+        *("--model", "1B", "--workload", "full-fine-tuning", "--context", "8192"),
         *("--precision", "bf16", "--format", "json"),
     )
     assert json.loads(training.stdout)["ledger"]["optimizer"] == 4_000_000_000
