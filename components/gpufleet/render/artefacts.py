@@ -1,11 +1,12 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
-from gpufleet.fleet.image_sources import pinned_chart
+from gpufleet.fleet.image_sources import mirrored, pinned_chart
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.shares import gib
@@ -40,6 +41,7 @@ from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
 from gpufleet.render.vgpu import vgpu_device_file, vgpu_scheduler_file
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.images import Images
 
 
 def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
@@ -227,7 +229,11 @@ def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     hint = {**pod_annotations(pool, fleet.spec.queues), **asked.annotations}
     head = {"metadata": {"annotations": hint}} if hint else {}
     network = asked.resources
-    snippets = [*_shares(pool, network, head), *_claims(pool, network, head)]
+    images = fleet.spec.addons.images
+    snippets = [
+        *_shares(pool, network, head, images),
+        *_claims(pool, network, head, images),
+    ]
     if snippets:
         yield Artefact(
             f"pods/{pool.name}.yaml",
@@ -237,36 +243,48 @@ def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
         )
 
 
-def _shares(pool: Pool, network: Mapping[str, str], head: Mapping[str, object]) -> Iterator[str]:
+def _shares(
+    pool: Pool, network: Mapping[str, str], head: Mapping[str, object], images: Images
+) -> Iterator[str]:
     enforced = {"timeSlicing": " if all take an even part", "mps": " enforced"}
     for share in pool.partition.shares:
         if share.resource not in pool.advertised:
             continue  # claimed, not asked for by name
         note = enforced.get(pool.partition.mode, "")
         yield yaml_text(
-            {**head, "spec": pod_spec(pool, share, network)},
+            {**head, "spec": _mirrored(pod_spec(pool, share, network), images)},
             f"{share.resource}: {share.per_node} on each node of {pool.name}, "
             f"{_memory(share.memory_bytes)}{note}",
         )
 
 
-def _claims(pool: Pool, network: Mapping[str, str], head: Mapping[str, object]) -> Iterator[str]:
+def _claims(
+    pool: Pool, network: Mapping[str, str], head: Mapping[str, object], images: Images
+) -> Iterator[str]:
     made = pool.partition.dra
     if made is None:
         return
     places = "made in " + ", ".join(made.namespaces) if made.namespaces else "still to be made"
     for offer in made.offers:
         yield yaml_text(
-            {**head, "spec": claiming_pod_spec(pool, offer, network)},
+            {**head, "spec": _mirrored(claiming_pod_spec(pool, offer, network), images)},
             f"{offer.device_class}: {offer.per_node} on each node of {pool.name}, "
             f"{_memory(offer.memory_bytes)}; claims {places}",
         )
     for need in made.needs:
         kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
         yield yaml_text(
-            {**head, "spec": claiming_pod_spec(pool, need, network)},
+            {**head, "spec": _mirrored(claiming_pod_spec(pool, need, network), images)},
             f"{need.name}: {need.count} of {kinds} on one node; claims {places}",
         )
+
+
+def _mirrored(spec: dict[str, Any], images: Images) -> dict[str, Any]:
+    """The images of containers next to the job's come from the mirror too."""
+    for container in spec["containers"]:
+        if "image" in container:
+            container["image"] = mirrored(container["image"], images)
+    return spec
 
 
 def _memory(amount: int | None) -> str:

@@ -321,6 +321,9 @@ def test_installers_come_from_the_mirror_and_can_be_left_out() -> None:
     assert "pkg.dev" not in text
     assert "docker.io" not in text
     assert "mirror.example.com/library/ubuntu:24.04" in text
+    (pods,) = [one.text for one in artefacts(fleet) if one.path == "pods/p.yaml"]
+    (_, daemon) = yaml.safe_load(pods)["spec"]["containers"]
+    assert daemon["image"].startswith("mirror.example.com/gce-ai-infra/gpudirect-tcpxo/")
 
     def files(**addons: Any) -> list[str]:
         one = compiled(pool, addons=addons).fleet
