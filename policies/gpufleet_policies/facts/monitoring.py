@@ -12,6 +12,8 @@ class MetricsSource(Subject):
     """A source of GPU metrics: DCGM exporter, GKE's managed DCGM, CloudWatch's add-on."""
 
     what: str
+    blind: str = ""
+    """Field path of the container that is to name the pods of GPUs and cannot ask the kubelet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

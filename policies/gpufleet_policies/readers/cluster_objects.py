@@ -11,6 +11,7 @@ from gpufleet_policies.facts.monitoring import (
     GpuQuota,
     MetricsSource,
 )
+from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.quantities import amount
@@ -54,8 +55,34 @@ def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """A DaemonSet or Deployment that runs the DCGM exporter."""
-    for container in items(inside(document, "spec.template.spec.containers")):
+    place = "spec.template.spec.containers"
+    for index, container in enumerate(items(inside(document, place))):
         image = inside(container, "image")
         if isinstance(image, str) and "dcgm-exporter" in image:
-            yield MetricsSource(locator=locator, what="dcgm-exporter")
+            annotations = known_texts(inside(document, "metadata.annotations"))
+            yield MetricsSource(
+                locator=locator,
+                annotations=annotations,
+                what="dcgm-exporter",
+                blind=f"{place}[{index}].volumeMounts" if _is_blind(container) else "",
+            )
             return
+
+
+_PODS_OF_DEVICES = "/var/lib/kubelet/pod-resources"
+"""Folder of the kubelet's socket that says which pod has which GPU."""
+
+
+def _is_blind(container: Any) -> bool:
+    """Whether the exporter is to name pods, and no volume has the kubelet's socket, wherever it is
+    said to be (NVIDIA/dcgm-exporter 00673ef internal/pkg/transformation/kubernetes.go)."""
+    env, mounts = inside(container, "env"), inside(container, "volumeMounts")
+    named = {inside(one, "name"): inside(one, "value") for one in items(env)}
+    said = f"{inside(container, 'args')} {list(named)}".lower()
+    if mounts is UNKNOWN or named.get("DCGM_EXPORTER_KUBERNETES") not in ("true", "1"):
+        return False
+    paths = [inside(mount, "mountPath") for mount in items(mounts)]
+    return "kubelet" not in said and not any(
+        path is UNKNOWN or f"{_PODS_OF_DEVICES}/".startswith(f"{str(path).rstrip('/')}/")
+        for path in paths
+    )

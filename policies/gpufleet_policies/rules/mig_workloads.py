@@ -22,6 +22,7 @@ from gpufleet_policies.rules.published import (
     published,
     strategy,
 )
+from gpufleet_policies.rules.purpose import serving
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
@@ -139,6 +140,40 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
             alternative=f"ask for one of {', '.join(offered)}" if offered else "fix the layout",
             money=nodes_money(context, pools[0], smallest(pools[0]), AmountKind.WASTE),
             evidence={"resource": resource, "offered": offered},
+        )
+
+
+@rule(
+    "mig-slices-beyond-one",
+    "Several MIG slices for one server, which sees one of them.",
+    dev=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="NVIDIA MIG User Guide, CUDA device enumeration: a process sees a single MIG instance; "
+    "NVIDIA/k8s-device-plugin#446 and #728",
+)
+def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """A container that starts a server, or that names slices of several kinds, of which the device
+    plugin's variable says one. Other programs may start a process for each slice."""
+    del context
+    for group, container in workload.gpu_containers:
+        counts = {
+            resource: asked.value.number
+            for resource in container.gpu_resources
+            if resource.startswith(MIG_PREFIX) and not resource.endswith(SHARED_SUFFIX)
+            if (asked := container.gpus(resource)).is_known
+        }
+        if sum(counts.values()) < 2 or container.init or container.claimed:
+            continue
+        if len(counts) < 2 and serving(workload) is None:
+            continue
+        if group not in workload.running_groups():
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place}.resources)",
+            found="asks for " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
+            limit="a CUDA process sees one MIG slice: the others are held and compute nothing",
+            alternative="ask for one larger slice, or run a pod for each slice",
+            evidence={name: int(number) for name, number in counts.items()},
         )
 
 

@@ -36,6 +36,10 @@ DEFAULT_OWNER_TAGS = ("owner", "cost-center", "environment")
 _EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
 
 
+_NEVER_ALONE = (Maker.KARPENTER, Maker.OPENSHIFT)
+"""Karpenter's own pods need a place; an OpenShift cluster has its control plane's machines."""
+
+
 @rule(
     "gpu-pool-untainted",
     "GPU nodes that any pod may land on.",
@@ -80,8 +84,7 @@ def _others(context: RuleContext, pool: NodePool) -> bool | None:
     rest = [other for other in rest if same_cluster(other, pool)]
     if any(other.is_certainly_not_gpu and not _tainted(other) for other in rest):
         return True
-    # Karpenter's own pods need a place: a pool of its kind is never alone in its cluster.
-    return None if rest or pool.maker is Maker.KARPENTER else False
+    return None if rest or pool.maker in _NEVER_ALONE else False
 
 
 def _tainted(pool: NodePool) -> bool:

@@ -87,6 +87,28 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     )
 
 
+@rule(
+    "gpu-metrics-without-pods",
+    "A DCGM exporter that is to name the pods of GPUs and cannot ask the kubelet.",
+    subject=MetricsSource,
+    dev=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="NVIDIA/dcgm-exporter internal/pkg/transformation/kubernetes.go: no kubelet socket, "
+    "ignoring; NVIDIA/gpu-monitoring-tools#138",
+)
+def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Violation]:
+    """DCGM_EXPORTER_KUBERNETES, and nothing mounted at /var/lib/kubelet/pod-resources."""
+    del context
+    if source.blind:
+        yield Violation(
+            where=source.blind,
+            found="DCGM_EXPORTER_KUBERNETES is true, and the kubelet's pod-resources socket is not "
+            "mounted",
+            limit="metrics have no pod, namespace and container: no cost or idleness by pod",
+            alternative="mount the hostPath /var/lib/kubelet/pod-resources at the same path",
+        )
+
+
 def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
     """Whether a DCGM exporter can measure it: not Trainium, not TPUs."""
     if not pool.is_certainly_gpu:

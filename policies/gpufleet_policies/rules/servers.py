@@ -29,6 +29,10 @@ _TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
 """Ports of Triton unless options say otherwise (triton-inference-server/server, quickstart)."""
 
 
+def _is_triton(container: Container) -> bool:
+    return any(word.rsplit("/", 1)[-1] == "tritonserver" for word in container.words.found or ())
+
+
 def _is_vllm(container: Container) -> bool:
     said = (container.name, container.image.found or "", *(container.words.found or ()))
     return any("vllm" in word for word in said)
@@ -110,14 +114,20 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
 def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Less than two minutes of delay and failures together, half of what a readiness probe of the
     same path is written to wait, or less than it takes to fetch weights that no volume keeps; and
-    no startup probe."""
+    no startup probe. Triton loads models of any size: two minutes count where one is named."""
     for group, container in workload.gpu_containers:
         seconds = container.killed_after_seconds
         if container.init or seconds is None or group not in workload.running_groups():
             continue
         same = len(container.probed) == 2 and len(set(container.probed)) == 1
         planned = (container.ready_within_seconds or 0) if same else 0
-        soon = container.launch.serves and seconds < _SOON_SECONDS
+        soon = (
+            container.launch.serves
+            and seconds < _SOON_SECONDS
+            and not (
+                _is_triton(container) and model_weights(workload.intent, context.catalogue) is None
+            )
+        )
         late = planned >= 2 * seconds
         fetched = None if soon or late else _fetched(context, workload, container, seconds)
         if not (soon or late or fetched):
@@ -173,7 +183,7 @@ def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
     """tritonserver without options for ports, and a command line that is known."""
     for _, container in workload.gpu_containers:
         words = container.words.found or ()
-        if not any(word.rsplit("/", 1)[-1] == "tritonserver" for word in words):
+        if not _is_triton(container):
             continue
         if any("$" in word or "-port" in word for word in words):
             continue

@@ -142,7 +142,7 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Viola
 
 def _accepts_several(config: SharingConfig) -> bool:
     asked = config.fail_requests_greater_than_one
-    if config.mode != "timeSlicing" or asked.is_unknown:
+    if config.mode != "timeSlicing" or asked.is_unknown or not config.resources:
         return False
     return not asked.is_known
 

@@ -5,11 +5,12 @@ from tests.policies.cases.case import Case
 from tests.policies.cases.jobs import STRICT
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
-from tests.policies.cases.workloads import LIMITS, deployment
+from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment
 
 A100 = {"instanceTypes": ["p4d.24xlarge"], "labels.accelerator": "a100"}
 SINGLE = operator({"mig": {"strategy": "single"}})
 MIXED = operator({"mig": {"strategy": "mixed"}})
+SERVES = ["tritonserver", "--model-repository=/models"]
 LABEL = 'labels."nvidia.com/mig.config"'
 
 
@@ -31,6 +32,14 @@ CASES = (
         deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}}),
         "asks for 1 x nvidia.com/mig-2g.10gb, which no pool here publishes",
         alongside=(CPU_GROUP, BUDGET, MIXED, _pool("all-1g.5gb")),
+    ),
+    Case(
+        "mig-slices-beyond-one",
+        deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}, f"{CONTAINER}.command": SERVES}),
+        deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 2}, f"{CONTAINER}.command": SERVES}),
+        "asks for 2 x nvidia.com/mig-2g.10gb",
+        Level.ADVISORY,
+        alongside=(CPU_GROUP, BUDGET),
     ),
     Case(
         "mig-slices-unrequested",

@@ -1,7 +1,7 @@
 """Cases of rules/program.py."""
 
 from gpufleet_policies.rules.rule import Level
-from tests.policies.cases.case import Case, manifest
+from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, EXPORTER, QUIET, node_group
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import LIMITS, deployment
@@ -13,6 +13,33 @@ NAMESPACE = {
     "metadata": {"name": "ml", "labels": {"environment": "prod"}},
 }
 STANDING = {"scalingConfig.minSize": 3}
+
+
+def exporter(path: str) -> Thing:
+    """The DCGM exporter, with one folder of its node."""
+    container = {
+        "name": "dcgm-exporter",
+        "image": "nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1-4.6.0-ubi9",
+        "env": [{"name": "DCGM_EXPORTER_KUBERNETES", "value": "true"}],
+        "volumeMounts": [{"name": "host", "mountPath": path}],
+    }
+    template = {
+        "metadata": {"labels": {"app": "dcgm-exporter"}},
+        "spec": {
+            "containers": [container],
+            "volumes": [{"name": "host", "hostPath": {"path": path}}],
+        },
+    }
+    return manifest(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": {"name": "dcgm-exporter", "namespace": "monitoring"},
+            "spec": {"selector": {"matchLabels": {"app": "dcgm-exporter"}}, "template": template},
+        }
+    )
+
+
 SERVER = deployment({LIMITS: {"nvidia.com/gpu": 1}})
 
 CASES = (
@@ -22,6 +49,14 @@ CASES = (
         node_group(),
         "no DCGM exporter is declared with the GPU pools",
         alongside=(BUDGET, CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
+    ),
+    Case(
+        "gpu-metrics-without-pods",
+        exporter("/var/lib/kubelet/pod-resources"),
+        exporter("/host/proc"),
+        "the kubelet's pod-resources socket is not mounted",
+        Level.ADVISORY,
+        alongside=(),
     ),
     Case(
         "budget-alarm-missing",

@@ -9,6 +9,7 @@ from gpufleet.contract.foreign.autoscaler_signals import (
     is_mean,
     is_of_pods,
     is_of_target,
+    renamed,
 )
 from gpufleet.contract.foreign.autoscaler_wrong_signal import (
     HOST_SIGNALS,
@@ -131,6 +132,16 @@ def _trigger(
             child(child(where, "metadata"), "query"),
             "KEDA takes one number, and the query gives one for each set of labels",
             f"write sum({query})" if len(query) < 80 else "put sum( ) around it",
+        )
+    other = renamed(query)
+    if other is not None:
+        report.add(
+            "autoscaler-metric-renamed",
+            child(child(where, "metadata"), "query"),
+            f"vLLM exports {other[1]}, and the query asks for {other[0]}: without a recording rule "
+            "of that name the answer is empty",
+            f"write {other[1]}",
+            found=other[0],
         )
     if is_mean(query) and is_of_pods(query) and trigger.get("metricType") != "Value":
         report.add(

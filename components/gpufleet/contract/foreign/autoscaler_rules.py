@@ -74,6 +74,13 @@ RULES = rule_table(
         _PROMETHEUS,
     ),
     warn(
+        "autoscaler-metric-renamed",
+        ("AS-7",),
+        "A query asks for a metric of vLLM with `_` where vLLM writes `:`: unless a recording rule "
+        "renames it, there is no such series, and nothing scales.",
+        "vLLM, Production Metrics; volcano-sh/kthena#868",
+    ),
+    warn(
         "autoscaler-query-of-many",
         ("AS-8",),
         "A query without an aggregation over all labels: KEDA ends with an error when it gives "

@@ -43,6 +43,19 @@ def is_missing_on_mig(text: str) -> bool:
     return _NOT_ON_MIG.search(text) is not None
 
 
+_VLLM_RENAMED = re.compile(
+    r"(?<![\w:])vllm_((?:num_requests|kv_cache_usage|gpu_cache_usage|time_to_first_token|"
+    r"time_per_output_token|inter_token_latency|e2e_request_latency|request_queue_time)\w*)"
+)
+"""A metric of vLLM's with `_` where vLLM writes `:` (vLLM, Production Metrics)."""
+
+
+def renamed(query: str) -> tuple[str, str] | None:
+    """A metric that its server exports by another name: what is written, and that name."""
+    found = _VLLM_RENAMED.search(query)
+    return None if found is None else (found[0], f"vllm:{found[1]}")
+
+
 def is_of_pods(text: str) -> bool:
     """Whether the pods themselves give it, so that it is gone with the last of them."""
     return _OF_PODS.search(text) is not None

@@ -98,7 +98,7 @@ def _validate_images(
             )
         if family == "al2" and version > AL2_LAST:
             _ended(place, alias, said, report)
-        if release == "latest" and of_gpus:
+        elif release == "latest" and of_gpus:
             prod = context.environment == "prod"
             report.add(
                 "karpenter-latest-in-prod" if prod else "karpenter-latest",

@@ -96,7 +96,7 @@ def _validate_keys(
         )
         validate_spec(values, version, report)
         return
-    if moved:
+    if moved and not (sections and all(_is_off(values[key]) for key in sections)):
         report.add(
             "network-operator-section-moved",
             moved[0],
@@ -113,6 +113,11 @@ def _validate_keys(
         if problem.steps[0] not in named and problem.path not in _SWITCHES
     ]
     report_problems(problems, chart_codes(CODES, "network-operator", version), report)
+
+
+def _is_off(section: Any) -> bool:
+    """Whether a section deploys nothing, so that nothing is lost where it is not read."""
+    return (as_mapping(section) or {}).get("deploy") is False
 
 
 def _is_read(key: str, version: tuple[int, ...]) -> bool:

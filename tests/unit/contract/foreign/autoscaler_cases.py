@@ -162,6 +162,12 @@ CASES: list[CaseRow] = [
         {},
     ),
     (
+        "autoscaler-metric-renamed",
+        text(scaled(trigger("sum(vllm_num_requests_waiting)"))),
+        text(scaled(trigger("sum(vllm:num_requests_waiting)"))),
+        {},
+    ),
+    (
         "autoscaler-mean-divided-again",
         text(scaled(trigger("avg(vllm:num_requests_running)"))),
         text(scaled({**trigger("avg(vllm:num_requests_running)"), "metricType": "Value"})),
