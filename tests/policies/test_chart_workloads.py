@@ -127,3 +127,16 @@ def test_a_nim_asks_for_one_gpu_unless_its_values_say_more():
     several = facts_of_document({**NIM, "multiNode": {"enabled": True}}, "x/values.yaml")
     assert not any(isinstance(fact, WorkloadFacts) for fact in several)
     assert "gpu-count-exceeds-parallelism" not in rules("nim-llm", NIM)
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"extraArgs": ["--tensor-parallel-size", "2"]}, True),
+        ({"tensorParallelSize": 2}, False),
+    ],
+)
+def test_the_stack_shares_memory_for_its_own_key_of_parallel_size(settings, found):
+    """vllm-project/production-stack#276: shmSize is read with vllmConfig.tensorParallelSize."""
+    values = changed(STACK, {"servingEngineSpec.modelSpec[0].vllmConfig": settings})
+    assert ("gpu-processes-without-shared-memory" in rules("vllm-stack", values)) is found

@@ -109,6 +109,17 @@ def trigger(query: str, more: str = ', serverAddress: "http://prometheus:9090"')
     )
 
 
+CLAIM = (
+    "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {{name: gpu}}\n"
+    "spec:\n  spec:\n    devices:\n      requests:\n      - name: gpu\n{}\n"
+)
+DRIVER = """
+apiVersion: nvidia.com/v1alpha1
+kind: NVIDIADriver
+metadata: {{name: {}}}
+spec: {{driverType: gpu, repository: nvcr.io/nvidia, image: driver, version: 580.126.20{}}}
+"""
+
 REPORTS = (
     UserReport(
         "NVIDIA/k8s-device-plugin#1433",
@@ -293,6 +304,62 @@ REPORTS = (
         "            resources:\n              limits: {cpu: 4, memory: 32Gi, nvidia.com/gpu: 1}\n",
         "training-container-name",
         ("pytorch", "container"),
+    ),
+    UserReport(
+        "kserve/kserve#4505",
+        "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: e5}\n"
+        "spec:\n  predictor:\n    model:\n      modelFormat: {name: huggingface}\n"
+        "      args: [--model_id=intfloat/multilingual-e5-large-instruct]\n"
+        '      resources: {limits: {nvidia.com/mig-1g.12gb: "2"}}\n',
+        "mig-slices-beyond-one",
+        ("2 x nvidia.com/mig-1g.12gb",),
+    ),
+    UserReport(
+        "NVIDIA/k8s-device-plugin#728",
+        deployment().replace(
+            "nvidia.com/gpu: 1", "nvidia.com/mig-1g.10gb: 1, nvidia.com/mig-1g.20gb: 2"
+        ),
+        "mig-slices-beyond-one",
+        ("1 x nvidia.com/mig-1g.10gb and 2 x nvidia.com/mig-1g.20gb",),
+    ),
+    UserReport(
+        "volcano-sh/kthena#868",
+        scaled(trigger("sum(vllm_num_requests_waiting)")),
+        "autoscaler-metric-renamed",
+        ("vllm:num_requests_waiting",),
+    ),
+    UserReport(
+        "kubernetes/website#52336",
+        CLAIM.format(
+            "        exactly:\n          deviceClassName: a\n          selectors:\n"
+            "          - cel:\n            expression: device.driver == 'a'"
+        ),
+        "dra-field-missing",
+        ("a selector needs cel",),
+    ),
+    UserReport(
+        "kubernetes-sigs/dra-driver-nvidia-gpu#713",
+        CLAIM.format("        deviceClassName: gpu.nvidia.com"),
+        "dra-field-unknown",
+        ("exactly",),
+    ),
+    UserReport(
+        "NVIDIA/gpu-operator#2259",
+        DRIVER.format("default", "") + "---" + DRIVER.format("h100", ", nodeSelector: {pool: h}"),
+        "gpu-operator-driver-overlap",
+        ("match the same node",),
+    ),
+    UserReport(
+        "volcano-sh/volcano#1331",
+        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: a}\n"
+        "spec: {weight: 2, capability: {nvidia.com/gpu: 3}}\n---\n"
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train}\n"
+        "spec:\n  queue: a\n  schedulerName: volcano\n  tasks:\n"
+        "  - {name: a, replicas: 7, template: {spec: {containers: [{name: a, image: 'train:1', "
+        "resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n",
+        "",
+        (),
+        missed="no rule reads capability of Volcano's queues: a gang of 7 GPUs never starts in 3",
     ),
 )
 

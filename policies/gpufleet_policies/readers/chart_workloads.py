@@ -61,7 +61,8 @@ def _models(values: dict[str, Any]) -> Groups:
             "model": model_of_address(fields.get("modelURL")),
             "tensor": settings.get("tensorParallelSize"),
             "pipeline": settings.get("pipelineParallelSize"),
-            "preset": True,  # the chart adds probes, and a volume at /dev/shm
+            "preset": True,  # the chart adds probes
+            "shared_memory": _has_shared_memory(fields, settings),
         }
         pods, together = count(spec, "replicaCount"), known(1)
         name, ray = name_of(spec, "name", index), mapping(fields.get("raySpec"))
@@ -97,6 +98,14 @@ def _models(values: dict[str, Any]) -> Groups:
             (RawContainer(place, container, short_form=True),),
             stated,
         )
+
+
+def _has_shared_memory(fields: dict[str, Any], settings: dict[str, Any]) -> bool:
+    """Whether the chart may mount a volume at /dev/shm, or the pod has its node's: by one key of
+    `vllmConfig`, and not by the same option in `extraArgs` (vllm-project/production-stack f1f9822
+    helm/templates/deployment-vllm-multi.yaml)."""
+    others = ("extraVolumeMounts", "lmcacheConfig", "raySpec")
+    return "tensorParallelSize" in settings or any(key in fields for key in others)
 
 
 def _short_resources(spec: dict[str, Any], *, name: str) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
             container = program.container
             programs.append(program)
         if group.stated.get("preset"):
-            container = _completed(container)
+            shares = group.stated.get("shared_memory") is not False
+            container = replace(_completed(container), shares_memory=shares)
         found.append(container)
     return found, programs
 
@@ -60,9 +61,7 @@ def as_fragment(container: Container) -> Container:
 def _completed(container: Container) -> Container:
     """A container whose controller lays a preset under it: mounts and probes may be from there
     (KServe, config/llmisvcconfig: each preset mounts a memory volume at /dev/shm)."""
-    return replace(
-        container, shares_memory=True, probes=frozenset(name for name, _ in _PROBES), listens=True
-    )
+    return replace(container, probes=frozenset(name for name, _ in _PROBES), listens=True)
 
 
 def _listed(group: RawGroup) -> Iterable[tuple[str, Any, bool, str]]:

@@ -6,6 +6,7 @@ from gpufleet_policies.facts import Autoscaler, PodGroup, WorkloadFacts
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.pool_room import declared_room
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.scaling import target_of
 
@@ -15,11 +16,12 @@ from gpufleet_policies.rules.scaling import target_of
     "An autoscaler whose largest size no pool can hold.",
     subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
-    needs=[Needs.FLEET, Needs.SURROUNDINGS],
+    needs=[Needs.POOLS, Needs.SURROUNDINGS],
     source="nodes.max of the pools",
 )
 def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Violation]:
-    """Advice only: the pool may be meant to be the limit."""
+    """Advice only: the pool may be meant to be the limit. Of declared pools those that the pods
+    name."""
     if isinstance(subject, Autoscaler):
         target = target_of(context, subject)
         if target is None or len(target.pod_groups) != 1:
@@ -39,7 +41,7 @@ def _validated(
 ) -> Iterator[Violation]:
     if not scaling.maximum.is_known or not group.together.is_known:
         return
-    room = room_for(context, group)
+    room = room_for(context, group) or declared_room(context, group)
     if room is None:
         return
     resource, pods, pools = room

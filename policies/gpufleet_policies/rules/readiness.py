@@ -40,8 +40,10 @@ def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iter
 
 
 def _is_listed(container: Container) -> bool:
-    """Whether its mounts are part of the object; operators add mounts to their own kinds."""
-    return bool(container.resources_place) and container.place.endswith("]")
+    """Whether its mounts are known by the object; operators add mounts to their own kinds. Those of
+    the vLLM stack's chart follow from its values."""
+    listed = container.resources_place or container.place.startswith("servingEngineSpec.")
+    return bool(listed) and container.place.endswith("]")
 
 
 @rule(
