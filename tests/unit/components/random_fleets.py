@@ -167,7 +167,11 @@ def fleets(draw: st.DrawFn) -> dict[str, Any]:
             "kubernetesVersion": draw(st.sampled_from(["1.35", "1.36"])),
         },
         "pools": [draw(pool(f"p{i}")) for i in range(draw(st.integers(1, 2)))],
-        **optional(draw, tags=st.just({"cost-center": "4711"}), namePrefix=st.just("team-a")),
+        **optional(
+            draw,
+            tags=st.just({"cost-center": "4711"}),
+            namePrefix=st.sampled_from(["team-a", "sg", "1a"]),
+        ),
     }
 
 
