@@ -177,6 +177,13 @@ ALLOWED: tuple[Allowed, ...] = (
         )
     ),
     *(
+        Allowed(part, "*", place, "A cluster of GKE may be in Autopilot mode.")
+        for part, place in (
+            ("compile", "/fleet/cluster/autopilot"),
+            ("resources", "*/inputs/fleet/cluster/autopilot"),
+        )
+    ),
+    *(
         Allowed(part, "*", place, "The compiled fleet says of which region a price is.")
         for part, place in (
             ("compile", "/fleet/pools/*/priceRegion"),
