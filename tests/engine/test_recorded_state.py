@@ -34,6 +34,7 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
         Planned("*ClusterQueue::*", "Quotas count whole nodes where each pod takes one."),
     ),
     "eks-add-pools": (REACHES,),
+    "eks-from-nothing": (REACHES,),
     "eks-inference": (JOINS, REACHES),
     "eks-notebooks": (STAYS_OFF, *WAITS),
     "eks-training": (
