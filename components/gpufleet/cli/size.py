@@ -291,6 +291,8 @@ def _device_lines(answer: Sizing) -> list[str]:
             f"{speed.saturated_tokens_per_second:.0f} tokens/s at "
             f"{speed.saturation_sequences} sequences; {speed.binding} binds"
         )
+        if speed.range_note:
+            lines.append(speed.range_note)
     elif isinstance(speed, TrainingSpeed):
         lines.append(
             f"speed ({speed.basis.value}): {speed.tokens_per_second:.0f} tokens/s, "

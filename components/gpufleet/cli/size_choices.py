@@ -187,6 +187,8 @@ def print_choice(choice: ServingChoice) -> None:
     Console(highlight=False).print(table)
     if len(choice.options) > len(shown):
         click.echo(f"{len(choice.options) - len(shown)} more with --format json")
+    for note in dict.fromkeys(o.reached.range_note for o in shown if o.reached.range_note):
+        click.echo(note)
     for lost in _one_for_each_gpu(choice):
         click.echo(lost)
 

@@ -86,6 +86,7 @@ def option_as_dict(option: Option) -> dict[str, Any]:
             "tokenSeconds": reached.token_seconds,
             "tokenSecondsRange": reached.token_seconds_range,
             "tokensPerSecondRange": reached.tokens_per_second_range,
+            "rangeNote": reached.range_note,
             "tokensPerSecond": reached.tokens_per_second,
             "askedTokensPerSecond": reached.asked_tokens_per_second,
             "runHours": reached.run_hours,

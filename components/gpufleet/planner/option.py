@@ -37,6 +37,9 @@ class Reached:
     tokens_per_second: float | None = None
     """Of all copies: what they serve, or train, at most."""
     tokens_per_second_range: tuple[float, float] | None = None
+    """Lowest and highest; as many copies as the lowest needs."""
+    range_note: str = ""
+    """What to do where both ranges are wide."""
     asked_tokens_per_second: float | None = None
     """What the target asks for; None: nothing."""
     run_hours: float | None = None

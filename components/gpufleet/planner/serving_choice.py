@@ -16,11 +16,11 @@ from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
 from gpufleet.sizing.serving_rates import (
     PERCENTILE,
-    SPREAD,
     ServingReplica,
     ServingSpeed,
     serving_replica,
 )
+from gpufleet.sizing.spread import spread_of
 from gpufleet.sizing.throughput import check_capability
 
 _GIB = 1 << 30
@@ -127,6 +127,7 @@ def serve(
         token_seconds_range=speed.loaded_token_seconds_range,
         tokens_per_second=speed.tokens_per_second * copies,
         tokens_per_second_range=(lowest * copies, highest * copies),
+        range_note=speed.range_note,
         asked_tokens_per_second=asked,
         binding=speed.binding,
         basis=speed.basis,
@@ -190,9 +191,11 @@ def _embed(
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
     asked = need.target.input_tokens_per_second
     copies = need.replicas
+    # No load test of embeddings is known: the spread of generation is assumed.
+    spread = spread_of(need.model, serving.engine)
+    lowest, highest = (speed.tokens_per_second / part for part in (spread.most, spread.least))
     if asked is not None:
-        # No load test of embeddings is known: the spread of generation is assumed.
-        copies = max(copies, ceil(asked / (speed.tokens_per_second / SPREAD[1])))
+        copies = max(copies, ceil(asked / lowest))
     if copies * parallel.serving_gpus > need.most_gpus:
         text = f"{copies} replicas are more than {need.most_gpus} GPUs"
         return Miss("gpus", text, float(copies))
@@ -206,6 +209,8 @@ def _embed(
         batch=serving.batch,
         first_token_seconds=speed.batch_seconds,
         tokens_per_second=speed.tokens_per_second * copies,
+        tokens_per_second_range=(lowest * copies, highest * copies),
+        range_note=spread.note,
         asked_tokens_per_second=asked,
         binding="compute",
         basis=speed.basis,

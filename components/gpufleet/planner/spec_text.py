@@ -103,7 +103,7 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
     part = usd(option.part_micro_usd)
     if part is not None:
         yield f"  its part of the machines: {part:,.4f} USD/h ({option.cost_basis.value})"
-    for note in option.notes:
+    for note in filter(None, (*option.notes, reached.range_note)):
         yield f"  {note}"
     other = work.runner_up
     if other is not None:
@@ -126,7 +126,10 @@ def _speed(option: Option) -> Iterator[str]:
     if reached.tokens_per_second is not None:
         asked = reached.asked_tokens_per_second
         wanted = f" of {asked:,.0f} asked" if asked else ""
-        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}")
+        lowest = ""
+        if reached.tokens_per_second_range is not None:
+            lowest = f" (at least {reached.tokens_per_second_range[0]:,.0f})"
+        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{lowest}{wanted}")
     if reached.run_hours is not None:
         parts.append(f"{reached.run_hours:,.1f} h")
     if option.usd_per_run is not None:

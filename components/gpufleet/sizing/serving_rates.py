@@ -20,6 +20,7 @@ from gpufleet.sizing.inference import Serving
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.spread import Spread, spread_of
 from gpufleet.sizing.throughput import attention_flops, device_rate, prefill_mfu
 
 PERCENTILE = 0.95
@@ -29,11 +30,6 @@ _BUNCH, _MOST_BUNCHED = 0.6, 150.0
 """Prompts that wait for each part of the time that prefills take, by the square of the prompts that
 share a step with one, and at most: the least that cover NVIDIA's load tests with prompts of 500 and
 200 tokens (tests/unit/sizing/load_points.py). They bound what is planned with, not the mean."""
-SPREAD = (0.7, 1.25)
-"""Lowest and highest time per token under load, as parts of the computed one; throughput: the
-inverse. They hold 29 published loads of TensorRT-LLM (tests/unit/sizing/load_points.py), 129 of 134
-further ones (tests/data/closed_loops.csv) and 9 of 14 of vLLM and SGLang
-(tests/data/engine_loads.csv)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +53,8 @@ class ServingSpeed:
     """Output tokens at the stated batch, prefill of new prompts included."""
     tokens_per_second_range: tuple[float, float]
     """The same spread."""
+    range_note: str
+    """What to do where published loads leave a wide range; empty for most models."""
     saturated_tokens_per_second: float
     """Output tokens at the saturation batch."""
     saturation_sequences: int
@@ -115,6 +113,7 @@ class ServingReplica:
     """Scheduling that the engine's server adds to each step."""
     server_sequence_seconds: float
     """Sampling and answering that it adds for each sequence of a step."""
+    spread: Spread
 
     def held(self, batch: int) -> int:
         """Of so many requests those that run; the others wait for one to end."""
@@ -139,8 +138,8 @@ class ServingReplica:
 
     def loaded_token_range(self, batch: int) -> tuple[float, float]:
         """Lowest and highest of that time."""
-        token, (least, most) = self.loaded_token_seconds(batch), SPREAD
-        return token * least, token * most
+        token = self.loaded_token_seconds(batch)
+        return token * self.spread.least, token * self.spread.most
 
     def loaded_first_token_seconds(self, batch: int, part: float | None = None) -> float:
         """Time to the first token while so many sequences are served: of the mean request, or what
@@ -200,7 +199,7 @@ class ServingReplica:
 
     def speed(self, batch: int) -> ServingSpeed:
         """Every figure at a batch."""
-        step, full, (least, most) = self.step, self.saturation, SPREAD
+        step, full = self.step, self.saturation
         rate = self.tokens_per_second(batch)
         times = step.parts(batch)
         parts = dict(zip(("bandwidth", "compute", "communication"), times, strict=True))
@@ -212,7 +211,8 @@ class ServingReplica:
             loaded_token_seconds=self.loaded_token_seconds(batch),
             loaded_token_seconds_range=self.loaded_token_range(batch),
             tokens_per_second=rate,
-            tokens_per_second_range=(rate / most, rate / least),
+            tokens_per_second_range=(rate / self.spread.most, rate / self.spread.least),
+            range_note=self.spread.note,
             saturated_tokens_per_second=self.tokens_per_second(full) if full else 0.0,
             saturation_sequences=full,
             binding=max(parts, key=parts.__getitem__),
@@ -305,6 +305,7 @@ def serving_replica(
         room=room,
         server_step_seconds=profile.server_step_seconds if profile else 0.0,
         server_sequence_seconds=profile.server_sequence_seconds if profile else 0.0,
+        spread=spread_of(model, serving.engine),
     )
 
 

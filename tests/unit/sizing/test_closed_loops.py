@@ -5,7 +5,7 @@ from statistics import median
 import pytest
 
 from gpufleet.sizing.closed_loop import LoadedEngine, closed_loop
-from gpufleet.sizing.serving_rates import SPREAD
+from gpufleet.sizing.spread import DENSE_TENSORRT
 from tests.unit.sizing.closed_loops import APART, POINTS, LoopPoint, loop_table
 from tests.unit.sizing.load_points import LONG_PROMPTS, SHORT_PROMPTS, SHORTEST
 from tests.unit.sizing.load_points import LoadPoint as NimPoint
@@ -47,7 +47,7 @@ def test_the_documentation_shows_these_figures() -> None:
 
 
 def test_times_per_token_are_within_the_spread() -> None:
-    least, most = SPREAD
+    least, most = DENSE_TENSORRT.least, DENSE_TENSORRT.most
     outside = [
         point.case
         for point in POINTS

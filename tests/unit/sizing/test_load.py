@@ -10,7 +10,8 @@ from gpufleet.catalogue import load
 from gpufleet.sizing.device import Device, whole_gpu
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.inference import Serving
-from gpufleet.sizing.serving_rates import PERCENTILE, SPREAD, serving_replica
+from gpufleet.sizing.serving_rates import PERCENTILE, serving_replica
+from gpufleet.sizing.spread import DENSE_TENSORRT
 from tests.unit.sizing.load_points import (
     LONG_PROMPTS,
     POINTS,
@@ -72,7 +73,9 @@ def test_all_three_figures_of_published_points() -> None:
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.case)
 def test_measured_figures_are_within_the_spread(point: LoadPoint) -> None:
-    replica, (least, most) = point.replica, SPREAD
+    replica = point.replica
+    assert replica.spread is DENSE_TENSORRT
+    least, most = replica.spread.least, replica.spread.most
     low, high = replica.loaded_token_range(point.concurrency)
     assert low <= point.token_ms / 1000 <= high
     rate = point.computed[2]
@@ -88,7 +91,7 @@ def test_aiconfigurator_is_within_the_spread_too() -> None:
         re.MULTILINE,
     )
     assert len(rows) >= 20
-    least, most = SPREAD
+    least, most = DENSE_TENSORRT.least, DENSE_TENSORRT.most
     for figures in rows:
         token, other, rate, theirs = (float(figure.replace(",", "")) for figure in figures)
         assert least * token <= other <= most * token

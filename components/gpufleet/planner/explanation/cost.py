@@ -6,7 +6,6 @@ from gpufleet.planner.explanation.line import ExplanationLine
 from gpufleet.planner.option import Option
 from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.ledger import Basis, weakest
-from gpufleet.sizing.serving_rates import SPREAD
 
 _PRICING = "docs/planner.md"
 
@@ -17,10 +16,11 @@ def explain_copies(option: Option, least: int) -> Iterator[ExplanationLine]:
     if reached.training is None:
         asked = reached.asked_tokens_per_second
         formula = f"at least {least} as stated"
-        if asked and reached.tokens_per_second:
+        if asked and reached.tokens_per_second and reached.tokens_per_second_range:
             each = reached.tokens_per_second / reached.copies
+            most = reached.tokens_per_second / reached.tokens_per_second_range[0]
             formula += (
-                f", and ceil({asked:,.0f} tokens/s asked / ({each:,.0f} of one / {SPREAD[1]:g}, "
+                f", and ceil({asked:,.0f} tokens/s asked / ({each:,.0f} of one / {most:g}, "
                 "the least that published loads leave))"
             )
         formula += "; as many as hold the stated batch"
