@@ -77,27 +77,40 @@ class ApiServer:
         Raises:
             SandboxError: The server is not there or refuses.
         """
-        try:
-            answer = self.request("GET", path, timeout=timeout)
-        except (OSError, http.client.HTTPException) as problem:
-            raise SandboxError(f"the API server at {self.url} does not answer: {problem}") from (
-                problem
-            )
+        answer = self._answered("GET", path, timeout=timeout)
         if answer.status != http.HTTPStatus.OK:
             raise SandboxError(_refusal("GET", path, answer))
         return answer.json()
 
-    def apply(self, path: str, manifest: bytes) -> dict[str, Any]:
+    def apply(
+        self, path: str, manifest: bytes, timeout: float = _TIMEOUT_SECONDS
+    ) -> dict[str, Any]:
         """Server-side apply of one YAML or JSON manifest; fields of others are taken over.
 
         Raises:
-            SandboxError: The server refuses the manifest.
+            SandboxError: The server is not there or refuses the manifest.
         """
         target = f"{path}?fieldManager={FIELD_MANAGER}&force=true"
-        answer = self.request("PATCH", target, manifest, "application/apply-patch+yaml")
+        kind = "application/apply-patch+yaml"
+        answer = self._answered("PATCH", target, manifest, kind, timeout)
         if answer.status not in (http.HTTPStatus.OK, http.HTTPStatus.CREATED):
             raise SandboxError(_refusal("apply", path, answer))
         return answer.json()
+
+    def _answered(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> ApiAnswer:
+        try:
+            return self.request(method, path, body, content_type, timeout)
+        except (OSError, http.client.HTTPException) as problem:
+            raise SandboxError(f"the API server at {self.url} does not answer: {problem}") from (
+                problem
+            )
 
     def is_healthy(self, path: str = "/readyz", port: int | None = None) -> bool:
         """Whether a component of the control plane answers 200 on a health path."""

@@ -56,14 +56,15 @@ def apply(server: ApiServer, definitions: Iterable[Definition], deadline: float)
         Names of the definitions.
 
     Raises:
-        SandboxError: The server refuses a definition, or it is not served in time.
+        SandboxError: The server refuses a definition, or does not take or serve it in time.
     """
     names: list[str] = []
     for document in definitions:
         name = str(document["metadata"]["name"])
         try:
             for path, manifest in _manifests(document):
-                server.apply(path, json.dumps(manifest).encode())
+                left = max(deadline - time.monotonic(), 1)
+                server.apply(path, json.dumps(manifest).encode(), left)
         except SandboxError as problem:
             raise SandboxError(f"{name}: {problem}") from problem
         names.append(name)

@@ -43,7 +43,7 @@ def server_of_all_kinds(folder: Path) -> Iterator[ApiServer]:
         for one in made:
             if one["metadata"]["name"] in WITHOUT_POLICY:
                 del one["metadata"]["labels"]
-        custom_resources.apply(server, made, time.monotonic() + 240)
+        custom_resources.apply(server, made, time.monotonic() + 480)
         yield server
 
 

@@ -111,7 +111,9 @@ ROWS: dict[str, Row] = {
         '`cluster: {kubernetesVersion: "1.34"}`', fleet={"cluster": {"kubernetesVersion": "1.34"}}
     ),
     "cluster.project": Row("`cluster: {project: acme}`", fleet={"cluster": {"project": "acme"}}),
-    "cluster.autopilot": Row("`cluster: {autopilot: true}`", fleet={"cluster": {"autopilot": True}}),
+    "cluster.autopilot": Row(
+        "`cluster: {autopilot: true}`", fleet={"cluster": {"autopilot": True}}
+    ),
     "provisioner": Row("`provisioner: karpenter`", fleet={"provisioner": "karpenter"}, base=SCALED),
     "queues": Row(
         "`queues: {teams: [{name: research, share: 1.0}]}`",
