@@ -129,7 +129,7 @@ def _speed(option: Option) -> Iterator[str]:
         lowest = ""
         if reached.tokens_per_second_range is not None:
             lowest = f" (at least {reached.tokens_per_second_range[0]:,.0f})"
-        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{lowest}{wanted}")
+        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}{lowest}")
     if reached.run_hours is not None:
         parts.append(f"{reached.run_hours:,.1f} h")
     if option.usd_per_run is not None:

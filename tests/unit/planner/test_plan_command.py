@@ -1,6 +1,7 @@
 """`gpufleet plan` as a person runs it: text, JSON, files, exit codes, policies."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,23 @@ def test_text_is_a_spec_and_findings_go_to_standard_error() -> None:
     ]
     assert all(pool["nodes"]["min"] == pool["nodes"]["max"] for pool in spec["pools"])
     assert "nonprod-pool-minimum-above-zero" in result.stderr
+
+
+def test_a_plan_of_a_mixture_buys_for_half_of_what_is_computed(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(
+        "platform: eks\ncluster: {name: a, region: us-east-1}\ngpus: [H100-80GB]\nworkloads:\n"
+        "  - {name: chat, workload: inference, model: Qwen3-30B-A3B, context: 4096, prompt: 500,\n"
+        "     output: 300, batch: 8, target: {outputTokensPerSecond: 2000}}\n",
+        encoding="utf-8",
+    )
+    written = run(str(file)).stdout
+    assert "few load tests of mixtures of experts are public: measure before you buy" in written
+    found = re.search(r"([\d,]+) tokens/s of 2,000 asked \(at least ([\d,]+)\)", written)
+    assert found is not None, written
+    reached, least = (int(text.replace(",", "")) for text in found.groups())
+    assert least >= 2000
+    assert reached == pytest.approx(2 * least, abs=2)
 
 
 def test_manifests_and_difference_are_written(tmp_path: Path) -> None:

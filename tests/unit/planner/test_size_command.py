@@ -50,6 +50,18 @@ def test_a_named_gpu_is_compared_with_the_market() -> None:
     assert "cheapest that" in result.stdout
 
 
+def test_a_mixture_has_a_wide_range_and_says_so() -> None:
+    """Twice the computed time per token; of a dense model on vLLM 1.5 times, and no sentence."""
+    rest = ("--context", "4096", "--prompt", "500", "--output", "300", "--gpu", "H100")
+    for model, most, sentence in (("Qwen3-30B-A3B", 2.0, True), ("Llama-3.1-8B", 1.5, False)):
+        speed = document("--model", model, *rest)["speed"]
+        assert isinstance(speed, dict)
+        assert speed["loadedTokenSecondsRange"][1] == most * speed["loadedTokenSeconds"]
+        assert speed["tokensPerSecondRange"][0] == speed["tokensPerSecond"] / most
+        assert ("measure before you buy" in speed["rangeNote"]) is sentence
+        assert ("measure before you buy" in run("--model", model, *rest).stdout) is sentence
+
+
 def test_contradictory_targets_exit_1() -> None:
     result = run(*QUESTION, "--deadline-hours", "3")
     assert result.exit_code == 1
