@@ -251,8 +251,9 @@ AWS_SOURCES = (
     },
     {
         "key": "aws-security-group",
-        "location": "github.com/hashicorp/terraform-provider-aws, "
-        "internal/service/ec2/vpc_security_group.go, schema of name and name_prefix",
+        "location": "botocore 1.44.5, ec2 CreateSecurityGroupRequest$GroupName, text; the provider "
+        "adds 26 characters (github.com/hashicorp/terraform-provider-aws, "
+        "internal/service/ec2/vpc_security_group.go, name_prefix)",
         "date": "2026-11-23",
     },
     {

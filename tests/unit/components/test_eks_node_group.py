@@ -145,7 +145,9 @@ def test_a_reservation_gets_no_placement_group_of_ours(run: Any) -> None:
 def test_local_disks_become_one_volume(run: Any) -> None:
     config = part(told(made(run, "slices")))
     assert config["apiVersion"] == "node.eks.aws/v1alpha1"
-    assert config["spec"] == {"instance": {"localStorage": {"strategy": "RAID0"}}}
+    assert config["spec"]["instance"] == {"localStorage": {"strategy": "RAID0"}}
+    waits = "--node-labels=nvidia.com/gpu.deploy.device-plugin=paused-for-mig-change"
+    assert config["spec"]["kubelet"] == {"flags": [waits]}
 
 
 def test_bottlerocket_has_a_second_disk_and_settings(run: Any) -> None:
