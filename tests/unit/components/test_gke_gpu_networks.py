@@ -149,8 +149,10 @@ def test_what_cannot_be_made_is_refused(pools: Any, more: Any, found: dict[str, 
 @pytest.mark.parametrize(("pool", "longest"), [(ULTRA, 46), (TCPX, 49)])
 def test_a_name_that_google_refuses_is_refused(pool: dict[str, Any], longest: int) -> None:
     """63 characters less `-gvnic-1-internal` and `-vpc1-internal`."""
-    assert codes(pool, name="c" * longest) == {}
-    assert codes(pool, name="c" * (longest + 1)) == {"gke-gpu-networks-name": "cluster.name"}
+    cluster = {"gke-cluster-name": "cluster.name"}
+    assert codes(pool, name="c" * longest) == cluster
+    too_long = {**cluster, "gke-gpu-networks-name": "cluster.name"}
+    assert codes(pool, name="c" * (longest + 1)) == too_long
     (rule,) = [one for one in map(firewall_arguments, planned(ULTRA).values()) if one]
     assert list(violations(FIREWALL, {**rule, "name": "c" * 64}))
 

@@ -22,6 +22,7 @@ from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, NODE_POOL, ROUTER_NAT, SUBNETWORK
+from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 SERVICES = ("compute.googleapis.com", "container.googleapis.com")
@@ -56,9 +57,7 @@ class DeclaredGkeCluster(_Part):
     project: Annotated[
         str, StringConstraints(pattern=r"^([a-z0-9.-]+:)?[a-z][-a-z0-9]{4,28}[a-z0-9]$")
     ]
-    cluster_name: Annotated[
-        str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", max_length=40)
-    ]
+    cluster_name: Annotated[str, StringConstraints(pattern=CLUSTER_NAME, max_length=LONGEST_NAME)]
     region: str
     zones: tuple[str, ...] = ()
     kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION

@@ -11,7 +11,9 @@ from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.shape import CapacityStep
 
 LONGEST_NAME = 40
-"""Longest name of a node pool."""
+"""Longest name of a cluster or node pool."""
+CLUSTER_NAME = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
+"""Names of clusters (GKE API, Cluster.name; google-cloud-container 2)."""
 
 _DIGITS = 4
 """Letters that tell cut names apart."""

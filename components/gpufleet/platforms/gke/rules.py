@@ -5,6 +5,7 @@ What one pool is and where it stands is in `gke_place_rules`, how it is bought i
 TPUs in `tpu`; here are the rules between pools, and between pools and the rest of the fleet.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
@@ -16,7 +17,7 @@ from gpufleet.platforms.gke.auto_class_rules import validate_auto_class
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.gpu_networks import validate_gpu_networks
 from gpufleet.platforms.gke.gpudirect_releases import validate_release
-from gpufleet.platforms.gke.names import node_pool_name
+from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
 from gpufleet.platforms.gke.place_rules import validate_place
 from gpufleet.platforms.gke.purchase_rules import validate_purchase
@@ -31,6 +32,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     findings: list[Finding] = [*_operated(pools), *_names(spec, pools), *_queued(spec, pools)]
+    findings += _cluster_name(spec.cluster.name)
     findings += [one for pool in pools for one in validate_release(pool)]
     findings += validate_tags(spec.tags)
     findings += validate_gpu_networks(spec, pools)
@@ -102,6 +104,19 @@ def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
                     "call one of the two something else",
                     found=name,
                 )
+
+
+def _cluster_name(name: str) -> Iterable[Finding]:
+    if re.fullmatch(CLUSTER_NAME, name) is None or len(name) > LONGEST_NAME:
+        yield error(
+            "gke-cluster-name",
+            "cluster.name",
+            f"no cluster of GKE is called {name}: such a name has lowercase letters, digits and "
+            f"hyphens, begins with a letter, ends with a letter or digit, and has at most "
+            f"{LONGEST_NAME} characters",
+            "write the cluster's name, which `gcloud container clusters list` shows",
+            found=name,
+        )
 
 
 def _class_name(pool: Pool, shape: GkeShape) -> Iterable[Finding]:

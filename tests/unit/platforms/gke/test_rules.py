@@ -277,3 +277,14 @@ def test_nodes_with_claims_are_named_to_the_autoscaler() -> None:
     assert arguments["nodeConfig"]["labels"][label] == "true"
     whole = compiled({**L4, **OPERATOR}).fleet
     assert label not in whole.pools[0].labels
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [("ml", False), ("a" * 40, False), ("a" * 41, True), ("Regional-1", True), ("a_b", True)],
+)
+def test_the_name_of_the_cluster_is_one_that_google_gives(name: str, refused: bool) -> None:
+    """GKE API, Cluster.name."""
+    fleet = compiled(L4, cluster={"name": name, "region": "us-central1"})
+    at = [one.path for one in fleet.findings if one.code == "gke-cluster-name"]
+    assert at == (["cluster.name"] if refused else [])
