@@ -165,7 +165,7 @@ from gpufleet_policies.gpu_admission_policies import GpuAdmissionPolicies
 cluster = kubernetes.Provider("cluster", kubeconfig=os.environ["KUBECONFIG"])
 made = GpuAdmissionPolicies(
     "gpu",
-    {"settings": {"rules": {"gpu-job-without-deadline": "remediate"}}, "fix": True},
+    {"settings": {"rules": {"gpu-job-without-deadline": "remediate"}}, "mend": True},
     pulumi.ResourceOptions(providers={"kubernetes": cluster}),
 )
 pulumi.export("names", made.policy_names)
