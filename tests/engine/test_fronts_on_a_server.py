@@ -106,14 +106,19 @@ def answers(server: ApiServer, asked: list[Asked]) -> list[tuple[Asked, ApiAnswe
     return [(one, create(server, one.path, one.document)) for one in asked]
 
 
+OF_WEBHOOKS = "providerSpec.value"
+"""A server keeps it as it is: webhooks of OpenShift validate it, and this server has none."""
+
+
 def test_what_the_schemas_refuse_the_server_refuses(
     answers: list[tuple[Asked, ApiAnswer]],
 ) -> None:
     refused = [
-        (one, answer, problems[0])
+        (one, answer, problem)
         for one, answer in answers
         if has_schema(one.document["apiVersion"], one.document["kind"])
-        and (problems := schema_problems(one.document))
+        for problem in schema_problems(one.document)[:1]
+        if OF_WEBHOOKS not in problem.path
     ]
     assert [f"{one}: {problem}" for one, answer, problem in refused if answer.status == 201] == []
     assert len(refused) > 90
