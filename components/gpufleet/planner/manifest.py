@@ -52,7 +52,8 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     entry, option = work.entry, work.option
     pool = fleet.pool(work.pool)
     asked = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
-    spec = pod_spec(pool, _share(work, pool.partition.shares), asked.resources)
+    share, images = _share(work, pool.partition.shares), fleet.spec.addons.images
+    spec = pod_spec(pool, share, asked.resources, images)
     container = spec["containers"][0]
     if _gpus_of_pod(work) > 1:
         _add_shared_memory(spec)

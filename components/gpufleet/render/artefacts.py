@@ -1,12 +1,11 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
-from gpufleet.fleet.image_sources import mirrored, pinned_chart
+from gpufleet.fleet.image_sources import pinned_chart
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.shares import gib
@@ -252,7 +251,7 @@ def _shares(
             continue  # claimed, not asked for by name
         note = enforced.get(pool.partition.mode, "")
         yield yaml_text(
-            {**head, "spec": _mirrored(pod_spec(pool, share, network), images)},
+            {**head, "spec": pod_spec(pool, share, network, images)},
             f"{share.resource}: {share.per_node} on each node of {pool.name}, "
             f"{_memory(share.memory_bytes)}{note}",
         )
@@ -267,24 +266,16 @@ def _claims(
     places = "made in " + ", ".join(made.namespaces) if made.namespaces else "still to be made"
     for offer in made.offers:
         yield yaml_text(
-            {**head, "spec": _mirrored(claiming_pod_spec(pool, offer, network), images)},
+            {**head, "spec": claiming_pod_spec(pool, offer, network, images)},
             f"{offer.device_class}: {offer.per_node} on each node of {pool.name}, "
             f"{_memory(offer.memory_bytes)}; claims {places}",
         )
     for need in made.needs:
         kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
         yield yaml_text(
-            {**head, "spec": _mirrored(claiming_pod_spec(pool, need, network), images)},
+            {**head, "spec": claiming_pod_spec(pool, need, network, images)},
             f"{need.name}: {need.count} of {kinds} on one node; claims {places}",
         )
-
-
-def _mirrored(spec: dict[str, Any], images: Images) -> dict[str, Any]:
-    """The images of containers next to the job's come from the mirror too."""
-    for container in spec["containers"]:
-        if "image" in container:
-            container["image"] = mirrored(container["image"], images)
-    return spec
 
 
 def _memory(amount: int | None) -> str:

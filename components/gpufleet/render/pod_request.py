@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
 from gpufleet.partition.dra import DraOffer, NeededDevices
 from gpufleet.partition.partition import PartitionShare
 from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.dra import pod_claim
+from gpufleet.spec.images import Images
 from gpufleet.spec.pool import Fabric
 from gpufleet.spec.queues import Queues
 
@@ -21,20 +23,25 @@ MPS_USER = 1000
 user wait until all clients of the first are gone (NVIDIA `nvidia-cuda-mps-control` manual)."""
 
 NOTHING: Mapping[str, str] = {}
+NO_MIRROR = Images()
 
 PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 """Annotation of a pod template: the node label of a topology's level (Kueue 0.19)."""
 
 
 def pod_spec(
-    pool: Pool, share: PartitionShare, network_resources: Mapping[str, str] = NOTHING
+    pool: Pool,
+    share: PartitionShare,
+    network_resources: Mapping[str, str] = NOTHING,
+    images: Images = NO_MIRROR,
 ) -> dict[str, Any]:
     """The fragment of a pod's `spec`, with one container called `main`.
 
     Pools with a fabric are for jobs over several nodes: one pod takes a whole node, with its
     network interfaces where they are resources. So it does where the platform says so.
     `network_resources` are those of the Network
-    Operator (`fleet.rdma_request`), with how many.
+    Operator (`fleet.rdma_request`), with how many. Containers next to the job's come from the
+    mirror of `images`.
     """
     amount = requested_units(pool, share)
     limits = {share.resource: str(amount)}
@@ -49,11 +56,14 @@ def pod_spec(
         if limits := _client_limits(pool):
             container["env"] = limits
     spec["containers"] = [container]
-    return _with_fabric(spec, pool)
+    return _with_fabric(spec, pool, images)
 
 
 def claiming_pod_spec(
-    pool: Pool, claimed: DraOffer | NeededDevices, network_resources: Mapping[str, str] = NOTHING
+    pool: Pool,
+    claimed: DraOffer | NeededDevices,
+    network_resources: Mapping[str, str] = NOTHING,
+    images: Images = NO_MIRROR,
 ) -> dict[str, Any]:
     """The same for a pool whose devices are claimed: the claim in place of the resource.
 
@@ -68,7 +78,7 @@ def claiming_pod_spec(
         "resourceClaims": claim["resourceClaims"],
         "containers": [container],
     }
-    return _with_fabric(spec, pool)
+    return _with_fabric(spec, pool, images)
 
 
 def pod_annotations(pool: Pool, queues: Queues | None) -> dict[str, str]:
@@ -119,7 +129,7 @@ def _add_network(
         container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
 
 
-def _with_fabric(spec: dict[str, Any], pool: Pool) -> dict[str, Any]:
+def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, Any]:
     """The pod's spec with the volumes and containers that the fabric needs, and the volumes that
     the pool declares."""
     rules = platform_rules(pool.platform)
@@ -129,7 +139,9 @@ def _with_fabric(spec: dict[str, Any], pool: Pool) -> dict[str, Any]:
     for key, items in (("env", asked.env), ("volumeMounts", mounts)):
         if items:
             main[key] = [dict(one) for one in items]
-    spec["containers"] += [dict(one) for one in asked.sidecars]
+    spec["containers"] += [
+        {**one, "image": mirrored(one["image"], images)} for one in asked.sidecars
+    ]
     if volumes := [*asked.volumes, *(one.volume for one in own)]:
         spec["volumes"] = [dict(one) for one in volumes]
     return spec

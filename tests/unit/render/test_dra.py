@@ -221,7 +221,7 @@ def test_values_follow_the_pools() -> None:
 
 
 def test_with_layouts_it_starts_when_mig_manager_is_done() -> None:
-    """It reads its devices once, and nobody restarts it (kubernetes-sigs/dra-driver-nvidia-gpu
+    """It reads its devices once, and nothing restarts it (kubernetes-sigs/dra-driver-nvidia-gpu
     1191eaa `driver.go`; NVIDIA/mig-parted `reconfigure.go` names the states)."""
     one = fleet({"devices": "mig", "layouts": LAYOUTS}, {})
     driver, born = driver_of(one), one.pools[0].labels

@@ -15,6 +15,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import EFA_PAGES, node_huge_pages
+from gpufleet.platforms.eks.shape import runs_bottlerocket
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
 
@@ -93,7 +94,7 @@ def _mig(pool: GpuPool, place: str, machine: InstanceType) -> Iterable[Finding]:
 
 def validate_bottlerocket(pool: Pool) -> Iterator[Finding]:
     """Findings about a compiled pool: partitions that do not fill the GPU, releases too old."""
-    if pool.image is None or not pool.image.key.startswith("bottlerocket"):
+    if not runs_bottlerocket(pool):
         return
     yield from _not_full(pool)
     release = None if pool.spec.eks is None else pool.spec.eks.release_version

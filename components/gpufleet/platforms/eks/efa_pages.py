@@ -10,6 +10,7 @@ aws/karpenter-provider-aws#3315 (its model of a machine has no huge pages); kube
 """
 
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.shape import runs_bottlerocket
 from gpufleet.spec.pool import Fabric
 
 HUGE_PAGES = "hugepages-2Mi"
@@ -29,8 +30,8 @@ def node_huge_pages(pool: Pool) -> dict[str, str]:
 
 
 def least_pages(pool: Pool) -> int:
-    """Pages that every machine has by either source; Bottlerocket is told how many."""
-    if pool.image is not None and pool.image.key.startswith("bottlerocket"):
+    """Pages that every machine has by either source; Bottlerocket takes the number."""
+    if runs_bottlerocket(pool):
         return EFA_PAGES
     counts = [machine.vcpu for machine in pool.machines if machine.vcpu is not None]
     return min([EFA_PAGES, *(_OF_PROCESSOR * count + 1 for count in counts)])

@@ -61,6 +61,11 @@ class EksShape:
         return self.ami_type.startswith("BOTTLEROCKET")
 
 
+def runs_bottlerocket(pool: Pool) -> bool:
+    """Whether the pool's image is one of Bottlerocket, an own one included."""
+    return pool.image is not None and pool.image.key.startswith("bottlerocket")
+
+
 def interfaces(machine: Machine) -> tuple[Interface, ...]:
     """The interfaces of a machine that uses all its EFAs.
 

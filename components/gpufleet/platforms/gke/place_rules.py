@@ -28,8 +28,7 @@ def validate_place(
     """Machine type, zones and compact placement of one pool."""
     yield from _machines(pool, row)
     yield from _zones(pool, shape, spec)
-    yield from _placement(pool, shape)
-    yield from _compact_nodes(pool, shape, row)
+    yield from _placement(pool, shape, row)
     yield from _domain(pool)
 
 
@@ -105,8 +104,6 @@ def _domain(pool: Pool) -> Iterable[Finding]:
 
 
 def _compact_nodes(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
-    if not shape.options.compact_placement:
-        return
     if row.attachable:
         yield error(
             "gke-compact-not-offered",
@@ -128,9 +125,10 @@ def _compact_nodes(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[F
         )
 
 
-def _placement(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+def _placement(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
     if not shape.options.compact_placement:
         return
+    yield from _compact_nodes(pool, shape, row)
     place = f"{pool.path}.gke.compactPlacement"
     for step in shape.steps:
         if step.queued:

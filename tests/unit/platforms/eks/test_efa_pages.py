@@ -1,4 +1,4 @@
-"""Huge pages that autoscalers are told of, and that pods ask for, are there on each machine.
+"""Huge pages that autoscalers know, and that pods ask for, are there on each machine.
 
 Expected values: EFA's script sets 110 MiB aside for each of two endpoints of each processor, and
 one page (bottlerocket-os/bottlerocket-core-kit PR 141, review of `compute_hugepages_for_efa`).
