@@ -7,7 +7,7 @@ from typing import Any
 from gpufleet.catalogue.source import Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """Shape of one language model, from its published configuration."""
 
@@ -15,9 +15,9 @@ class Model:
     layers: int
     hidden: int
     query_heads: int
-    kv_heads: int | None
+    kv_heads: int | None = None
     """None: multi-head latent attention, see `kv_bytes_per_token`."""
-    head_dim: int | None
+    head_dim: int | None = None
     """None with multi-head latent attention."""
     intermediate: int
     """Feed-forward size; of one expert where there are experts."""
@@ -29,7 +29,7 @@ class Model:
     """Read for one token, embeddings and head included; equal to `parameters` without experts."""
     kv_bytes_per_token: int
     """BF16, whole model, full attention in every layer."""
-    notes: str
+    notes: str = ""
     source: Source
     released_weights: str | None = None
     """Format its maker publishes the weights in, by its name in `sizing`; None: 16 bit."""

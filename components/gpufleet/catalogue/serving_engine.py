@@ -9,7 +9,7 @@ from fractions import Fraction
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.source import Source
-from gpufleet.catalogue.source_rows import SourceTable, source_of
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 _GIB = 1 << 30
 
@@ -39,7 +39,7 @@ class EngineDefault:
     """The same in tensor groups of four and more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServingEngine:
     """One generation of an engine."""
 
@@ -57,19 +57,24 @@ class ServingEngine:
     """Context, libraries and CUDA graphs on one GPU: the upper end of what was measured."""
     large_bytes: int
     """The same of models of more than `large_parameters`."""
-    large_parameters: int
+    large_parameters: int = 0
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
     before_bytes: int
     """Context and libraries before the weights are loaded."""
-    keeps_whole: bool
+    keeps_whole: bool = False
     """Whether a sequence starts only when there is room for the whole of it, its longest output
     included, so that none is ever paused."""
+    mixes: bool = False
+    """Whether prompts and decoded tokens of a step share one pass over the weights."""
+    reserved_output: tuple[float, float, int]
+    """Part of the output still to come of running sequences for which it keeps room when it starts
+    another: the first, the least, and the steps in which one becomes the other."""
     server_step_seconds: float
     """Scheduling that its server adds to a step; 0: none was seen."""
     server_sequence_seconds: float
     """Sampling and answering that it adds for each sequence of a step."""
-    spread: str
+    spread: str = ""
     """What was measured, lowest to highest; empty: not known."""
     defaults: tuple[EngineDefault, ...]
     source: Source
@@ -90,22 +95,19 @@ def engine_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str
 
 def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
     alone = _bytes(raw["alone_gib"])
-    return ServingEngine(
-        key=raw["key"],
-        releases=raw["releases"],
+    return sourced(
+        ServingEngine,
+        raw,
+        sources,
         cache_rule=CacheRule(raw["cache_rule"]),
         fraction=Fraction(raw["fraction"]) if "fraction" in raw else None,
-        sampler_bytes=raw["sampler_bytes"],
-        sampler_divided=raw["sampler_divided"],
         alone_bytes=alone,
         large_bytes=_bytes(raw["large_gib"]) if "large_gib" in raw else alone,
-        large_parameters=raw.get("large_parameters", 0),
         parallel_bytes=_bytes(raw["parallel_gib"]),
         before_bytes=_bytes(raw.get("before_gib", "0")),
-        keeps_whole=raw.get("keeps_whole", False),
+        reserved_output=_reserved(raw),
         server_step_seconds=raw.get("server_step_us", 0) / 1e6,
         server_sequence_seconds=raw.get("server_sequence_us", 0) / 1e6,
-        spread=raw.get("spread", ""),
         defaults=tuple(
             EngineDefault(
                 _bytes(row["below_gib"]) if "below_gib" in row else None,
@@ -115,9 +117,13 @@ def _engine(raw: RawRow, sources: SourceTable) -> ServingEngine:
             )
             for row in raw.get("defaults", ())
         ),
-        source=source_of(raw, sources),
-        notes=raw.get("notes", ""),
     )
+
+
+def _reserved(raw: RawRow) -> tuple[float, float, int]:
+    whole = 1.0 if raw.get("keeps_whole", False) else 0.0
+    first, least, steps = raw.get("reserved_output", (whole, whole, 1))
+    return first, least, steps
 
 
 def _bytes(gib: str) -> int:

@@ -3,7 +3,6 @@
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,18 +10,17 @@ import click
 from gpufleet.catalogue import load
 from gpufleet.cli.explain import explain_pool
 from gpufleet.cli.fleet_pictures import calendar_pictures, figure_pictures
-from gpufleet.cli.html_page import fleet_page, write_page
+from gpufleet.cli.html_page import fleet_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
-    UnreadableInputError,
     exit_code,
     format_option,
     print_findings,
     print_json,
+    write_file,
 )
 from gpufleet.cli.pictures import draw, picture_options
-from gpufleet.cli.source import compile_source, read_bytes
-from gpufleet.documents.whole_file import write_whole_text
+from gpufleet.cli.source import compile_source, read_mapping
 from gpufleet.documents.writing import commented
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
@@ -42,7 +40,6 @@ from gpufleet.planner.plan import PlannedFleet, plan
 from gpufleet.planner.plan_as_dict import plan_as_dict
 from gpufleet.planner.scaling import autoscaling_hint
 from gpufleet.planner.spec_text import cost_line, spec_text
-from gpufleet.spec import UnreadableDocumentError, read_document
 
 
 @click.command()
@@ -86,10 +83,7 @@ def command(
     JSON: {"spec", "pools", "workloads", "cost", "diff", "offers", "findings"}. Exits 1 when
     a workload or the fleet has an error, 2 when FILE cannot be read.
     """
-    try:
-        data = read_document(read_bytes(file))
-    except UnreadableDocumentError as problem:
-        raise UnreadableInputError(f"{file}: {problem}") from None
+    data = read_mapping(file)
     answer = plan(data, as_of=as_of)
     documents = manifests(answer)
     if answer.fleet is not None:
@@ -104,7 +98,7 @@ def command(
             page = fleet_page(
                 answer.fleet, answer.fleet.pools, answer.findings, texts, (*figures, *dates)
             )
-            write_page(html, page)
+            write_file(html, page)
     elsewhere, notes = plan_on_offers(data, offers)
     findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
     told: dict[str, Any] | None = None
@@ -113,7 +107,7 @@ def command(
         findings = ordered((*findings, *(f for f in before.findings if before.fleet is None)))
         if before.fleet is not None:
             told = difference(before.fleet, answer.fleet)
-    if manifest_file is not None:
+    if manifest_file is not None and answer.spec is not None:
         findings = ordered((*findings, *_write(manifest_file, answer)))
     if output_format == "json":
         hints = {work.entry.name: autoscaling_hint(work) for work in answer.workloads}
@@ -187,10 +181,7 @@ def _write(file: str, answer: PlannedFleet) -> list[Finding]:
     from gpufleet.findings import warning
 
     missing = [work.entry.name for work in answer.workloads if work.entry.image is None]
-    try:
-        write_whole_text(Path(file), manifest_text(answer))
-    except OSError as problem:
-        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
+    write_file(file, manifest_text(answer))
     named = list(check_model_names(answer))
     if not missing:
         return named

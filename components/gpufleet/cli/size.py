@@ -32,6 +32,8 @@ from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.as_dict import sizing_as_dict
 from gpufleet.sizing.engine_profile import InferenceEngine
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.sizing.lengths import LengthShape
+from gpufleet.sizing.load_answer import load_answer_text
 from gpufleet.sizing.not_modelled import NOT_MODELLED, not_modelled
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.request import SizedWorkload, SizeRequest, parse_request
@@ -89,6 +91,19 @@ _PARALLEL: tuple[tuple[tuple[str, ...], Any, str], ...] = (
     (("--data", "--data-parallel"), _COUNT, "Training: data-parallel ranks."),
     (("--sharding",), click.Choice([s.value for s in Sharding]), "What data ranks divide."),
 )
+_LOAD_TEST: tuple[tuple[tuple[str, ...], Any, str], ...] = (
+    (("--num-prompts",), _COUNT, "Load test: requests in all; 1000."),
+    (("--lengths",), click.Choice([s.value for s in LengthShape]), "Load test: of requests."),
+    (("--request-rate",), float, "Load test: requests a second at random; all at once."),
+    (("--max-concurrency",), _COUNT, "Load test: clients, each with one request at a time."),
+)
+"""As `vllm bench serve` calls them."""
+_LOAD_KEYS = {
+    "num_prompts": "prompts",
+    "lengths": "lengths",
+    "request_rate": "rate",
+    "max_concurrency": "clients",
+}
 
 _FLAGS: tuple[tuple[str, str], ...] = (
     ("--compile", "torch.compile of layers."),
@@ -103,7 +118,7 @@ def _options(function: _Function) -> _Function:
     for name, text in reversed(_FLAGS):
         both = f"{name}/--no-{name.removeprefix('--')}"
         function = click.option(both, default=None, help=text)(function)
-    for names, kind, text in reversed((*_OPTIONS, *_PARALLEL)):
+    for names, kind, text in reversed((*_OPTIONS, *_PARALLEL, *_LOAD_TEST)):
         function = click.option(*names, type=kind, default=None, help=text)(function)
     for name in NOT_MODELLED:
         option = "--" + re.sub("([A-Z])", r"-\1", name).lower()
@@ -196,22 +211,14 @@ def _explained(
     return explain_setting(setting), explain_option(chosen.need, best)
 
 
-def _read(file: str) -> dict[str, Any]:
-    # Reading a declaration imports all of it: only who names a file waits for that.
-    from gpufleet.cli.source import read_bytes
-    from gpufleet.spec.document import UnreadableDocumentError, read_document
-
-    try:
-        return read_document(read_bytes(file))
-    except UnreadableDocumentError as problem:
-        raise UnreadableInputError(f"{file}: {problem}") from None
-
-
 def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
     """The request as a file would write it."""
     document: dict[str, Any] = {}
     if file is not None:
-        document = _read(file)
+        # Reading a declaration imports all of it: only who names a file waits for that.
+        from gpufleet.cli.source import read_mapping
+
+        document = read_mapping(file)
         if "architectures" in document or "model_type" in document:
             raise UnreadableInputError(
                 f"{file} is the configuration of a model: write `--model {file}` and the workload"
@@ -222,16 +229,17 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
         for name in ("tensor", "pipeline", "expert", "context_parallel", "data", "sharding")
         if name in given
     }
+    tested = {key: given.pop(name) for name, key in _LOAD_KEYS.items() if name in given}
     workload = str(given.get("workload", document.get("workload", "inference"))).lower()
     if workload in ("inference", "embedding") and "precision" in given:
         given.setdefault("weights", given.pop("precision"))
     for name, value in given.items():
         first, *rest = name.split("_")
         document[first + "".join(part.title() for part in rest)] = value
-    if parallel:
-        before = document.get("parallelism", {})
-        if isinstance(before, dict):  # anything else is refused with the rest of the file
-            document["parallelism"] = {**before, **parallel}
+    for part, entries in (("parallelism", parallel), ("loadTest", tested)):
+        before = document.get(part, {})
+        if entries and isinstance(before, dict):  # anything else is refused with the whole file
+            document[part] = {**before, **entries}
     if file is None and not {"model", "context"} <= set(document):
         missing = [f"--{name}" for name in ("model", "context") if name not in document]
         raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that says it")
@@ -264,6 +272,8 @@ def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
         console.print(table)
     for line in _device_lines(answer):
         click.echo(line)
+    if answer.load_test is not None and request is not None and request.load_test is not None:
+        click.echo(load_answer_text(request.load_test, answer.load_test))
     print_findings(answer.findings)
 
 

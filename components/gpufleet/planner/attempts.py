@@ -46,7 +46,7 @@ def try_services(
             if isinstance(found, Miss):
                 yield _rejected(f"{what}, {serving.weights.name}", first, found)
                 continue
-            yield from bought(found, ShareOffer(device, DeviceShare.WHOLE, WHOLE), group)
+            yield from _bought(found, ShareOffer(device, DeviceShare.WHOLE, WHOLE), group)
         if kinds == (DeviceShare.WHOLE,):
             continue
         alone = next(iter(splits(need, device, 1)), None)
@@ -61,7 +61,7 @@ def try_services(
             found = above or serve(need, serving, share.device, alone)
             if isinstance(found, Reached):
                 # All sizes are kept: which one others take too shows when pools are filled.
-                yield from bought(found, share, group)
+                yield from _bought(found, share, group)
             else:
                 yield _rejected(f"{share.device.label}, {serving.weights.name}", first, found)
 
@@ -119,15 +119,22 @@ def try_jobs(
             fabric = "none" if verdict is None else machine.fabric
             link = "a plain network" if fabric == "none" else fabric
             notes = () if verdict is None else (f"{verdict} over {link}",)
+            stays: set[bool] = set()
             for offer in group:
                 if (offer.gpus, *_wire(offer)) == (machine.gpus, *_wire(machine)):
                     nodes = ceil(gpus / offer.gpus)
-                    if offer.most_nodes is None or nodes <= offer.most_nodes:
+                    short = _taken_back(need, reached, offer)
+                    stays.add(short is None)
+                    if short is not None:
+                        yield _rejected(what, offer, short)
+                    elif offer.most_nodes is None or nodes <= offer.most_nodes:
                         share = ShareOffer(device, DeviceShare.WHOLE, WHOLE)
                         yield Option(offer, share, reached, nodes, fabric, notes)
+                    else:
+                        yield _rejected(what, offer, _stock(nodes, offer))
             if met:
                 break
-            met = True  # one size beyond the smallest: time against money
+            met = stays != {False}  # one size beyond the smallest: time against money
     if DeviceShare.MIG in allowed_kinds(need) and group[0].fraction == 1:
         yield from _sliced_jobs(need, group)
 
@@ -169,7 +176,37 @@ def _sliced_jobs(
         if late is not None:
             yield _rejected(share.device.label, first, late)
             continue
-        yield from bought(found[0], share, group)
+        lasting = [one for one in group if _taken_back(need, found[0], one) is None]
+        yield from _bought(found[0], share, lasting)
+
+
+def _stock(nodes: int, offer: OfferedMachine) -> Miss:
+    text = f"{nodes} machines are needed, and hardware has {offer.most_nodes}"
+    return Miss("stock", text, float(nodes))
+
+
+def _bought(
+    reached: Reached, share: ShareOffer, group: Sequence[OfferedMachine]
+) -> Iterator[Option | Rejected]:
+    """The same, or that own machines are too few."""
+    made = list(bought(reached, share, group))
+    yield from made
+    for offer in group if not made else ():
+        if offer.most_nodes is not None and (room := _room(reached, share, offer)):
+            what = f"{reached.copies} x {share.device.label}"
+            yield _rejected(what, offer, _stock(ceil(reached.copies / room), offer))
+
+
+def _room(reached: Reached, share: ShareOffer, machine: OfferedMachine) -> int:
+    """Copies that one machine holds."""
+    per_gpu = (
+        round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
+    )
+    if share.kind is DeviceShare.MIG:
+        assert share.profile is not None
+        assert machine.gpu.mig is not None
+        per_gpu = machine.gpu.mig.profiles[share.profile].max_instances
+    return machine.gpus // reached.gpus_each * (per_gpu if reached.gpus_each == 1 else 1)
 
 
 def bought(
@@ -179,14 +216,7 @@ def bought(
     whole, and the cheapest for its part."""
     found: dict[tuple[str, str], list[Option]] = {}
     for machine in group:
-        per_gpu = (
-            round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
-        )
-        if share.kind is DeviceShare.MIG:
-            assert share.profile is not None
-            assert machine.gpu.mig is not None
-            per_gpu = machine.gpu.mig.profiles[share.profile].max_instances
-        room = machine.gpus // reached.gpus_each * (per_gpu if reached.gpus_each == 1 else 1)
+        room = _room(reached, share, machine)
         if not room:
             continue
         nodes = ceil(reached.copies / room)
@@ -228,6 +258,17 @@ def _late(target: ServingTarget, reached: Reached) -> Miss | None:
         return None
     text = f"the run takes {reached.run_hours:.1f} h, {target.deadline_hours:g} h allowed"
     return Miss("deadline", text, reached.run_hours)
+
+
+def _taken_back(need: WorkloadNeed, reached: Reached, offer: OfferedMachine) -> Miss | None:
+    hours, most = reached.run_hours, offer.most_hours
+    if need.interruptible or hours is None or most is None or hours <= most:
+        return None
+    text = (
+        f"the run takes {hours:.1f} h, and machines bought by {offer.buy} are taken back after "
+        f"{most:g} h"
+    )
+    return Miss("taken-back", text, hours)
 
 
 def over_budget(option: Option, target: ServingTarget) -> Miss | None:

@@ -104,7 +104,12 @@ def _findings(
     catalogue: Catalogue,
 ) -> tuple[Finding, ...]:
     if not offered:
-        text = f"nothing is on sale for {need.name} on this platform"
+        named = (
+            f"{', '.join(market.gpus)}, which {need.name} may use, is"
+            if market.gpus
+            else "nothing is"
+        )
+        text = f"{named} sold on {', '.join(market.platforms)}"
         return (error("nothing-offered", path, text, "name another platform, region or GPU"),)
     if options:
         if options[0].billed_micro_usd is None:
@@ -127,6 +132,11 @@ def _findings(
         if near.miss.figure:
             fix = f"write {_LIMITS[code]} of {_upwards(near.miss.figure)} or more"
         return (error("target-unreachable", path, text, fix, target=code),)
+    if any(lost.miss.code == "taken-back" for lost in rejected):
+        near = _nearest(rejected, "taken-back")
+        text = f"nothing stays as long as {need.name} runs; the nearest is {near.what}: "
+        fix = "write `interruptible: true` where it goes on from checkpoints, or allow more GPUs"
+        return (error("run-outlasts-machines", path, f"{text}{near.miss.reason}", fix),)
     return (_nothing_fits(need, rejected, path),)
 
 
@@ -207,6 +217,12 @@ def _nearest(rejected: Sequence[Rejected], code: str) -> Rejected:
 
 
 def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -> Finding:
+    stock = [r for r in rejected if r.miss.code == "stock"]
+    if stock:
+        near = min(stock, key=lambda r: (r.miss.figure or 0.0, r.what))
+        text = f"own machines are too few for {need.name}; the nearest is {near.what}: "
+        fix = "add machines to hardware, lower replicas or the rate, or relax the target"
+        return error("nothing-fits", path, f"{text}{near.miss.reason}", fix)
     memory = [r for r in rejected if r.miss.code == "memory"]
     last = memory[-1] if memory else (rejected[-1] if rejected else None)
     shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""

@@ -9,7 +9,9 @@ from gpufleet.planner.choice import ServingChoice, choose
 from gpufleet.planner.need import Allowed, WorkloadNeed, resolve
 from gpufleet.planner.notebooks import choose_notebooks
 from gpufleet.planner.offers import Market, OwnedHardware, check_gpus
-from gpufleet.planner.workloads import ModelWorkload, Notebooks, OwnHardware, PlanHead
+from gpufleet.planner.workloads import OWN, ModelWorkload, Notebooks, OwnHardware, PlanHead
+from gpufleet.platforms.registry import platform_facts
+from gpufleet.sizing.sized import context_rules
 from gpufleet.spec.base import Platform
 
 
@@ -17,7 +19,8 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     """Where the workloads of a file may run, and an error for every unknown GPU."""
     keys, findings = check_gpus(head.gpus, catalogue)
     owned: list[OwnedHardware] = []
-    for index, row in enumerate(head.hardware):
+    usable = OWN in platform_facts(head.platform).capacity
+    for index, row in enumerate(head.hardware if usable else ()):
         key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
         findings = (*findings, *found)
         owned += [_owned(row, name, index, head.platform) for name in key]
@@ -97,6 +100,8 @@ def _resolved(
         entry.goodput,
     )
     need, findings = resolve(entry, entry.target, allowed, catalogue, entry.name)
+    if need is not None:
+        findings += context_rules(need.model, entry, need.workload)
     return need, tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)
 
 

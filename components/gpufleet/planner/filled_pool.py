@@ -23,7 +23,8 @@ class PoolKey:
     """`whole`, `mig`, `mps-4`, `time-slice-4`."""
     intent: str
     fabric: str
-    team: str | None = None
+    zones: tuple[str, ...] = ()
+    """Zones that the plan's file names for what is on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +44,26 @@ class FilledPool:
         return None if price is None else price * self.nodes
 
     @property
+    def joined(self) -> bool:
+        """Whether several of its machines work on one job."""
+        return any(o.reached.gpus_each > self.key.machine.gpus for _, o in self.members)
+
+    @property
     def spare_gpus(self) -> Fraction:
         """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
         used = sum((o.devices * o.share.weighted(_HALF) for _, o in self.members), Fraction(0))
         return self.nodes * self.key.machine.gpus - used
 
 
-def pool_key(intent: str, option: Option, one_profile: bool) -> PoolKey:
+def pool_key(
+    intent: str, option: Option, one_profile: bool, zones: tuple[str, ...] = ()
+) -> PoolKey:
     """The pool an option goes to. `one_profile`: the platform cuts all GPUs of a pool alike."""
     share = option.share
     sharing = share.resource_key
     if share.kind is DeviceShare.MIG and not one_profile:
         sharing = "mig"
-    return PoolKey(option.machine, sharing, intent, option.fabric)
+    return PoolKey(option.machine, sharing, intent, option.fabric, zones)
 
 
 Demand = Mapping[str | int, int]

@@ -79,6 +79,7 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
         resources["limits"][resource] = str(each)
     part = option.share.part * each / machine.gpus
     resources["requests"] = {
+        **resources.get("requests", {}),
         **resources["limits"],
         **_host_requests(machine.vcpu, machine.memory_bytes, float(part)),
     }

@@ -12,9 +12,12 @@ from gpufleet.findings import Finding, error
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.sizing.ledger import Basis
 from gpufleet.spec.base import Platform
+from gpufleet.spec.capacity import FlexStart, minutes
 
 _SPOT = "spot"
 _ON_DEMAND = "onDemand"
+_LONGEST = {"flexStart": minutes(FlexStart().max_run_duration) / 60}
+"""Way of buying -> hours after which its machines are taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class OfferedMachine:
     """Own hardware or a quota; None: not bounded here."""
     row: int | None = None
     """Own hardware: which row of the file it is, from 0."""
+    most_hours: float | None = None
+    """After how many hours it is taken back; None: it stays."""
 
     def __hash__(self) -> int:
         return hash((self.name, self.platform, self.region, self.buy))
@@ -229,6 +234,7 @@ def _ways(
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
             fabric=platform_rules(Platform(platform)).fabric_of(row).value,
             architecture=row.architecture,
+            most_hours=_LONGEST.get(buy),
         )
 
 

@@ -1,5 +1,6 @@
 """From a file of workloads to a FleetSpec that compiles: choose, select, fill pools, write down."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -36,6 +37,8 @@ _ATTEMPTS = 24
 _OPTIONS = 60
 """Options of one workload that the selection looks at."""
 _MICRO = 1_000_000
+_ASKED = re.compile(r"(^|\.)(zones(\[\d+\])?|provisioner)$")
+"""The end of a path that is about what the file names and no choice changes."""
 _REBOOTS = {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}}
 
 
@@ -52,7 +55,9 @@ class PlannedFleet:
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """All machines of the plan; None where a price is missing."""
+        """All machines of the plan; None where a price is missing, or there is no plan."""
+        if self.spec is None:
+            return None
         prices = [pool.micro_usd for _, pool in self.pools]
         if any(price is None for price in prices):
             return None
@@ -87,7 +92,8 @@ def plan(data: Mapping[str, Any], *, as_of: date | None = None) -> PlannedFleet:
         near = f"one of {', '.join(unknown.nearest)}"
         return _refused((*findings, error("catalogue-edition-unknown", "catalogue", text, near)))
     except FleetError as problem:
-        return _refused((*findings, *problem.findings))
+        at = [replace(f, path=f.path or "spec.catalogueOverlay") for f in problem.findings]
+        return _refused((*findings, *at))
     market, found = market_of(file.head, catalogue)
     findings = (*findings, *found)
     chosen: list[tuple[str, ModelWorkload | Notebooks, WorkloadNeed | None, ServingChoice]] = []
@@ -126,6 +132,7 @@ def _settle(
             intent_of(entry, need),
             choice.options[:_OPTIONS],
             ends=need is not None and need.trains,
+            zones=entry.zones or file.head.zones,
         )
         for _, entry, need, choice in chosen
     ]
@@ -158,21 +165,35 @@ def _settle(
             if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
                 best = attempt
             continue
-        last = tuple(dict.fromkeys(_in_file(finding, selection, file.head) for finding in errors))
+        last = tuple(dict.fromkeys(_in_file(finding, selection, file) for finding in errors))
+        asked = [finding for finding in last if _ASKED.search(finding.path)]
+        if asked:
+            # No other choice answers what the file has to say.
+            return _refused((*findings, *asked))
         waiting += _next_bans(bans, errors, selection)
     if best is None:
         return _refused((*findings, *last))
     return replace(best, findings=ordered((*findings, *best.findings)))
 
 
-def _in_file(finding: Finding, selection: Selection, head: PlanHead) -> Finding:
-    """A finding about the shape of own machines, with its place in the workloads file."""
+def _in_file(finding: Finding, selection: Selection, file: PlanFile) -> Finding:
+    """A finding about what the workloads file says, with its place there: zones, who adds nodes,
+    the shape of own machines, and what `spec` takes over."""
+    head = file.head
+    if re.split(r"[.\[]", finding.path)[0] in head.spec:
+        return replace(finding, path=f"spec.{finding.path}")
     for number, pool in enumerate(selection.pools):
+        rest = finding.path.removeprefix(f"pools[{number}]")
+        if rest == finding.path:
+            continue
         row = pool.key.machine.row
-        prefix = f"pools[{number}].{head.platform}"
-        if row is not None and finding.path.startswith(prefix):
-            rest = finding.path.removeprefix(prefix)
-            return replace(finding, path=f"hardware[{row}].{head.platform}{rest}")
+        if row is not None and rest.startswith(f".{head.platform}"):
+            return replace(finding, path=f"hardware[{row}]{rest}")
+        if _ASKED.search(rest):
+            member = pool.members[0][0]
+            owner, entry = next(one for one in file.workloads if one[1].name == member)
+            own = entry.zones and rest.startswith(".zones")
+            return replace(finding, path=f"{owner}{rest}" if own else rest[1:])
     return finding
 
 

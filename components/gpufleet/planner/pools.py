@@ -8,14 +8,14 @@ from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.provisioning import disk_gib
 from gpufleet.planner.workloads import PlanHead
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.registry import platform_facts, platform_rules
 
 _NAME_LENGTH = 40
 
 
 def provisioner(head: PlanHead) -> str:
     """Who adds nodes: what the file says, else what the platform is planned with."""
-    return head.provisioner or platform_facts(head.platform).planned_provisioner.value
+    return (head.provisioner or platform_facts(head.platform).planned_provisioner).value
 
 
 def _has_fixed_size(head: PlanHead) -> bool:
@@ -62,6 +62,9 @@ def pool_data(
     data["sharing"] = _sharing(pool)
     if key.fabric != "none":
         data["fabric"] = key.fabric
+    rules = platform_rules(head.platform)
+    if zones := rules.planned_zones(key.zones, pool.nodes, joined=pool.joined):
+        data["zones"] = list(zones)
     size = disk_gib(sum(stored_bytes))
     if size > disk_gib(0):
         data["disk"] = {"sizeGib": size}

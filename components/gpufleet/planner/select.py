@@ -43,6 +43,7 @@ class Candidate:
     ends: bool = False
     """A job: it runs for a time, so the cheapest run counts, not the cheapest hour. It gets the
     first option that can be declared."""
+    zones: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def _rows(
     pool, the one that asks for least."""
     found: dict[tuple[int, str | int], _Row] = {}
     for order, option in enumerate(candidate.options):
-        key = pool_key(candidate.intent, option, one_profile)
+        key = pool_key(candidate.intent, option, one_profile, candidate.zones)
         if key not in keys:
             if not allowed(key):
                 continue

@@ -48,6 +48,9 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
     shown = "no price is known" if price is None else f"{price:,.4f} USD/h each"
     known = f"{machine.price_basis.value}; {machine.price_source}"
     yield f"{pool.nodes} x {machine.name} ({machine.buy}), {shown} ({known})"
+    zones = pool.key.zones
+    if pool.joined and len(zones) > 1:
+        yield f"in {zones[0]}, the first of {', '.join(zones)}: its machines work on one job"
     if pool.layout is not None:
         cut, bound = pool.layout.gpus_cut, pool.layout.bound
         yield f"{cut} GPUs cut, {bound} needed at least by compute and memory volume"

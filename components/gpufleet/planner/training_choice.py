@@ -9,6 +9,7 @@ from gpufleet.planner.need import WorkloadNeed
 from gpufleet.planner.network import RdmaVerdict, link_between, rdma
 from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.option import Miss, Reached
+from gpufleet.sizing.activations import Checkpointing
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat
 from gpufleet.sizing.goodput import goodput
@@ -134,14 +135,22 @@ def _ways(
     gpus: int,
 ) -> Iterator[tuple[int, _Timed | Miss | None]]:
     """Bytes on each GPU and the time of each variant with a growing micro-batch, as long as that
-    helps; None: it does not fit. Ends with the first variant that nothing slows down."""
+    helps; None: it does not fit. Ends with the first variant that nothing slows down, or that
+    memory does not bound: the rest needs less memory and is no faster."""
+    most = _most_batch(need, parallel)
+    slow: set[bool] = set()
     for variant in need.training:
+        recomputes = variant.checkpointing is Checkpointing.FULL
+        if recomputes in slow:
+            continue  # as fast as one whose network is too slow at any micro-batch
         job = _accumulated(variant, need, parallel)
         found: _Timed | Miss | None = None
+        fits = True
         while True:
             least = training_ledger(need.model, job, parallel).planning_bytes
             if least > device.usable_bytes:
                 yield least, None
+                fits = False
                 break
             before, found = found, _timed(need, job, device, machine, parallel, gpus, least)
             yield least, found
@@ -150,12 +159,29 @@ def _ways(
                 or (isinstance(before, _Timed) and found.pace < _FASTER * before.pace)
             ):
                 break
-            most = _MOST_BATCH if need.global_batch is None else need.global_batch // parallel.data
             if need.batch_stated or 2 * job.batch > most:
                 break
+            if isinstance(found, Miss) and before is None:
+                # What is exchanged does not grow with the micro-batch, and arithmetic does.
+                last = _accumulated(
+                    replace(job, batch=_last_batch(job.batch, most)), need, parallel
+                )
+                if isinstance(_timed(need, last, device, machine, parallel, gpus, least), Miss):
+                    slow.add(recomputes)
+                    break
             job = _accumulated(replace(job, batch=2 * job.batch), need, parallel)
-        if isinstance(found, _Timed) and not found.waits:
+        if isinstance(found, _Timed) and (fits or not found.waits):
             return
+
+
+def _most_batch(need: WorkloadNeed, parallel: Parallelism) -> int:
+    """Largest micro-batch that is tried."""
+    return _MOST_BATCH if need.global_batch is None else need.global_batch // parallel.data
+
+
+def _last_batch(batch: int, most: int) -> int:
+    """The largest that doubling a micro-batch reaches."""
+    return batch << max((most // batch).bit_length() - 1, 0)
 
 
 def _timed(

@@ -7,19 +7,27 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, StringConstraints
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, warning
 from gpufleet.planner.need import MOST_GPUS, Isolation
 from gpufleet.planner.target import ServingTarget, Usd
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing.request import Count, RequestModel, SizeRequest, read_model
 from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Provisioner
 
 Name = Annotated[
     str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=52)
 ]
 """Lower case, starts with a letter, at most 52 characters: pods append to it."""
-Image = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Image = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9._:/@]*$", min_length=1, max_length=300)
+]
+Zones = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=63)], ...], Field(max_length=20)
+]
 NOTEBOOK = "notebook"
+OWN = "onPrem"
+"""How own machines are bought."""
 INVALID = "plan-file-invalid"
 _DECIDED = ("mig", "mps", "time_slicing", "board", "network")
 """Fields of a size request that say on what something runs: the plan's own decision."""
@@ -46,6 +54,8 @@ class ModelWorkload(SizeRequest):
     so many GPUs."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     """GPUs to choose among. Default: all."""
+    zones: Zones = ()
+    """Zones with capacity for it, best first. Default: those of the whole plan."""
     team: Name | None = None
     image: Image | None = None
     """Container image; only manifests need it."""
@@ -66,6 +76,7 @@ class Notebooks(RequestModel):
     """Hours after which the notebook server ends one that no one uses. Default: nothing ends it,
     which the policies refuse in shared fleets."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
+    zones: Zones = ()
     team: Name | None = None
     image: Image | None = None
 
@@ -105,12 +116,15 @@ class PlanHead(RequestModel):
     platform: Platform
     environment: str = "dev"
     cluster: dict[str, Any]
-    provisioner: Literal["managed", "karpenter", "clusterAutoscaler"] | None = None
+    provisioner: Provisioner | None = None
     """Default: karpenter on EKS, managed elsewhere."""
     budget: PlanBudget | None = None
     """Most the fleet may cost per hour. Default: what the plan costs, rounded up."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     """GPUs the whole plan may use. Default: all the platform sells."""
+    zones: Zones = ()
+    """Zones with capacity, best first: pools name them, and the pool of a job over several machines
+    the first one. Default: all that the cluster has."""
     fractional: bool = False
     """Whether machines with a part of a GPU (g6f, small g4) may be used. Default false: they need
     NVIDIA's GRID driver, which the usual node images lack."""
@@ -171,14 +185,52 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         if isinstance(read, ModelWorkload):
             findings += _decided(read, path)
         found.append((path, read))
-    if head is None:
-        return None, tuple(findings)
+    wrong = [] if head is None else _taken_over(head)
+    if head is None or wrong:
+        return None, (*findings, *wrong)
+    findings += _useless_hardware(head)
     if not platform_facts(head.platform).clouds and not head.hardware:
         text = f"{head.platform} sells nothing: the machines you own are missing"
         fix = "write hardware: [{gpu: H100, gpusPerNode: 8, nodes: 2, usdPerGpuHour: 2.10}]"
         findings.append(error("hardware-missing", "hardware", text, fix))
     findings += _without_shape(head)
     return PlanFile(head, tuple(found)), tuple(findings)
+
+
+_OF_THE_FILE = ("catalogue", "platform", "environment", "cluster", "provisioner", "budget")
+"""Keys of the FleetSpec that the file itself has: the plan rests on them."""
+_SECTIONS = ("addons", "queues", "monitoring")
+"""Keys of `spec` that the plan adds something to."""
+
+
+def _taken_over(head: PlanHead) -> list[Finding]:
+    """What `spec` says that is not taken over as it is."""
+    found: list[Finding] = []
+    for key, value in head.spec.items():
+        path, shown = f"spec.{key}", repr(value)[:60]
+        if key == "pools":
+            text = "the pools are what the plan writes, and `spec` has some"
+            found.append(error(INVALID, path, text, "leave them out; `workloads` say what runs"))
+        elif key in _OF_THE_FILE:
+            text = f"`{key}` of the file is what is planned with, and `spec` has another: {shown}"
+            fix = f"write {key} at the top of the file, next to workloads"
+            found.append(error(INVALID, path, text, fix, value=shown))
+        elif key in _SECTIONS and not isinstance(value, dict | None):
+            fix = f"write {key} as docs/fleet-spec.md has it"
+            found.append(error(INVALID, path, f"{key} must be a mapping: {shown}", fix))
+        elif key == "catalogueOverlay" and not isinstance(value, str | None):
+            text, fix = f"{key} must be the path of a file: {shown}", "write the path in quotes"
+            found.append(error(INVALID, path, text, fix))
+    return found
+
+
+def _useless_hardware(head: PlanHead) -> list[Finding]:
+    """Own machines on a platform whose pools have none."""
+    facts = platform_facts(head.platform)
+    if not head.hardware or OWN in facts.capacity:
+        return []
+    text = f"nodes on {facts.title} are bought, not owned: no workload is planned on hardware"
+    return [warning("hardware-not-on-platform", "hardware", text, "leave it out")]
 
 
 def _without_shape(head: PlanHead) -> list[Finding]:
@@ -202,7 +254,7 @@ def _without_shape(head: PlanHead) -> list[Finding]:
 
 def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
     names = {name: field.alias or name for name, field in ModelWorkload.model_fields.items()}
-    return [
+    found = [
         error(
             "plan-decides",
             f"{path}.{names[name]}",
@@ -212,3 +264,7 @@ def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
         for name in _DECIDED
         if name in entry.model_fields_set
     ]
+    if entry.load_test is not None:
+        text = "a plan is for users that arrive at random; `gpufleet size` follows load tests"
+        found.append(error(INVALID, f"{path}.loadTest", text, "remove loadTest"))
+    return found

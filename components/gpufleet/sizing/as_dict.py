@@ -6,6 +6,7 @@ Keys are camelCase; memory is integer bytes, times are seconds.
 from dataclasses import asdict
 from typing import Any
 
+from gpufleet.documents.plain_data import camel
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.ledger import Ledger
@@ -28,13 +29,14 @@ def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
         "fits": answer.fits,
         "capacity": None if answer.capacity is None else _camel(asdict(answer.capacity)),
         "speed": None if answer.speed is None else _camel(asdict(answer.speed)),
+        "loadTest": None if answer.load_test is None else _camel(asdict(answer.load_test)),
         "findings": [finding.as_dict() for finding in answer.findings],
     }
 
 
 def ledger_as_dict(need: Ledger) -> dict[str, int]:
     """Bytes on the fullest GPU by item, and `total`, which is their sum."""
-    items = {_camel_name(item.key): item.bytes for item in need.items if item.at_peak}
+    items = {camel(item.key): item.bytes for item in need.items if item.at_peak}
     return {**items, "total": need.total_bytes}
 
 
@@ -42,7 +44,7 @@ def items_as_list(need: Ledger) -> list[dict[str, Any]]:
     """Every item with its formula and how well it is known."""
     return [
         {
-            "item": _camel_name(item.key),
+            "item": camel(item.key),
             "bytes": item.bytes,
             "basis": item.basis.value,
             "formula": item.formula,
@@ -81,10 +83,5 @@ def _device(device: Device) -> dict[str, Any]:
     }
 
 
-def _camel_name(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.title() for part in rest)
-
-
 def _camel(values: dict[str, Any]) -> dict[str, Any]:
-    return {_camel_name(key): value for key, value in values.items()}
+    return {camel(key): value for key, value in values.items()}

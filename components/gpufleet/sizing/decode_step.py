@@ -74,11 +74,13 @@ class DecodeStep:
     started_seconds: float
     """Kernels of mixture layers and latent attention that wait for each other."""
 
-    def read_bytes(self, batch: int) -> float:
-        """Bytes each GPU reads for one step of so many sequences."""
+    def read_bytes(self, batch: int, held: float | None = None) -> float:
+        """Bytes each GPU reads for one step of so many sequences, whose cache is as large as that
+        of `held` sequences of the mean length; None: each is of that length."""
         part = -(-batch // self.pipeline)
         experts = sum(mixture.touched(part) for mixture in self.mixtures) * self.expert_bytes
-        return self.dense_bytes + experts + part * self.pipeline * self.sequence_bytes
+        cached = part * self.pipeline if held is None else held
+        return self.dense_bytes + experts + cached * self.sequence_bytes
 
     def further_experts_seconds(self, batch: int, tokens: float) -> float:
         """By which prompts of so many tokens make a step longer that reads experts for them beyond
@@ -93,18 +95,22 @@ class DecodeStep:
         """Arithmetic of that step."""
         return -(-batch // self.pipeline) * self.sequence_operations
 
-    def parts(self, batch: int) -> tuple[float, float, float]:
+    def parts(self, batch: int, held: float | None = None) -> tuple[float, float, float]:
         """Seconds of the step by what could bind it: bandwidth, compute, communication."""
         part = -(-batch // self.pipeline)
         return (
-            self.read_bytes(batch) / (self.rate.bandwidth * self.mbu),
+            self.read_bytes(batch, held) / (self.rate.bandwidth * self.mbu),
             self.operations(batch) / (self.ranks * self.rate.peak * self.mfu),
             self.moved_seconds + part * self.moved_seconds_per_token,
         )
 
-    def seconds(self, batch: int) -> float:
-        """Seconds of the step; never less for more sequences."""
-        bandwidth, compute, moved = self.parts(batch)
+    def seconds(
+        self, batch: int, held: float | None = None, reading: float = 0.0, computing: float = 0.0
+    ) -> float:
+        """Seconds of the step; never less for more sequences. `reading` and `computing`: of prompts
+        that share the pass."""
+        bandwidth, compute, moved = self.parts(batch, held)
+        bandwidth, compute = bandwidth + reading, compute + computing
         return (max(bandwidth, compute) + self.started_seconds) * self.slower + moved
 
 

@@ -18,10 +18,12 @@ from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.communication import LinkKind
 from gpufleet.sizing.engine_profile import InferenceEngine
+from gpufleet.sizing.lengths import LengthShape
 from gpufleet.sizing.not_modelled import not_modelled
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
+from gpufleet.spec.base import NO_TRUTH_VALUE
 
 
 class RequestModel(BaseModel):
@@ -40,8 +42,8 @@ class RequestModel(BaseModel):
     )
 
 
-Count = Annotated[int, Field(ge=1, le=1 << 20)]
-Tokens = Annotated[int, Field(ge=1, le=1 << 30)]
+Count = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 20)]
+Tokens = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 30)]
 
 
 class SizedWorkload(StrEnum):
@@ -106,6 +108,20 @@ class LinkRequest(RequestModel):
     gpus_per_node: Count = 8
 
 
+class LoadTestRequest(RequestModel):
+    """A load test of one replica, as `vllm bench serve` and `sglang.bench_serving` make it. Lengths
+    are those of `prompt` and `output`, which are means."""
+
+    prompts: Annotated[int, Field(ge=1, le=20_000)] = 1000
+    """Requests in all; `--num-prompts`."""
+    lengths: LengthShape = LengthShape.EQUAL
+    """How they differ: `equal`, `uniform` (from 0 to twice the mean) or `sharegpt`."""
+    rate: Annotated[float, Field(gt=0, le=1e5)] | None = None
+    """Requests a second, at random; `--request-rate`. Default: all at once."""
+    clients: Count | None = None
+    """Clients that send the next request when they have their answer; `--max-concurrency`."""
+
+
 class SizeRequest(RequestModel):
     """One workload to size."""
 
@@ -139,6 +155,8 @@ class SizeRequest(RequestModel):
     max_sequences: Count = 256
     """`max_num_seqs`."""
     chunked_prefill: bool = True
+    load_test: LoadTestRequest | None = None
+    """Serving: the load test whose figures are wanted."""
     gpu: str | None = None
     """GPU to validate fit and speed on."""
     board: str | None = None
@@ -226,6 +244,15 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
     if kind == "too_long":
         most = limits["max_length"]
         return f"at most {most} entries are read", f"leave {most} in {name}"
+    if kind == "string_too_long":
+        return f"at most {limits['max_length']} characters are read", f"shorten {name}"
+    if kind == "string_pattern_mismatch":
+        return f"{name} does not have the form {limits['pattern']}", f"write {name} in that form"
+    if kind == "string_type" and isinstance(detail["input"], int | float):
+        number = detail["input"]
+        return f"{name} is read as a number, and text is wanted", f'put it in quotes: "{number}"'
+    if kind == "number_from_bool":
+        return f"{name} is a number, not true or false", f"write the number of {name}"
     text = detail["msg"].removeprefix("Value error, ")
     wanted = text.removeprefix("Input should be ")
     if kind.endswith("_parsing"):

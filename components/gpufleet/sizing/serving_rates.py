@@ -1,23 +1,24 @@
 """Speed of serving: time to first token, time per token, tokens per second, saturation."""
 
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil, inf, log
 
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
-from gpufleet.sizing.closed_loop import (
-    REQUEST_SECONDS,
-    ROUNDS,
-    ClosedLoop,
-    LoadedEngine,
-    closed_loop,
-)
 from gpufleet.sizing.communication import Link, LinkKind, inside_node
 from gpufleet.sizing.decode_step import DecodeStep, decode_step
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.engine_profile import InferenceEngine, profile_of
-from gpufleet.sizing.inference import Serving
+from gpufleet.sizing.inference import Serving, replica_sequence_bytes
 from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.load_test import (
+    REQUEST_SECONDS,
+    ROUNDS,
+    LoadedEngine,
+    LoadFigures,
+    Reserve,
+    load_test,
+)
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.spread import Spread, spread_of
@@ -109,6 +110,18 @@ class ServingReplica:
     """Mean prompts that one step may prefill."""
     room: int
     """Sequences that the engine runs at once; 0: not one fits, and no batch is cut."""
+    sequences: int
+    """The same by the engine's own limit."""
+    cache_tokens: float
+    """Tokens of sequences of this length that the cache holds."""
+    step_tokens: int
+    """Tokens of the largest forward pass."""
+    chunked: bool
+    """Whether a prompt may be spread over several of them."""
+    reserve: Reserve
+    """Room that the engine keeps for outputs of running sequences."""
+    mixes: bool
+    """Whether prompts and decoded tokens share one pass over the weights."""
     server_step_seconds: float
     """Scheduling that the engine's server adds to each step."""
     server_sequence_seconds: float
@@ -119,16 +132,34 @@ class ServingReplica:
         """Of so many requests those that run; the others wait for one to end."""
         return min(batch, self.room) if self.room else batch
 
-    def step_seconds(self, batch: int) -> float:
-        """One step of so many sequences, with what the server does beside the model."""
+    def step_seconds(
+        self, batch: int, held: float | None = None, reading: float = 0.0, computing: float = 0.0
+    ) -> float:
+        """One step of so many sequences, with what the server does beside the model. `held`: how
+        many sequences of the mean length have as much cache as these; `reading`, `computing`: what
+        prompts add that share its pass."""
         server = self.server_step_seconds + batch * self.server_sequence_seconds
-        return self.step.seconds(batch) + server
+        return self.step.seconds(batch, held, reading, computing) + server
 
     def prefill_seconds(self, batch: int, prompts: float = 1.0) -> float:
         """By which a step of so many sequences gets longer that prefills so many prompts: of a
         mixture it also reads the experts that they touch."""
         experts = self.step.further_experts_seconds(batch, prompts * self.prompt_tokens)
         return prompts * self.prompt_seconds + experts
+
+    def _mixed_seconds(self, batch: int, held: float, prompts: float) -> float:
+        """One step that also prefills so many prompts: in a pass of its own, or in that of the
+        sequences, whose weights it shares."""
+        if not self.mixes:
+            return self.step_seconds(batch, held) + self.prefill_seconds(batch, prompts)
+        tokens = prompts * self.prompt_tokens
+        moved = tokens * self.step.moved_seconds_per_token
+        return moved + self.step_seconds(
+            batch,
+            held,
+            self.step.further_experts_seconds(batch, tokens),
+            prompts * self.prompt_seconds - moved,
+        )
 
     def loaded_token_seconds(self, batch: int) -> float:
         """Time per token while so many sequences are served: prompts of the others share steps."""
@@ -178,18 +209,27 @@ class ServingReplica:
         bunch = min(_BUNCH * (self.prompts_per_step - 1) ** 2, _MOST_BUNCHED)
         return bunch * rate * self.first_token_seconds**2
 
-    def together(self, clients: int, rounds: int = ROUNDS) -> ClosedLoop:
+    def together(self, clients: int, rounds: int = ROUNDS) -> LoadFigures:
         """What clients measure that start together, get outputs of one length and send the next
         request when they have their answer, as load tests do; in one round all is sent at once."""
-        engine = LoadedEngine(
-            step_seconds=self.step_seconds,
-            prefill_seconds=self.prefill_seconds,
+        each = (self.prompt_tokens, self.output_tokens)
+        return load_test(self.loaded_engine(), [each] * (clients * rounds), clients)
+
+    def loaded_engine(self) -> LoadedEngine:
+        """The replica as load tests find it."""
+        mean, prompt = self.prompt_tokens + self.output_tokens / 2, self.prompt_tokens
+        return LoadedEngine(
+            step_seconds=lambda batch, tokens: self.step_seconds(batch, tokens / mean),
+            prefill_seconds=lambda batch, tokens, prompts: self._mixed_seconds(
+                batch, tokens / mean, prompts / prompt
+            ),
             delay_seconds=self.first_token_seconds - self.prefill_seconds(1),
-            prompts_per_step=self.prompts_per_step / self.chunks,
-            room=self.room,
-            output_tokens=self.output_tokens,
+            step_tokens=self.step_tokens,
+            chunked=self.chunked,
+            sequences=self.sequences if self.room else inf,
+            cache_tokens=self.cache_tokens if self.room else inf,
+            reserve=self.reserve,
         )
-        return closed_loop(engine, clients, rounds)
 
     def tokens_per_second(self, batch: int) -> float:
         """Output tokens at a batch: B / (step + B * prefill of one prompt / OSL)."""
@@ -271,11 +311,12 @@ def serving_replica(
     if rate is None or not model.causal:
         return None
     parallel = parallel or Parallelism()
-    mfu, basis = prefill_mfu(model, rate, device, serving.engine)
+    mfu, basis = prefill_mfu(model, rate, device, serving.engine, serving.weights)
     joined = link or inside_node(device.gpu, device.board)
     step = decode_step(model, serving, parallel, joined, rate, mfu)
-    fitting = capacity(model, serving, device.usable_bytes, parallel).sequences
-    room = min(fitting, serving.max_sequences)
+    cache = capacity(model, serving, device.usable_bytes, parallel)
+    room = min(cache.sequences, serving.max_sequences)
+    each_kept = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
     prompt = mean_prompt(serving)
     # Causal: each token sees half of the others on average.
     each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
@@ -303,6 +344,12 @@ def serving_replica(
         chunks=ceil(prompt / serving.batched_tokens) if serving.chunked_prefill else 1,
         prompts_per_step=max(serving.step_tokens / prompt, 1.0),
         room=room,
+        sequences=serving.max_sequences,
+        cache_tokens=cache.cache_bytes / each_kept * serving.kept_tokens if each_kept else inf,
+        step_tokens=serving.step_tokens,
+        chunked=serving.chunked_prefill,
+        reserve=Reserve(*profile.reserved_output) if profile else Reserve(),
+        mixes=profile.mixes if profile else False,
         server_step_seconds=profile.server_step_seconds if profile else 0.0,
         server_sequence_seconds=profile.server_sequence_seconds if profile else 0.0,
         spread=spread_of(model, serving.engine),

@@ -24,12 +24,13 @@ from gpufleet.sizing.formats import (
 )
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.ledger import Ledger
+from gpufleet.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
 from gpufleet.sizing.not_modelled import check_expert_span
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
 from gpufleet.sizing.relief import relief
 from gpufleet.sizing.request import SizedWorkload, SizeRequest, find_workload
-from gpufleet.sizing.serving_rates import ServingSpeed, serving_speed
+from gpufleet.sizing.serving_rates import ServingSpeed, serving_replica
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet.sizing.training_efficiency import check_arithmetic
@@ -60,6 +61,8 @@ class Sizing:
     parallel: Parallelism = _ALONE
     link: Link | None = None
     """What joins training's data ranks, where the request says."""
+    load_test: LoadAnswer | None = None
+    """What the load test of the request would measure."""
 
 
 def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
@@ -80,6 +83,7 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
             inside = 8 if request.network is None else request.network.gpus_per_node
             findings += check_expert_span(parallel.expert, inside, "parallelism.expert")
     findings += check_group(device, parallel, workload)
+    findings += validate_load_test(request, workload, device)
     if chosen is None or workload is None or weights is None or cache is None:
         return _refused(chosen, device, findings)
     if device is not None:
@@ -89,14 +93,14 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     if has_errors(findings):
         return _refused(chosen, device, findings)
     model = chosen.architecture
-    findings += _context_rules(model, request, workload)
+    findings += context_rules(model, request, workload)
     if workload.trains:
         job = training_of(request, workload, weights)
         return _training_answer(model, job, request, device, parallel, findings)
     serving = serving_of(request, chosen, weights, cache)
     if workload is SizedWorkload.EMBEDDING:
         model = replace(model, causal=False, has_head=False)
-    return _serving_answer(model, serving, device, parallel, findings)
+    return _serving_answer(model, serving, request, device, parallel, findings)
 
 
 def serving_of(
@@ -147,9 +151,10 @@ def _weight_format(
     return WEIGHT_FORMATS[chosen.default_weights(workload) or "bf16"]
 
 
-def _context_rules(
+def context_rules(
     model: Architecture, request: SizeRequest, workload: SizedWorkload
 ) -> tuple[Finding, ...]:
+    """What does not go together in the lengths of a request."""
     findings: list[Finding] = []
     if model.max_context is not None and request.context > model.max_context:
         findings.append(
@@ -253,6 +258,7 @@ def _training_answer(
 def _serving_answer(
     model: Architecture,
     serving: Serving,
+    request: SizeRequest,
     device: Device | None,
     parallel: Parallelism,
     findings: list[Finding],
@@ -265,10 +271,14 @@ def _serving_answer(
         told = ordered(findings)
         return Sizing(model, need, device, gpus, fits, None, passes, told, serving, parallel)
     need = serving_ledger(model, serving, parallel)
-    room = speed = None
+    room = speed = tested = None
     if device is not None:
         room = capacity(model, serving, device.usable_bytes, parallel)
-        speed = serving_speed(model, serving, device, parallel)
+        replica = serving_replica(model, serving, device, parallel)
+        if replica is not None:
+            speed = replica.speed(serving.batch)
+            if request.load_test is not None and replica.room:
+                tested = load_answer(request.load_test, replica)
     fits = _fits(model, serving, parallel, need, device, findings)
     if fits and device is not None and room is not None and room.sequences < serving.batch:
         fits = False
@@ -286,7 +296,19 @@ def _serving_answer(
         )
     gpus = parallel.serving_gpus
     told = ordered(findings)
-    return Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
+    return Sizing(
+        model,
+        need,
+        device,
+        gpus,
+        fits,
+        room,
+        speed,
+        told,
+        serving,
+        parallel,
+        load_test=tested,
+    )
 
 
 def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:

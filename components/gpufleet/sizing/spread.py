@@ -21,14 +21,14 @@ DENSE_TENSORRT = Spread(0.7, 1.25)
 """29 of 29 published loads of TensorRT-LLM (tests/unit/sizing/load_points.py), 129 of 134 further
 ones (tests/data/closed_loops.csv)."""
 DENSE = Spread(0.5, 1.5)
-"""13 of 14 published times per token and 13 of 14 throughputs of vLLM and SGLang
-(tests/data/engine_loads.csv, bursts apart). Of other engines it is assumed."""
+"""15 of 17 published times per token and all 17 throughputs of vLLM and SGLang
+(tests/data/engine_loads.csv). Of other engines it is assumed."""
 MIXTURE = Spread(
     0.45,
     2.0,
     "few load tests of mixtures of experts are public: measure before you buy",
 )
-"""19 of 22 published times per token and all 22 throughputs of vLLM, SGLang and TensorRT-LLM (the
+"""21 of 24 published times per token and all 25 throughputs of vLLM, SGLang and TensorRT-LLM (the
 same file). Outside are DeepSeek-V3 under SGLang of April 2025, twice above, and gpt-oss-120b for
 one client on eight B200, below."""
 

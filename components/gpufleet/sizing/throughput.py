@@ -40,6 +40,10 @@ PREFILL_MFU_MIXTURE_FP4 = {12: 0.33}
 PREFILL_MFU_MIXTURE_16_BIT = {(8, 0): 0.36}
 """By compute capability: gpt-oss-20b on one A100, 3,998 + 107 tokens, vLLM 0.11 (gpustack/gpustack
 @ 7ae332a)."""
+PREFILL_MFU_MIXTURE_MXFP4 = {(9, 0): 0.28}
+"""By compute capability, where the format is multiplied in 16 bit: gpt-oss-20b on one H100, vLLM
+0.11, where steps of 8,192 tokens take 0.227 s (gpustack/gpustack @ 7b50d50, its page of gpt-oss-20b
+on H100: median of the time between tokens of prompts of 4,000)."""
 MBU_NATIVE = 0.65
 """Decode on one GPU where the format is multiplied as it is stored: 0.69 in BF16 at batch 1 on
 A100-80 (gpt-fast), rounded down."""
@@ -122,12 +126,16 @@ def device_rate(device: Device, weights: WeightFormat) -> Rate | None:
 
 
 def prefill_mfu(
-    model: Architecture, rate: Rate, device: Device, engine: InferenceEngine | None = None
+    model: Architecture,
+    rate: Rate,
+    device: Device,
+    engine: InferenceEngine | None = None,
+    weights: WeightFormat | None = None,
 ) -> tuple[float, Basis]:
     """Share of the peak a saturated prefill reaches, and how well it is known."""
     capability = device.gpu.compute_capability
     if model.is_mixture:
-        return _mixture_mfu(rate, capability, engine), Basis.MEASURED
+        return _mixture_mfu(rate, capability, engine, weights), Basis.MEASURED
     if rate.unit is Compute.FP4 and capability is not None:
         return PREFILL_MFU_FP4.get(capability[0], 0.39), Basis.MEASURED
     if rate.unit in (Compute.BF16, Compute.FP16) and engine and capability:
@@ -138,7 +146,10 @@ def prefill_mfu(
 
 
 def _mixture_mfu(
-    rate: Rate, capability: tuple[int, int] | None, engine: InferenceEngine | None
+    rate: Rate,
+    capability: tuple[int, int] | None,
+    engine: InferenceEngine | None,
+    weights: WeightFormat | None,
 ) -> float:
     found: float | None = None
     if rate.unit is Compute.FP8 and engine is not None:
@@ -147,6 +158,8 @@ def _mixture_mfu(
         found = PREFILL_MFU_MIXTURE_FP4.get(capability[0])
     elif rate.unit in (Compute.BF16, Compute.FP16) and capability is not None:
         found = PREFILL_MFU_MIXTURE_16_BIT.get(capability)
+        if weights is not None and weights.name == "mxfp4":
+            found = PREFILL_MFU_MIXTURE_MXFP4.get(capability, found)
     return PREFILL_MFU_MIXTURE if found is None else found
 
 

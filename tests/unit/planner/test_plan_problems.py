@@ -52,12 +52,14 @@ def test_all_problems_of_a_file_come_at_once() -> None:
             service(mig="1g.10gb"),
             service("x", target={"tokenMs": 10, "tokens": 5}),
             {"name": "n", "workload": "notebook", "memoryGib": 500},
+            service("y", loadTest={"rate": 2}),
         )
     )
     found = [f"{f.code} {f.path}" for f in answer.findings]
     assert found[:2] == ["plan-file-invalid workloads[0].contxt", "plan-decides workloads[1].mig"]
     assert "target-not-for-workload workloads[2].target.tokens" in found
     assert "nothing-fits workloads[3]" in found
+    assert "plan-file-invalid workloads[4].loadTest" in found
     assert "write context" in (answer.findings[0].fix or "")
 
 

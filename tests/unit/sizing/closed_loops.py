@@ -10,10 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from gpufleet.catalogue import load
-from gpufleet.sizing.closed_loop import ClosedLoop
 from gpufleet.sizing.device import Device, whole_gpu
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.inference import InferenceEngine, Serving
+from gpufleet.sizing.load_test import LoadFigures
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.serving_rates import ServingReplica, serving_replica
 from tests.unit.sizing.measurements import model
@@ -75,7 +75,7 @@ class LoopPoint:
         return found
 
     @property
-    def computed(self) -> ClosedLoop:
+    def computed(self) -> LoadFigures:
         return self.replica.together(self.clients)
 
     @property

@@ -1,7 +1,7 @@
 """Published load tests of vLLM, SGLang and TensorRT-LLM: clients that send their next request when
 they have their answer, requests at a fixed rate, and bursts.
 
-`python -m tests.unit.sizing.engine_loads` prints both tables of docs/sizing.md.
+`python -m tests.unit.sizing.engine_loads` prints the three tables of docs/sizing.md.
 """
 
 import csv
@@ -11,24 +11,25 @@ from functools import cached_property
 from pathlib import Path
 
 from gpufleet.catalogue import load
-from gpufleet.sizing.closed_loop import ClosedLoop
 from gpufleet.sizing.device import Device, whole_gpu
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.sizing.inference import InferenceEngine, Serving
+from gpufleet.sizing.lengths import LengthShape, drawn
+from gpufleet.sizing.load_test import LoadFigures, at_random, load_test
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.serving_rates import PERCENTILE, ServingReplica, serving_replica
 from tests.unit.sizing.measurements import model
 
-_MOST_ROUNDS = 5
-
 
 @dataclass(frozen=True)
 class EngineLoad:
-    """A row of tests/data/engine_loads.csv, which names its source. Lengths are means: some tools
-    draw them up to twice that. Limits of sequences and tokens are those of the command, else the
-    engine's own on such a GPU. `kept`: `constants` were looked at when constants were chosen,
-    `apart` were compared once before, `further` were open and are in no table. A `burst` is sent
-    at once, with as many `clients` as prompts; with a `rate` these are the prompts in all."""
+    """A row of tests/data/engine_loads.csv, which names its source. Prompt and output are means,
+    around which `lengths` says how they differ (LengthShape). Limits of sequences and tokens are
+    those of the command, else the engine's own on such a GPU. `kept`: `constants` were looked at
+    when constants were chosen, `apart` were compared once before, `further` were open and are in
+    no table; `fresh` were written down before the formulas of load tests were tried on them. A
+    `burst` is sent at once, with as many `clients` as prompts; with a `rate` these are the
+    prompts in all."""
 
     row: dict[str, str]
 
@@ -86,31 +87,16 @@ class EngineLoad:
         return found
 
     @cached_property
-    def computed(self) -> ClosedLoop:
-        if self.row["load"] == "rate":
-            return self._at_a_rate(self.number("rate"), self.count("clients"))
-        return self.replica.together(self.clients, min(self.count("rounds"), _MOST_ROUNDS))
-
-    def _at_a_rate(self, rate: float, prompts: int) -> ClosedLoop:
-        """So many are in flight as come while one is answered (Little); the last is answered after
-        all have come."""
-        replica, output, flight = self.replica, self.count("output"), 1.0
-        for _ in range(200):
-            batch = max(round(flight), 1)
-            each = replica.loaded_first_token_seconds(batch)
-            each += output * replica.loaded_token_seconds(batch)
-            flight = (flight + min(max(1.0, rate * each), prompts)) / 2
-        batch = max(round(flight), 1)
-        first, token = (
-            replica.loaded_first_token_seconds(batch),
-            replica.loaded_token_seconds(batch),
-        )
-        whole = prompts / rate + first + output * token
-        return ClosedLoop(batch, first, token, prompts * output / whole)
+    def computed(self) -> LoadFigures:
+        shape = LengthShape(self.row["lengths"])
+        requests = self.clients * self.count("rounds")
+        lengths = drawn(shape, requests, self.count("prompt"), self.count("output"))
+        times = at_random(self.number("rate"), requests) if self.row["rate"] else None
+        return load_test(self.replica.loaded_engine(), lengths, self.clients, times)
 
     @property
     def first_token_ms(self) -> tuple[float, float, float]:
-        """Means of arrivals at random and of clients in step, and what 95 % keep at random."""
+        """Means of arrivals at random and of the test, and what 95 % keep at random."""
         replica, clients = self.replica, self.clients
         return (
             1000 * replica.loaded_first_token_seconds(clients),
@@ -146,11 +132,12 @@ def _loads(kept: str) -> tuple[EngineLoad, ...]:
 
 
 LOADS, FURTHER, APART = _loads("constants"), _loads("further"), _loads("apart")
+FRESH = _loads("fresh")
 
 
 def engine_load_table() -> list[str]:
     lines = [
-        "| load | first token, ms: random to in step, of measured | token, ms | tokens/s |",
+        "| load | first token, ms: at random to as tested, of measured | token, ms | tokens/s |",
         "|---|---|---|---|",
     ]
     for one in LOADS:
@@ -164,9 +151,9 @@ def engine_load_table() -> list[str]:
     return lines
 
 
-def apart_table() -> list[str]:
+def apart_table(loads: tuple[EngineLoad, ...] = APART) -> list[str]:
     lines = ["| load | token, ms | tokens/s | source |", "|---|---|---|---|"]
-    for one in APART:
+    for one in loads:
         token, by = f"{1000 * one.computed.token_seconds:.1f}", one.token_by
         # A page of another repository is not one of these docs.
         source = one.row["source"].replace(" docs/", " ")
@@ -179,4 +166,4 @@ def apart_table() -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join([*engine_load_table(), "", *apart_table()]))
+    print("\n".join([*engine_load_table(), "", *apart_table(), "", *apart_table(FRESH)]))

@@ -1,10 +1,11 @@
 """Closed loops of clients that start together, against published ones (closed_loops.py)."""
 
+from math import inf
 from statistics import median
 
 import pytest
 
-from gpufleet.sizing.closed_loop import LoadedEngine, closed_loop
+from gpufleet.sizing.load_test import LoadedEngine, LoadFigures, load_test
 from gpufleet.sizing.spread import DENSE_TENSORRT
 from tests.unit.sizing.closed_loops import APART, POINTS, LoopPoint, loop_table
 from tests.unit.sizing.load_points import LONG_PROMPTS, SHORT_PROMPTS, SHORTEST
@@ -32,12 +33,12 @@ def test_each_figure_of_points_kept_apart() -> None:
     first, token, rate = (
         [max(factor, 1 / factor) for factor in factors] for factors in zip(*found, strict=True)
     )
-    assert sum(factor <= 1.25 for factor in first) >= 37
+    assert sum(factor <= 1.25 for factor in first) >= 38
     assert sum(factor <= 1.25 for factor in token) >= 43
     assert sum(factor <= 1.2 for factor in rate) >= 40
-    assert median(first) <= 1.13
-    assert median(token) <= 1.09
-    assert median(rate) <= 1.09
+    assert median(first) <= 1.11
+    assert median(token) <= 1.07
+    assert median(rate) <= 1.08
 
 
 def test_the_documentation_shows_these_figures() -> None:
@@ -78,8 +79,9 @@ def test_a_single_client_waits_for_no_one() -> None:
         if point.clients == 1:
             replica, loop = point.replica, point.computed
             alone = replica.loaded_first_token_seconds(1)
-            assert loop.first_token_seconds == pytest.approx(alone)
-            assert loop.token_seconds == pytest.approx(replica.step_seconds(1))
+            # The loop counts the cache that the sequence has in each step, the formula its mean.
+            assert loop.first_token_seconds == pytest.approx(alone, rel=0.01)
+            assert loop.token_seconds == pytest.approx(replica.step_seconds(1), rel=0.001)
 
 
 def _setting(prompt: int, clients: int) -> LoopPoint:
@@ -93,16 +95,16 @@ def test_twice_the_clients_never_answer_sooner() -> None:
         assert all(firsts[n] <= firsts[2 * n] for n in range(1, 200))
 
 
-def _engine(prompts_per_step: float, room: int = 0) -> LoadedEngine:
-    """Steps of 10 ms, 4 ms more for each prompt, answers of 101 tokens."""
-    return LoadedEngine(
-        step_seconds=lambda _: 0.010,
-        prefill_seconds=lambda _, prompts: 0.004 * prompts,
+def _measured(prompts_per_step: float, clients: int, room: float = inf) -> LoadFigures:
+    """Steps of 10 ms, 4 ms more for each prompt of 1,000 tokens, answers of 101 tokens."""
+    engine = LoadedEngine(
+        step_seconds=lambda batch, held: 0.010,
+        prefill_seconds=lambda batch, held, tokens: 0.010 + 0.004 * tokens / 1000,
         delay_seconds=0.0,
-        prompts_per_step=prompts_per_step,
-        room=room,
-        output_tokens=101,
+        step_tokens=1000 * prompts_per_step,
+        sequences=room,
     )
+    return load_test(engine, [(1000, 101)] * 3 * clients, clients)
 
 
 def test_a_prompt_that_just_missed_a_step_pays_another() -> None:
@@ -110,19 +112,19 @@ def test_a_prompt_that_just_missed_a_step_pays_another() -> None:
     14 to 28 prefill one prompt each: 17 and 28 - 1 + 3 = 30. The first ends at 28 + 99 x 10 = 1018,
     has its next prompt there at 1021, in the step from 1028 to 1042: 24; the second ends at 1028,
     1031, 1056: 28. The third round is as the second, and ends at 3084."""
-    loop = closed_loop(_engine(10), 2)
+    loop = _measured(10, 2)
     assert loop.first_token_seconds == pytest.approx((17 + 30 + 2 * (24 + 28)) / 6000)
     assert loop.token_seconds == pytest.approx((10.04 + 10.0) / 2000)
     assert loop.tokens_per_second == pytest.approx(6 * 101 / 3.084)
 
 
 def test_half_of_a_prompt_in_each_step() -> None:
-    assert closed_loop(_engine(0.5), 1).first_token_seconds == pytest.approx(0.027)
+    assert _measured(0.5, 1).first_token_seconds == pytest.approx(0.027)
 
 
 def test_who_has_no_room_waits_for_an_end() -> None:
     """One at a time: 17 ms, then each waits for the other, whose 100 steps take a second."""
-    loop = closed_loop(_engine(10, room=1), 2)
+    loop = _measured(10, 2, room=1)
     assert 0.7 < loop.first_token_seconds < 1.1
     assert loop.token_seconds == pytest.approx(0.010)
 
