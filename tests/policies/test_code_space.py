@@ -91,7 +91,8 @@ def _codes(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not node.args:
             continue
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        function = node.func
+        name = getattr(function, "id", "") or getattr(function, "attr", "")
         first = node.args[0]
         if name in FINDINGS and isinstance(first, ast.Constant) and isinstance(first.value, str):
             yield first.value

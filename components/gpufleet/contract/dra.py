@@ -4,7 +4,7 @@ The driver's chart checks none of this, and what is wrong shows only when a clai
 pod hangs in ContainerCreating. Kubernetes' gates: `pkg/features/kube_features.go` of v1.36.3.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from gpufleet.catalogue.model import NodeImage
@@ -30,21 +30,19 @@ _ALPHA = {"DRAPartitionableDevices": (1, 33), "DRAExtendedResource": (1, 34)}
 OPERATOR_ROOT = "/run/nvidia/driver"
 
 
-def validate_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
+def validate_dra(members: Sequence[Member], spec: FleetSpec) -> Iterator[Finding]:
     """Findings about all pools that use claims, together; none without such a pool."""
     dynamic = [member for member in members if member[2].dra is not None]
     if not dynamic:
-        return []
+        return
     version = minor_of(spec.cluster.kubernetes_version)
-    findings: list[Finding] = []
     for _, path, partition, image in dynamic:
-        findings += _validate_version(partition, f"{path}.sharing.dra", version, spec.platform)
-        findings += _validate_advertiser(f"{path}.sharing.dra", image, spec.platform)
-    findings += _validate_api(spec, version)
-    findings += _validate_driver(dynamic, spec)
-    findings += _validate_gates(dynamic, spec)
-    findings += _validate_classes(members, version)
-    return findings
+        yield from _validate_version(partition, f"{path}.sharing.dra", version, spec.platform)
+        yield from _validate_advertiser(f"{path}.sharing.dra", image, spec.platform)
+    yield from _validate_api(spec, version)
+    yield from _validate_driver(dynamic, spec)
+    yield from _validate_gates(dynamic, spec)
+    yield from _validate_classes(members, version)
 
 
 def driver_root(image: NodeImage | None, platform: Platform) -> str:

@@ -95,6 +95,8 @@ class PlatformFacts:
     """Clouds whose instance types it runs on; none on own hardware."""
     example_region: str | None = None
     """A region, for the text of a finding. Set where a cluster must name its region."""
+    cluster_fields: tuple[str, ...] = ()
+    """Fields of `cluster` that it reads, of those that some platforms do not read."""
     vendors: tuple[str, ...] = ("nvidia",)
     """Makers of the accelerators its pools may have."""
     provisioners: tuple[Provisioner, ...] = (Provisioner.MANAGED,)

@@ -1,6 +1,6 @@
 """What Karpenter believes a node will offer before it exists, against what it will advertise."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.documents.paths import value_at
@@ -19,17 +19,15 @@ def modelled(pool: ContractPool) -> int:
     return min(known) if known else pool.gpus_per_node
 
 
-def validate_provisioner(cluster: ClusterFacts) -> list[Finding]:
+def validate_provisioner(cluster: ClusterFacts) -> Iterator[Finding]:
     """Findings about pools that Karpenter cannot scale, because it does not know what they offer.
 
     A NodeOverlay tells it; the feature gate is off by default (v1.14.1). A Karpenter that gpufleet
     installs gets the gate; of another one it must be said.
     """
-    findings: list[Finding] = []
     for pool in cluster.pools:
         if pool.provisioner is Provisioner.KARPENTER and not pool.existing:
-            findings += _validate(pool, cluster)
-    return findings
+            yield from _validate(pool, cluster)
 
 
 def _validate(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:

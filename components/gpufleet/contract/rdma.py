@@ -5,7 +5,7 @@ path, nvidia-peermem, needs DOCA-OFED on the node before the driver container st
 cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabrics need neither.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import operator_value, place, said
@@ -44,21 +44,19 @@ def _uses_network_operator(fabric: Fabric, platform: Platform) -> bool:
     return fabric is Fabric.RDMA and platform_facts(platform).rdma_by_network_operator
 
 
-def validate_rdma(cluster: ClusterFacts) -> list[Finding]:
+def validate_rdma(cluster: ClusterFacts) -> Iterator[Finding]:
     """Findings about the way from NIC to GPU, over both operators and the images."""
     operator = cluster.spec.addons.gpu_operator
-    findings: list[Finding] = []
     pools = rdma_pools(cluster)
     if pools and not network_operator_present(cluster.spec):
-        findings.append(_no_network_operator(pools))
+        yield _no_network_operator(pools)
     if operator.enabled is False:
-        return findings
+        return
     if operator_value(operator, RDMA) is True:
-        findings += _peermem(cluster, operator)
+        yield from _peermem(cluster, operator)
     else:
-        findings += _dma_buf(pools, operator)
-    findings += _storage(operator)
-    return findings
+        yield from _dma_buf(pools, operator)
+    yield from _storage(operator)
 
 
 def _no_network_operator(pools: tuple[ContractPool, ...]) -> Finding:

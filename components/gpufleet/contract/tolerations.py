@@ -44,20 +44,18 @@ def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[KeyToleration, ...]:
     return tuple(sorted(wanted - {GPU_TOLERATION}))
 
 
-def validate_tolerations(cluster: ClusterFacts) -> list[Finding]:
+def validate_tolerations(cluster: ClusterFacts) -> Iterator[Finding]:
     """Findings about taints that keep the operands away."""
-    findings: list[Finding] = []
     operated = _operated(cluster)
     if _unstated(cluster.spec.addons.gpu_operator):
         wanting = [(pool, needed(pool.taints)) for pool in operated]
-        findings += [_unknown(pool, wanted) for pool, wanted in wanting if wanted]
+        yield from (_unknown(pool, wanted) for pool, wanted in wanting if wanted)
         operated = ()
     for written in _written_lists(cluster, operated):
         for pool in written.pools:
             missing = [one for one in needed(pool.taints) if not _covered(one, written.given)]
             if missing:
-                findings.append(_kept_away(pool, written, missing))
-    return findings
+                yield _kept_away(pool, written, missing)
 
 
 def _operated(cluster: ClusterFacts) -> tuple[ContractPool, ...]:

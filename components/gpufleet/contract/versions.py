@@ -1,6 +1,6 @@
 """Whether chart and Kubernetes were made for each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpufleet.catalogue.model import Chart
 from gpufleet.contract.facts import ClusterFacts, ContractFact, chain
@@ -9,14 +9,12 @@ from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.cluster import minor_of
 
 
-def validate_versions(cluster: ClusterFacts) -> list[Finding]:
+def validate_versions(cluster: ClusterFacts) -> Iterator[Finding]:
     """Findings about versions that do not fit."""
-    findings: list[Finding] = []
     if cluster.operated and cluster.spec.addons.gpu_operator.enabled is not False:
-        findings += _kubernetes(cluster, cluster.operator_chart)
+        yield from _kubernetes(cluster, cluster.operator_chart)
     if network_operator_present(cluster.spec):
-        findings += _kubernetes(cluster, cluster.network_chart)
-    return findings
+        yield from _kubernetes(cluster, cluster.network_chart)
 
 
 def _kubernetes(cluster: ClusterFacts, chart: Chart) -> Iterable[Finding]:

@@ -14,33 +14,29 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
-def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
+def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> Iterator[Finding]:
     """Findings about all vGPU pools together; none without such a pool."""
     guests = [member for member in members if member[2].vgpu is not None]
     if not guests:
-        return []
-    findings: list[Finding] = []
+        return
     facts = platform_facts(spec.platform)
     for _, path, _, _ in guests:
         if not facts.vgpu:
-            findings.append(
-                error(
-                    "vgpu-needs-hypervisor",
-                    f"{path}.sharing.vgpu",
-                    f"a vGPU profile cannot be chosen on {spec.platform.value}",
-                    "choose an instance type with a fraction of a GPU, or another way of sharing",
-                    value=spec.platform.value,
-                    allowed=tuple(p.value for p in Platform if platform_facts(p).vgpu),
-                )
+            yield error(
+                "vgpu-needs-hypervisor",
+                f"{path}.sharing.vgpu",
+                f"a vGPU profile cannot be chosen on {spec.platform.value}",
+                "choose an instance type with a fraction of a GPU, or another way of sharing",
+                value=spec.platform.value,
+                allowed=tuple(p.value for p in Platform if platform_facts(p).vgpu),
             )
-    findings += _validate_license(guests, spec)
-    findings += _validate_secrets(guests)
-    findings += _validate_sizes(guests)
-    findings += _validate_schedulers(guests)
+    yield from _validate_license(guests, spec)
+    yield from _validate_secrets(guests)
+    yield from _validate_sizes(guests)
+    yield from _validate_schedulers(guests)
     if facts.vgpu and not facts.simulated:
-        findings += _validate_guest_driver(guests, spec)
-        findings += _validate_kinds(members, guests, spec)
-    return findings
+        yield from _validate_guest_driver(guests, spec)
+        yield from _validate_kinds(members, guests, spec)
 
 
 def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """Paths into a document, as findings print them: `mig-configs.all-1g[0].mig-devices["1g.5gb"]`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
+
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -50,3 +52,33 @@ def value_at(
 @lru_cache(maxsize=1000)
 def _keys(path: str) -> list[str]:
     return path.split(".")
+
+
+def at_steps(document: Any, steps: Iterable[str | int]) -> Any:
+    """The value at these keys and indexes, all of which are there."""
+    for step in steps:
+        document = document[step]
+    return document
+
+
+def text_at(document: Any, path: str) -> str:
+    """The text at a dotted path, empty for anything else."""
+    found = value_at(document, path)
+    return found if isinstance(found, str) else ""
+
+
+def mapping_at(document: Any, path: str) -> dict[str, Any]:
+    """The mapping at a dotted path, empty for anything else."""
+    return as_mapping(value_at(document, path)) or {}
+
+
+def items_at(document: Any, path: str) -> list[tuple[str, Any]]:
+    """Place and value of each item of the list at a dotted path."""
+    found = as_list(value_at(document, path)) or []
+    return [(child(path, index), item) for index, item in enumerate(found)]
+
+
+def entries_at(document: Any, path: str) -> list[tuple[str, dict[str, Any]]]:
+    """The same of the items that are mappings."""
+    found = [(place, as_mapping(item)) for place, item in items_at(document, path)]
+    return [(place, item) for place, item in found if item is not None]

@@ -1,9 +1,11 @@
 """What rules validate: plain frozen data, every field a value, absent or unknown."""
 
 from gpufleet_policies.facts.claims import DeviceClaim, DeviceClass, DeviceRequest
+from gpufleet_policies.facts.container import Amount, Container, Launch
 from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts
 from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.pods import PodClaim, PodGroup, PodToleration
 from gpufleet_policies.facts.scaling import Autoscaler, ScalingFacts
 from gpufleet_policies.facts.surroundings import Surroundings
 from gpufleet_policies.facts.tristate import (
@@ -15,17 +17,7 @@ from gpufleet_policies.facts.tristate import (
     known,
     unknown,
 )
-from gpufleet_policies.facts.workload import (
-    Amount,
-    Container,
-    JobFacts,
-    Launch,
-    PodClaim,
-    PodGroup,
-    PodToleration,
-    Ray,
-    WorkloadFacts,
-)
+from gpufleet_policies.facts.workload import JobFacts, Ray, WorkloadFacts
 
 __all__ = [
     "UNKNOWN",

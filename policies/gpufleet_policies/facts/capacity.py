@@ -1,12 +1,9 @@
 """Capacity that is bought or kept for pools: reservations, buffers, templates of machines."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact, absent
-
-NOTHING: Fact[Any] = absent()
+from gpufleet_policies.facts.tristate import NOTHING, Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +16,6 @@ class Reservation(Subject):
     count: Fact[int]
     gpu: Fact[str]
     gpus_per_node: Fact[int]
-    zone: Fact[str] = NOTHING
     targeted: Fact[bool] = NOTHING
     """Whether only machines that name it may use it; absent: any that match do."""
 

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from gpufleet_policies.facts.container import NOWHERE
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact
+from gpufleet_policies.facts.tristate import NOTHING, Fact
 
 GPU_CLASS = "gpu.nvidia.com"
 """Device class of whole GPUs of NVIDIA's driver."""
@@ -63,4 +62,4 @@ class DeviceClaim(Subject):
 class DeviceClass(Subject):
     """A DeviceClass that is declared in addition to those of the driver."""
 
-    selectors: Fact[int] = field(default_factory=lambda: NOWHERE)
+    selectors: Fact[int] = field(default_factory=lambda: NOTHING)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet_policies.facts.tristate import NOTHING, Fact, absent, known, unknown
 
 GPU = "nvidia.com/gpu"
 """Extended resource of whole GPUs, or of shares where the pool does not rename them."""
@@ -15,9 +15,6 @@ SHARED_SUFFIX = ".shared"
 
 MIG_PREFIX = "nvidia.com/mig-"
 """Prefix of the extended resources of MIG slices under the strategy `mixed`."""
-
-NOWHERE: Fact[Any] = absent()
-"""Not declared."""
 
 
 def is_gpu_resource(name: str) -> bool:
@@ -44,19 +41,19 @@ class Amount:
 class Launch:
     """How many processes a container starts on its GPUs, from its command line and variables."""
 
-    tensor: Fact[int] = NOWHERE
+    tensor: Fact[int] = NOTHING
     """GPUs one copy of the model is spread over (tensor parallelism)."""
-    pipeline: Fact[int] = NOWHERE
+    pipeline: Fact[int] = NOTHING
     """Stages of the model, each on its own GPUs (pipeline parallelism)."""
-    data: Fact[int] = NOWHERE
+    data: Fact[int] = NOTHING
     """Copies of the model inside one pod (data parallelism)."""
-    processes: Fact[int] = NOWHERE
+    processes: Fact[int] = NOTHING
     """Worker processes of one pod, one GPU each: torchrun, accelerate, deepspeed."""
-    nodes: Fact[int] = NOWHERE
+    nodes: Fact[int] = NOTHING
     """Pods that torchrun waits for (`--nnodes`); absent: no torchrun, or a pod for itself."""
-    meeting: Fact[str] = NOWHERE
+    meeting: Fact[str] = NOTHING
     """Where the pods of a torchrun meet; absent: it says no address."""
-    memory_share: Fact[Decimal] = NOWHERE
+    memory_share: Fact[Decimal] = NOTHING
     """Part of a GPU's memory the engine takes for itself, whatever the model needs."""
     spreads: bool = False
     """Whether its processes may lie in several pods."""
@@ -155,6 +152,11 @@ class Container:
         found = tuple(name for name in named if is_gpu_resource(name) and self._may_hold(name))
         object.__setattr__(self, "gpu_resources", found)
 
+    @property
+    def where(self) -> str:
+        """It in words, with its field path."""
+        return f"container {self.name} ({self.place})"
+
     def _may_hold(self, resource: str) -> bool:
         """Whether more than none is asked for: charts write `nvidia.com/gpu: 0` for no GPU."""
         written = (m[resource] for m in (self.limits, self.requests) if resource in m)
@@ -174,7 +176,7 @@ class Container:
         """What the scheduler reserves of CPU or memory: the request, else the limit."""
         if resource in self.requests:
             return self.requests[resource]
-        return self.limits.get(resource, NOWHERE)
+        return self.limits.get(resource, NOTHING)
 
     @property
     def words(self) -> Fact[tuple[str, ...]]:

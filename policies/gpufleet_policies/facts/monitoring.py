@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +36,6 @@ class DeclaredService(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuQuota(Subject):
-    """A ResourceQuota: resource -> hard limit, GPU-like resources only."""
+    """A ResourceQuota."""
 
-    hard: Mapping[str, Fact[int]]
-    covers_gpus: bool = False
+    covers_gpus: bool

@@ -6,9 +6,7 @@ from typing import Any
 
 from gpufleet.contract.wrappers.release import ReleaseValues, joined
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact, absent
-
-NOTHING: Fact[Any] = absent()
+from gpufleet_policies.facts.tristate import NOTHING, Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

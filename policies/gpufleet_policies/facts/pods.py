@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from gpufleet_policies.facts.container import NOWHERE, Amount, Container
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet_policies.facts.container import Amount, Container
+from gpufleet_policies.facts.tristate import NOTHING, Fact, absent, known, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +15,9 @@ class PodClaim:
 
     name: str
     place: str
-    claim: Fact[str] = NOWHERE
+    claim: Fact[str] = NOTHING
     """`resourceClaimName`: one claim that all pods share."""
-    template: Fact[str] = NOWHERE
+    template: Fact[str] = NOTHING
     """`resourceClaimTemplateName`: a claim of its own for each pod."""
 
 
@@ -61,11 +61,11 @@ class PodGroup:
     """False: there may be other containers."""
     node_labels_known: bool = True
     """False: there may be more required labels."""
-    tolerations: Fact[tuple[PodToleration, ...]] = NOWHERE
-    priority_class: Fact[str] = NOWHERE
-    scheduler: Fact[str] = NOWHERE
-    runtime_class: Fact[str] = NOWHERE
-    deadline_seconds: Fact[int] = NOWHERE
+    tolerations: Fact[tuple[PodToleration, ...]] = NOTHING
+    priority_class: Fact[str] = NOTHING
+    scheduler: Fact[str] = NOTHING
+    runtime_class: Fact[str] = NOTHING
+    deadline_seconds: Fact[int] = NOTHING
     """After which each pod ends by itself."""
     gated: bool = False
     """Whether `schedulingGates` hold the pods back until someone lets them all go."""
@@ -74,11 +74,11 @@ class PodGroup:
     host_ipc: bool = False
     """Whether its processes share memory with the host's, or may."""
     claims: tuple[PodClaim, ...] = ()
-    node_name: Fact[str] = NOWHERE
+    node_name: Fact[str] = NOTHING
     """`nodeName`: the scheduler is passed over."""
-    subdomain: Fact[str] = NOWHERE
+    subdomain: Fact[str] = NOTHING
     """Second label of the names that its pods get; absent: they get none."""
-    restarts: Fact[str] = NOWHERE
+    restarts: Fact[str] = NOTHING
     """`restartPolicy`; absent: the default of its kind."""
     service_links: bool = True
     """Whether Kubernetes writes variables of each Service into the containers, or may."""
@@ -99,6 +99,11 @@ class PodGroup:
         found = dict.fromkeys(name for c in self.containers for name in c.gpu_resources)
         object.__setattr__(self, "gpu_resources", tuple(found))
         object.__setattr__(self, "_counted", {})
+
+    @property
+    def where(self) -> str:
+        """It in words, with its field path."""
+        return f"group {self.name} ({self.place})" if self.name else self.place
 
     def pod_gpus(self, resource: str) -> Fact[int]:
         """GPUs of one pod: the largest ordinary init container or the sum of all that run on.

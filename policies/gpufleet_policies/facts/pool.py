@@ -8,14 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
 
 from gpufleet_policies.facts.fleet import COMMITTED, PoolFacts
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact, absent, unknown
-
-NOTHING: Fact[Any] = absent()
-"""Not written, and no default is known."""
+from gpufleet_policies.facts.tristate import NOTHING, Fact, unknown
 
 _ZONES = re.compile(r"^([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]$|^([a-z]+-[a-z]+[0-9]+)-[a-z]$")
 """Zones whose region is a part of their name: `eu-central-1a` of AWS, `us-central1-a` of GCP."""

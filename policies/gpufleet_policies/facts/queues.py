@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact, absent
-
-NOTHING: Fact[Any] = absent()
+from gpufleet_policies.facts.tristate import NOTHING, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +28,6 @@ class ClusterQueue(Subject):
     cohort: Fact[str]
     quotas: tuple[FlavorQuota, ...]
     """GPU-like resources only."""
-    checks: tuple[str, ...] = ()
-    """Admission checks it names."""
     selects_namespaces: bool = True
     """Whether `namespaceSelector` is there, or may be: without it no namespace may use it."""
 

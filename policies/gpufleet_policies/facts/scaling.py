@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import Fact, absent
-
-NOTHING: Fact[Any] = absent()
+from gpufleet_policies.facts.tristate import NOTHING, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,5 @@ class Autoscaler:
     target_kind: Fact[str]
     target_name: Fact[str]
     scaling: ScalingFacts
-    metrics: tuple[str, ...] = ()
-    """What it scales by: `cpu`, `memory`, `pods`, `object`, `external`, a KEDA trigger's type."""
-    metrics_known: bool = True
-    """False: there may be others that cannot be read."""
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     """Those whose values are known; exceptions are among them."""

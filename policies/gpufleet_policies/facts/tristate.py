@@ -88,6 +88,10 @@ def absent(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fac
     return Fact(FieldState.ABSENT, None, provenance, place)
 
 
+NOTHING: Fact[Any] = absent()
+"""Neither written, declared nor inferred: the default of facts."""
+
+
 def unknown(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
     """A field whose value is not known yet."""
     return Fact(FieldState.UNKNOWN, None, provenance, place)

@@ -3,59 +3,32 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gpufleet_policies.facts.container import (
-    GPU,
-    MIG_PREFIX,
-    NO_LAUNCH,
-    NOWHERE,
-    SHARED_SUFFIX,
-    Amount,
-    Container,
-    Launch,
-    is_gpu_resource,
-)
+from gpufleet_policies.facts.container import Container
 from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pods import PodClaim, PodGroup, PodToleration
+from gpufleet_policies.facts.pods import PodGroup
 from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import Fact
-
-__all__ = [
-    "GPU",
-    "MIG_PREFIX",
-    "NO_LAUNCH",
-    "SHARED_SUFFIX",
-    "Amount",
-    "Container",
-    "JobFacts",
-    "Launch",
-    "PodClaim",
-    "PodGroup",
-    "PodToleration",
-    "Ray",
-    "WorkloadFacts",
-    "is_gpu_resource",
-]
+from gpufleet_policies.facts.tristate import NOTHING, Fact
 
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
     """What only objects that run to completion have."""
 
-    retries: Fact[int] = NOWHERE
+    retries: Fact[int] = NOTHING
     """`backoffLimit`; absent: the default of its kind."""
     retries_place: str = ""
-    restarts: Fact[int] = NOWHERE
+    restarts: Fact[int] = NOTHING
     """Restarts of an elastic group (`elasticPolicy.maxRestarts`, `failurePolicy.maxRestarts`)."""
     restarts_place: str = ""
-    deadline_parent_written: Fact[bool] = NOWHERE
+    deadline_parent_written: Fact[bool] = NOTHING
     """Whether what holds the deadline is there, such as `spec.runPolicy`."""
-    time_to_live: Fact[int] = NOWHERE
+    time_to_live: Fact[int] = NOTHING
     """Seconds after which a finished object is deleted."""
     time_to_live_place: str = ""
-    schedule: Fact[str] = NOWHERE
+    schedule: Fact[str] = NOTHING
     """Cron expression; absent: runs once."""
-    concurrency: Fact[str] = NOWHERE
+    concurrency: Fact[str] = NOTHING
     """`concurrencyPolicy` of a CronJob, its default applied."""
 
 
@@ -63,16 +36,16 @@ class JobFacts:
 class Ray:
     """What only Ray objects have."""
 
-    head_gpu_count: Fact[str] = NOWHERE
+    head_gpu_count: Fact[str] = NOTHING
     """`num-gpus` of the head's `rayStartParams`: what the head tells Ray it has."""
-    autoscaling: Fact[bool] = NOWHERE
+    autoscaling: Fact[bool] = NOTHING
     """`enableInTreeAutoscaling`."""
-    ends_with_job: Fact[bool] = NOWHERE
+    ends_with_job: Fact[bool] = NOTHING
     """Whether a RayJob's cluster goes when its job is done; absent: no RayJob."""
-    downscale_delay_seconds: Fact[int] = NOWHERE
+    downscale_delay_seconds: Fact[int] = NOTHING
     """How long an idle replica with GPUs of a RayService stays, the longest of all its
     applications; absent: Ray's own delay."""
-    serving_gpus: Fact[int] = NOWHERE
+    serving_gpus: Fact[int] = NOTHING
     """GPUs all Serve applications of a RayService can use together, all replicas counted."""
 
 
@@ -114,7 +87,7 @@ class WorkloadFacts:
     """Whether its kind is one for training: PyTorchJob, MPIJob, TrainJob."""
     starts_together: bool = False
     """Whether its kind is useless until all its pods run."""
-    surge: Fact[int] = NOWHERE
+    surge: Fact[int] = NOTHING
     """Pods that a rollout makes beyond its replicas before it ends an old one; absent: no rollout,
     or one that ends an old pod first."""
     node_agent: bool = False

@@ -74,23 +74,25 @@ class _Program:
 
 
 @cache
-def across(subject: type) -> tuple[Rule, ...]:
+def _across(subject: type, *, with_fleet: bool) -> tuple[Rule, ...]:
     """Rules about one type of facts that compare resources, or see more when all are known.
 
-    A pool whose machines a launch template declares is not known before. Fleets and workloads are.
+    A pool whose machines a launch template declares is not known before. Fleets and workloads are;
+    with a fleet, the pools of each workload were known too.
     """
-    compares = {Needs.SURROUNDINGS, Needs.POOLS}
+    rules = validating(subject)
     if subject not in (FleetFacts, WorkloadFacts):
-        return validating(subject)
-    return tuple(rule for rule in validating(subject) if rule.sees_pools or compares & rule.needs)
-
-
-def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:
-    """Rules that did not run yet: with a fleet, the pools were known for each resource."""
-    rules = across(subject)
-    if fleet is None or subject is not WorkloadFacts:
         return rules
-    return tuple(rule for rule in rules if Needs.SURROUNDINGS in rule.needs)
+    if with_fleet and subject is WorkloadFacts:
+        return tuple(rule for rule in rules if Needs.SURROUNDINGS in rule.needs)
+    compares = {Needs.SURROUNDINGS, Needs.POOLS}
+    return tuple(rule for rule in rules if rule.sees_pools or compares & rule.needs)
+
+
+@cache
+def _remediating(subject: type, ids: frozenset[str]) -> tuple[Rule, ...]:
+    """Those of these rules that are about one type of facts."""
+    return tuple(rule for rule in validating(subject) if rule.id in ids)
 
 
 class Front:
@@ -169,9 +171,7 @@ class Front:
         changes: list[tuple[str, str, Mapping[str, Any]]] = []
         for facts in facts_from_pulumi(resource_type, inputs, name, urn):
             fleet = None if isinstance(facts, FleetFacts) else configured.referenced
-            rules = [
-                rule for rule in validating(type_of(facts)) if rule.id in configured.remediated
-            ]
+            rules = _remediating(type_of(facts), configured.remediated)
             context = self._context(fleet, configured)
             for finding in run_rules(facts, context, configured.settings, rules):
                 if finding.level is not Level.MANDATORY:
@@ -197,7 +197,7 @@ class Front:
         findings = [
             finding
             for facts in everything
-            if (rules := _left(type_of(facts), fleet))
+            if (rules := _across(type_of(facts), with_fleet=fleet is not None))
             for finding in run_rules(facts, context, configured.settings, rules)
             if (finding.rule, finding.locator.urn, finding.level) not in reported
         ]

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.documents.shapes import is_list, items, mapping
+from gpufleet.documents.shapes import mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.scaling import Autoscaler, ScalingFacts
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known
+from gpufleet_policies.facts.tristate import Fact, absent, known
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text
 
@@ -40,9 +40,8 @@ def _target(document: Any, key: str, default: str | None = None) -> Fact[str]:
 
 
 def _horizontal(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
-    """`minReplicas` is 1 where it is not written; metrics default to 80 % CPU."""
+    """`minReplicas` is 1 where it is not written."""
     cooldown = "spec.behavior.scaleDown.stabilizationWindowSeconds"
-    metrics, metrics_known = _metrics(document)
     return Autoscaler(
         locator,
         _target(document, "kind"),
@@ -54,33 +53,12 @@ def _horizontal(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
             cooldown_seconds=_number(document, cooldown),
             cooldown_place=cooldown,
         ),
-        metrics,
-        metrics_known,
         _written(document),
     )
 
 
-def _metrics(document: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
-    listed = at(document, "spec.metrics")
-    if listed is None:  # version 1 has one field for CPU; version 2 defaults to CPU as well
-        return ("cpu",), True
-    if listed is UNKNOWN or not is_list(listed):
-        return (), False
-    found: list[str] = []
-    for metric in listed:
-        kind = at(metric, "type")
-        if kind in ("Resource", "ContainerResource"):
-            field = "resource" if kind == "Resource" else "containerResource"
-            kind = at(metric, f"{field}.name")
-        if not isinstance(kind, str):
-            return tuple(found), False
-        found.append(kind.lower())
-    return tuple(found), True
-
-
 def _keda(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
     """KEDA's defaults: minimum 0, maximum 100, cooldown 300 s, and a Deployment as target."""
-    types = [at(trigger, "type") for trigger in items(at(document, "spec.triggers"))]
     cooldown = "spec.cooldownPeriod"
     is_job = locator.kind == "ScaledJob"
     return Autoscaler(
@@ -95,8 +73,6 @@ def _keda(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
             cooldown_place=cooldown,
             idle_replicas=_number(document, "spec.idleReplicaCount"),
         ),
-        tuple(kind for kind in types if isinstance(kind, str)),
-        all(isinstance(kind, str) for kind in types),
         _written(document),
     )
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from gpufleet.contract.wrappers.release import joined
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import known, unknown
-from gpufleet_policies.facts.workload import GPU, WorkloadFacts
+from gpufleet_policies.facts.workload import WorkloadFacts
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     PodMakerKind,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet_policies.facts.container import is_gpu_resource
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import (
     DeclaredNamespace,
@@ -12,10 +13,7 @@ from gpufleet_policies.facts.monitoring import (
     MetricsSource,
 )
 from gpufleet_policies.facts.tristate import UNKNOWN
-from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import inside, known_texts
-from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.reading import fact
 
 
 def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -32,25 +30,14 @@ def service(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         yield DeclaredService(locator=locator, selector=known_texts(selector))
 
 
-def _whole(value: Any) -> int | None:
-    found = amount(value)
-    return int(found.number) if found is not None and found.is_whole else None
-
-
 def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """core ResourceQuota; resources that are no GPUs are left out."""
-    hard = mapping(inside(document, "spec.hard"))
-    gpu = {
-        name: value
-        for name, value in hard.items()
-        if is_gpu_resource(name.removeprefix("requests.").removeprefix("limits."))
+    """core ResourceQuota."""
+    covers_gpus = any(
+        is_gpu_resource(name.removeprefix("requests.").removeprefix("limits."))
         or "deviceclass.resource.k8s.io" in name
-    }
-    yield GpuQuota(
-        locator=locator,
-        hard={name: fact(value, _whole, f"spec.hard[{name}]") for name, value in gpu.items()},
-        covers_gpus=bool(gpu),
+        for name in mapping(inside(document, "spec.hard"))
     )
+    yield GpuQuota(locator=locator, covers_gpus=covers_gpus)
 
 
 def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -242,6 +242,5 @@ def reservation(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         count=number(document, "instanceCount"),
         gpu=found.gpu,
         gpus_per_node=found.gpus_per_node,
-        zone=word(document, "availabilityZone"),
         targeted=known(match.value == "targeted") if match.is_known else unknown("match"),
     )

@@ -51,9 +51,9 @@ def fleet_from(
 
 
 def _is_monitored(summary: Mapping[str, Any]) -> bool:
-    """The exporter of the GPU Operator, or the one that `monitoring` of the add-ons installs."""
+    """The exporter of the GPU Operator, or the one that `monitoring` installs without it."""
     operator = at(summary, "addons.gpuOperator.enabled") is True
-    own = at(summary, "addons.monitoring.enabled") is True
+    own = is_mapping(at(summary, "monitoring"))
     return own or (operator and at(summary, "addons.gpuOperator.dcgmExporter") is True)
 
 

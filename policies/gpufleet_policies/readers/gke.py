@@ -259,6 +259,5 @@ def reservation(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         count=number(document, "specificReservation.count"),
         gpu=gpu,
         gpus_per_node=count,
-        zone=word(document, "zone"),
         targeted=required.or_default(False),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
+from gpufleet_policies.facts.container import is_gpu_resource
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.queues import (
     ClusterQueue,
@@ -16,7 +17,6 @@ from gpufleet_policies.facts.queues import (
     ResourceFlavor,
 )
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import boolean, fact, whole
@@ -69,15 +69,11 @@ def cluster_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     cohort = word(document, "spec.cohortName")
     if cohort.is_absent:
         cohort = word(document, "spec.cohort")
-    checks = [c for c in items(inside(document, "spec.admissionChecks")) if isinstance(c, str)]
-    strategy = items(inside(document, "spec.admissionChecksStrategy.admissionChecks"))
-    checks += [name for one in strategy if isinstance(name := inside(one, "name"), str)]
     yield ClusterQueue(
         locator=locator,
         annotations=_texts(document),
         cohort=cohort,
         quotas=tuple(_quotas(document)),
-        checks=tuple(checks),
         selects_namespaces=inside(document, "spec.namespaceSelector") is not None,
     )
 

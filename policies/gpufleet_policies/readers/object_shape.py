@@ -12,6 +12,7 @@ from gpufleet.contract.schemas import (
     newer_fields,
     schema_problems,
 )
+from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import as_list, is_mapping
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.nvidia import NvidiaConfig
@@ -61,9 +62,7 @@ def _is_proven(problem: SchemaProblem, document: Any) -> bool:
         return False
     if problem.kind is SchemaProblemKind.UNKNOWN:
         return True
-    here = document
-    for step in problem.steps:
-        here = here[step]
+    here = at_steps(document, problem.steps)
     if problem.kind is SchemaProblemKind.CONDITION:  # an expression reads fields below its place
         return not _has_placeholder(here)
     return not (isinstance(here, str) and _has_placeholder(here))

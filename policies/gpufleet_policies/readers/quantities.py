@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet.documents.quantities import quantity
-from gpufleet_policies.facts.workload import Amount
+from gpufleet_policies.facts.container import Amount
 from gpufleet_policies.readers.reading import is_meant
 
 

@@ -6,8 +6,9 @@ from typing import Any
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.pods import PodGroup
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.facts.workload import JobFacts, PodGroup, WorkloadFacts
+from gpufleet_policies.facts.workload import JobFacts, WorkloadFacts
 from gpufleet_policies.readers import intent as intents
 from gpufleet_policies.readers import scheduling
 from gpufleet_policies.readers.containers import as_fragment, containers

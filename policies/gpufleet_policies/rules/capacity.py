@@ -14,10 +14,6 @@ def _certainty(context: RuleContext) -> Level:
     return Level.MANDATORY if context.fleet.in_program else Level.ADVISORY
 
 
-def _where(group: PodGroup) -> str:
-    return f"group {group.name} ({group.place})" if group.name else group.place
-
-
 @rule(
     "gpu-resource-not-offered",
     "A GPU resource that no pool of the fleet publishes.",
@@ -48,7 +44,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
                 else "add a pool that offers it"
             )
             yield Violation(
-                where=_where(group),
+                where=group.where,
                 found=f"asks for {amount} x {resource}, which no such pool publishes",
                 limit=f"{limit}; the pods would stay Pending",
                 alternative=alternative,
@@ -77,7 +73,7 @@ def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
             largest = max(offered, key=lambda pool: _per_node(pool, resource))
             if amount > _per_node(largest, resource):
                 yield Violation(
-                    where=_where(group),
+                    where=group.where,
                     found=f"one pod asks for {amount} x {resource}",
                     limit=f"a node of {largest.name} has {_per_node(largest, resource)}; the pod "
                     "would stay Pending",
@@ -91,7 +87,7 @@ def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
                 continue
             names = ", ".join(f"{pool.name} (nodes.max {pool.maximum_nodes})" for pool in offered)
             yield Violation(
-                where=_where(group),
+                where=group.where,
                 found=f"{group.pods.value} pods of {amount} x {resource}",
                 limit=f"{names} can hold {room} at most; {group.pods.value - room} would stay "
                 "Pending",

@@ -21,7 +21,7 @@ from gpufleet_policies.facts.fleet import PRODUCTION
 from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.readers.blocks import inside
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject, once
 
 MIG_LABEL = "nvidia.com/mig.config"
 """Node label that selects a config of mig-parted."""
@@ -62,10 +62,9 @@ def _together(context: RuleContext, config: NvidiaConfig) -> Judgement:
     if context.surroundings is None:
         return _objects(context, (config,))[SameObject(config)]
     if key not in context.memo:
-        configs = context.surroundings.of(NvidiaConfig)
         alike = [
             one
-            for one in configs
+            for one in context.declared(NvidiaConfig)
             if one.kind == config.kind
             and one.document is not None
             and (not file or one.locator.file == file)
@@ -98,8 +97,8 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
         place.setdefault("environment", "prod")
     if context.fleet is not None and context.fleet.kubernetes_version:
         place.setdefault("kubernetesVersion", context.fleet.kubernetes_version)
-    if config.kind == "karpenter" and context.surroundings is not None:
-        for chart in context.surroundings.of(ChartRelease):
+    if config.kind == "karpenter":
+        for chart in context.declared(ChartRelease):
             gates = mapping(inside(chart.values, "settings.featureGates"))
             if chart.chart == "karpenter" and gates and "featureGates" not in place:
                 place["featureGates"] = {
@@ -112,17 +111,13 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
 
 def declares(context: RuleContext, chart: str) -> bool:
     """Whether a release of a chart is declared here."""
-    if context.surroundings is None:
-        return False
-    return any(one.chart == chart for one in context.surroundings.of(ChartRelease))
+    return any(one.chart == chart for one in context.declared(ChartRelease))
 
 
 def _targets(context: RuleContext) -> dict[TargetKey, AutoscalerTarget]:
     """Workloads that autoscalers may name."""
-    if context.surroundings is None:
-        return {}
     found: dict[TargetKey, AutoscalerTarget] = {}
-    for workload in context.surroundings.of(WorkloadFacts):
+    for workload in context.declared(WorkloadFacts):
         containers = [one for group in workload.pod_groups for one in group.containers]
         asked = {name for one in containers for name in (*one.limits, *one.requests)}
         target = AutoscalerTarget(
@@ -134,21 +129,16 @@ def _targets(context: RuleContext) -> dict[TargetKey, AutoscalerTarget]:
     return found
 
 
+@once
 def selected_layouts(context: RuleContext) -> tuple[tuple[str, str | None], ...]:
     """MIG layouts that pools, or the operator's default, select here, with the pool's GPU."""
-    key = "selected-layouts"
-    found: tuple[tuple[str, str | None], ...] | None = context.memo.get(key)
-    if found is None:
-        names: dict[tuple[str, str | None], None] = {}
-        if context.surroundings is not None:
-            for pool in context.surroundings.of(NodePool):
-                if MIG_LABEL in pool.labels:
-                    names[pool.labels[MIG_LABEL], pool.gpu.found] = None
-            for choices in context.surroundings.of(OperatorChoices):
-                if choices.mig_config_default.is_known:
-                    names[choices.mig_config_default.value, None] = None
-        found = context.memo[key] = tuple(names)
-    return found
+    pools = [pool for pool in context.declared(NodePool) if MIG_LABEL in pool.labels]
+    defaults = [one.mig_config_default for one in context.declared(OperatorChoices)]
+    names = [
+        *((pool.labels[MIG_LABEL], pool.gpu.found) for pool in pools),
+        *((default.value, None) for default in defaults if default.is_known),
+    ]
+    return tuple(dict.fromkeys(names))
 
 
 @lru_cache(maxsize=64)
@@ -182,9 +172,7 @@ def _gpu(context: RuleContext) -> str | None:
     names it."""
     if context.place is not None and {"gpu", "product"} & set(context.place):
         return None
-    if context.surroundings is None:
-        return None
-    models = {p.gpu.value for p in context.surroundings.of(NodePool) if p.gpu.is_known}
+    models = {p.gpu.value for p in context.declared(NodePool) if p.gpu.is_known}
     return bare_product(models.pop()) if len(models) == 1 else None
 
 

@@ -4,12 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.environment import PRODUCTION
 from gpufleet_policies.facts import Fact, FleetFacts, WorkloadFacts, absent
 from gpufleet_policies.facts.surroundings import Surroundings
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class SameObject:
@@ -104,6 +108,14 @@ class RuleContext:
         """The loaded catalogue."""
         return self.load_catalogue()
 
+    def declared(self, kind: type[T]) -> tuple[T, ...]:
+        """`Surroundings.of`; nothing where each object is checked alone."""
+        return () if self.surroundings is None else self.surroundings.of(kind)
+
+    def anywhere(self, kind: type[T]) -> tuple[T, ...]:
+        """`Surroundings.anywhere`; nothing where each object is checked alone."""
+        return () if self.surroundings is None else self.surroundings.anywhere(kind)
+
     def environment_of(self, subject: Any) -> Fact[str]:
         """Environment of a subject: its own, else that of its fleet, else that of the settings."""
         if isinstance(subject, WorkloadFacts):
@@ -125,3 +137,18 @@ class RuleContext:
         """Whether the subject certainly does not; both are False where nothing is known."""
         found = self.environment_of(subject)
         return found.is_known and found.value.lower() not in PRODUCTION
+
+
+def once(
+    compute: Callable[Concatenate[RuleContext, P], T],
+) -> Callable[Concatenate[RuleContext, P], T]:
+    """Compute something about one or several objects once for a context."""
+
+    @wraps(compute)
+    def found(context: RuleContext, *objects: P.args, **names: P.kwargs) -> T:
+        key = (compute, *map(SameObject, objects))
+        if key not in context.memo:
+            context.memo[key] = compute(context, *objects, **names)
+        return context.memo[key]
+
+    return found

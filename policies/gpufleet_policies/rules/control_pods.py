@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
@@ -141,7 +141,7 @@ def _alongside(
             continue
         what = "a sidecar" if not container.init or container.restartable else "an init container"
         yield Violation(
-            where=f"container {container.name} ({container.place})",
+            where=container.where,
             found=f"{what} asks for {counts[id(container)]} x {GPU} next to the container that "
             "computes",
             limit="the pod holds them for its whole run",

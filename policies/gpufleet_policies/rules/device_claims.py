@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, Surroundings, WorkloadFacts
+from gpufleet_policies.facts import PodGroup, WorkloadFacts
 from gpufleet_policies.facts.claims import GPU_CLASS, DeviceClaim
 from gpufleet_policies.facts.pods import PodClaim
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.rules.claimed import claim_of
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import remove
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -43,29 +43,26 @@ def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
 
 
 def _only_for_agents(context: RuleContext, claim: DeviceClaim) -> bool:
-    if context.surroundings is None:
-        return False
-    users = _users(context, context.surroundings)
-    found = users.get((claim.locator.namespace, claim.is_template, claim.locator.name), ())
+    found = _users(context).get(
+        (claim.locator.namespace, claim.is_template, claim.locator.name), ()
+    )
     return bool(found) and all(user.node_agent for user in found)
 
 
 Users = dict[tuple[str, bool, str], list[WorkloadFacts]]
 
 
-def _users(context: RuleContext, surroundings: Surroundings) -> Users:
+@once
+def _users(context: RuleContext) -> Users:
     """Namespace, whether it is a template, and name of each claim -> the workloads that use it."""
-    key = "workloads by claim"
-    if key not in context.memo:
-        users: Users = {}
-        for workload in surroundings.anywhere(WorkloadFacts):
-            namespace = workload.locator.namespace
-            for one in (one for group in workload.pod_groups for one in group.claims):
-                for name, is_template in ((one.template, True), (one.claim, False)):
-                    if name.is_known:
-                        users.setdefault((namespace, is_template, name.value), []).append(workload)
-        context.memo[key] = users
-    return context.memo[key]
+    users: Users = {}
+    for workload in context.anywhere(WorkloadFacts):
+        namespace = workload.locator.namespace
+        for one in (one for group in workload.pod_groups for one in group.claims):
+            for name, is_template in ((one.template, True), (one.claim, False)):
+                if name.is_known:
+                    users.setdefault((namespace, is_template, name.value), []).append(workload)
+    return users
 
 
 @rule(
@@ -99,15 +96,8 @@ def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]
 def _kinds_of_gpus(context: RuleContext) -> list[str]:
     if context.fleet is not None:
         return sorted({pool.gpu for pool in context.fleet.pools})
-    if context.surroundings is None:
-        return []
-    return sorted(
-        {
-            p.gpu.value
-            for p in context.surroundings.of(NodePool)
-            if p.gpu.is_known and not p.in_fleet
-        }
-    )
+    pools = (pool for pool in context.declared(NodePool) if not pool.in_fleet)
+    return sorted({pool.gpu.value for pool in pools if pool.gpu.is_known})
 
 
 @rule(
@@ -185,6 +175,41 @@ def _containers_known(group: PodGroup) -> bool:
     return bool(group.containers) and all(
         container.claims_known and container.resources_known for container in group.containers
     )
+
+
+@rule(
+    "dra-claim-elsewhere",
+    "A claim that only another namespace has.",
+    dev=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="Kubernetes, Dynamic Resource Allocation: a claim and its template are in the pod's "
+    "namespace",
+)
+def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """Advice where the claim is in another file: the namespace's own may be somewhere else."""
+    here = workload.locator.namespace
+    if context.surroundings is None or not here:
+        return
+    for one in (one for group in workload.pod_groups for one in group.claims):
+        if claim_of(context.surroundings, workload, one) is not None:
+            continue
+        name, is_template = (one.template, True) if one.template.is_known else (one.claim, False)
+        found = [
+            claim.locator
+            for claim in context.surroundings.of(DeviceClaim)
+            if claim.is_template == is_template and claim.locator.name == name.found
+        ]
+        if not found or not all(other.namespace for other in found):
+            continue
+        together = any(other.file == workload.locator.file for other in found)
+        yield Violation(
+            where=one.place,
+            found=f"names {found[0]}, and the pods are in {here}",
+            limit="claims are looked for in the pods' namespace: they wait for one for ever",
+            alternative=f"write both into one namespace, such as {found[0].namespace}",
+            at_most=Level.MANDATORY if together else Level.ADVISORY,
+            evidence={"claim": found[0].name, "namespace": found[0].namespace},
+        )
 
 
 @rule(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule
@@ -171,7 +171,7 @@ def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
         if group not in workload.running_groups():
             continue
         yield Violation(
-            where=f"container {container.name} ({container.place})",
+            where=container.where,
             found=f"asks for {container.gpu_resources[0]} and runs {image}",
             limit="this program computes nothing on a GPU",
             alternative=f"remove {container.gpu_resources[0]}",

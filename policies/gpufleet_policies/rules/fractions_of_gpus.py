@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.readers.reading import decimal
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import Locator, PodGroup, PoolFacts, WorkloadFacts
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.facts.queues import LocalQueue
-from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.kai_queues import KAI_QUEUES
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
@@ -95,11 +95,11 @@ def _has_runtime(workload: WorkloadFacts) -> bool:
 
 def _only_queue(context: RuleContext, workload: WorkloadFacts) -> str:
     """The one LocalQueue of its namespace; empty where there are none, or several."""
-    if context.surroundings is None or not workload.locator.namespace:
+    if not workload.locator.namespace:
         return ""
     names = {
         queue.locator.name
-        for queue in context.surroundings.of(LocalQueue)
+        for queue in context.declared(LocalQueue)
         if queue.locator.namespace == workload.locator.namespace
     }
     return names.pop() if len(names) == 1 else ""
@@ -131,7 +131,6 @@ def _has_gang(workload: WorkloadFacts) -> bool:
 )
 def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """A job and a server of one program may share a pool, and neither has a PriorityClass."""
-    assert context.surroundings is not None
     if not workload.runs_to_completion or workload.is_idle_now or _is_queued(workload):
         return
     servers = _servers(context)
@@ -151,19 +150,16 @@ def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
         return
 
 
+@once
 def _servers(context: RuleContext) -> dict[str, Locator]:
     """Pool -> a server without a priority that may run there, looked up once for a program."""
-    found: dict[str, Locator] | None = context.memo.get("servers")
-    if found is None:
-        assert context.surroundings is not None
-        found = {}
-        for other in context.surroundings.of(WorkloadFacts):
-            if not other.uses_gpus or not is_inference(other):
-                continue
-            for group in _without_priority(other):
-                for name in _pools(context, group):
-                    found.setdefault(name, other.locator)
-        context.memo["servers"] = found
+    found: dict[str, Locator] = {}
+    for other in context.declared(WorkloadFacts):
+        if not other.uses_gpus or not is_inference(other):
+            continue
+        for group in _without_priority(other):
+            for name in _pools(context, group):
+                found.setdefault(name, other.locator)
     return found
 
 

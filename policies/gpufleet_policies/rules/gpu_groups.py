@@ -3,12 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet_policies.facts import PodGroup, WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
-
-
-def where(group: PodGroup) -> str:
-    """A group in words, with its field path."""
-    return f"group {group.name} ({group.place})" if group.name else group.place
+from gpufleet_policies.facts.container import GPU
 
 
 def gpu_groups(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int, int]]:

@@ -86,8 +86,7 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violati
 
 
 def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
-    assert context.surroundings is not None
-    for choices in context.surroundings.of(OperatorChoices):
+    for choices in context.declared(OperatorChoices):
         if choices.installs == _OPERATOR:
             yield choices
 

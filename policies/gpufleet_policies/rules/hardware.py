@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from operator import attrgetter
 
 from gpufleet.catalogue import Catalogue, Cloud, Gpu, UnknownKeyError
 from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.money import AmountKind, Money, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.prices import GpuOffer, cloud_of
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
@@ -205,16 +206,13 @@ def held(
     return None
 
 
+@once
 def _cheapest_machine(context: RuleContext, machines: tuple[NodeShape, ...]) -> NodeShape | None:
     """By GPU-hour; None where some price is not known. Looked for once for the same machines."""
-    key = ("cheapest", SameObject(machines))
-    if key not in context.memo:
-        priced = [(s.micro_usd_per_gpu_hour, s.name, at) for at, s in enumerate(machines)]
-        found = None
-        if priced and all(price is not None for price, _, _ in priced):
-            found = machines[min(priced, key=lambda one: (one[0] or 0, one[1]))[2]]
-        context.memo[key] = found
-    return context.memo[key]
+    if any(machine.micro_usd_per_gpu_hour is None for machine in machines):
+        return None
+    order = attrgetter("micro_usd_per_gpu_hour", "name")
+    return min(machines, key=order, default=None)
 
 
 def waste(

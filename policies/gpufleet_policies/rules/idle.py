@@ -42,7 +42,7 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
             amount = container.gpus(resource)
             asked = amount.value.text if amount.is_known else "some"
             yield Violation(
-                where=f"container {container.name} ({container.place})",
+                where=container.where,
                 found=f"holds {asked} x {container.source(resource)} and runs `{waiting}`",
                 limit="a container that holds a GPU must compute",
                 alternative="run the work itself; for a shell, ask for one share and set "
@@ -86,7 +86,7 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         if test is None:
             continue
         yield Violation(
-            where=f"container {container.name} ({container.place})",
+            where=container.where,
             found=f"runs `{test}`, which ends, in a {kind}",
             limit="the pod restarts again and again and keeps its GPU",
             alternative="write `restartPolicy: Never`" if kind == "Pod" else "make it a Job",

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import FleetFacts, PodGroup, WorkloadFacts
+from gpufleet_policies.facts.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts
 from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.facts.workload import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.money.prices import slice_part
@@ -193,9 +193,8 @@ def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> 
     Silent where nothing here asks for any slice of the pool: then its workloads are declared
     elsewhere. So are those of pools for people at notebooks, and of one of several clusters.
     """
-    assert context.surroundings is not None
     workloads = [w for w in gpu_workloads(context) if not w.node_agent]
-    if not workloads or len(context.surroundings.of(FleetFacts)) > 1:
+    if not workloads or len(context.declared(FleetFacts)) > 1:
         return
     for pool in gpu_pools(context, subject):
         offer = published(context, pool)

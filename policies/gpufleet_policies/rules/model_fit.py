@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet_policies.facts import Provenance, ShareFacts, WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste
@@ -261,7 +261,7 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
             continue
         container = next(c for c in group.containers if c.gpu_resources)
         yield Violation(
-            where=f"container {container.name} ({container.place})",
+            where=container.where,
             found=f"asks for {asked} = {what}, and the weights of the model take {weights}",
             limit=f"{gib(memory)} cannot hold them: the server ends while it loads, and keeps its "
             "GPUs while it restarts",

@@ -104,14 +104,18 @@ def model_weights(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | 
     sized = _sized(intent, catalogue, _ROUNDED_DOWN, _SMALLEST)
     if sized is None:
         return None
+    evidence = Provenance.EXPLICIT if sized.is_named else sized.evidence
+    total = _weight_bytes(sized.architecture, sized.weights)
+    return MemoryNeed(total, evidence, sized.name, sized.weights.min_capability)
+
+
+@lru_cache(maxsize=256)
+def _weight_bytes(model: "Architecture", weights: "WeightFormat") -> int:
     from gpufleet.sizing.inference import Serving, weight_items
     from gpufleet.sizing.parallel import Parallelism
 
-    serving = Serving(8192, weights=sized.weights)
-    items = weight_items(sized.architecture, serving, Parallelism())
-    evidence = Provenance.EXPLICIT if sized.is_named else sized.evidence
-    total = sum(item.bytes for item in items)
-    return MemoryNeed(total, evidence, sized.name, sized.weights.min_capability)
+    items = weight_items(model, Serving(8192, weights=weights), Parallelism())
+    return sum(item.bytes for item in items)
 
 
 # `sizing` takes a third of a second to import: only programs that name a model pay for it.
@@ -204,6 +208,7 @@ def _of_count(parameters: int, *, full_heads: bool) -> "Architecture | None":
     return replace(found, groups=groups)
 
 
+@lru_cache(maxsize=256)
 def _ledger_bytes(model: "Architecture", weights: "WeightFormat", context: int = 0) -> int:
     """Bytes with planning margin of a usual service, with room for one longest sequence."""
     from gpufleet.sizing.inference import Serving, serving_ledger

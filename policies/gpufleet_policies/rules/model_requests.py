@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.money import GpuOffer, cheapest_offers, gpu_hour, share_part
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.hardware import WorkloadGpu, gpu_of_labels, whole_gpu
 from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
 from gpufleet_policies.rules.placement import candidates, offering
@@ -42,7 +42,7 @@ class ModelRequest:
     def where(self) -> str:
         """The container that asks."""
         container = next(c for c in self.group.containers if GPU in c.gpu_resources)
-        return f"container {container.name} ({container.place})"
+        return container.where
 
     @property
     def found(self) -> str:
@@ -135,15 +135,13 @@ def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | Non
 Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]
 
 
+@once
 def fits(context: RuleContext, workload: WorkloadFacts) -> list[tuple[ModelRequest, Share | None]]:
     """Every request with the cheapest share of the fleet that would do; several rules need them."""
-    key = ("fits", SameObject(workload))
-    if key not in context.memo:
-        context.memo[key] = [
-            (request, _cheapest_share(context, request) if context.fleet is not None else None)
-            for request in _requests(context, workload)
-        ]
-    return context.memo[key]
+    return [
+        (request, _cheapest_share(context, request) if context.fleet is not None else None)
+        for request in _requests(context, workload)
+    ]
 
 
 def runs(context: RuleContext, pool: PoolFacts, request: ModelRequest) -> bool:

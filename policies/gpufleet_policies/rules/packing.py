@@ -8,10 +8,10 @@ from functools import cached_property
 from math import ceil
 
 from gpufleet_policies.facts import Locator, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject, once
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.remediation import JsonPatch, replace
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -220,24 +220,21 @@ def _used_by_others(
     )
 
 
+@once
 def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str]]]:
     """Whole GPUs of every pod declared and the machines it may use, once for a program.
 
     None: how many it asks for is not known.
     """
-    found: list[tuple[Locator, int | None, set[str]]] | None = context.memo.get("groups")
-    if found is None:
-        assert context.surroundings is not None
-        found = []
-        for other in context.surroundings.of(WorkloadFacts):
-            for group in other.pod_groups:
-                gpus = group.pod_gpus(GPU)
-                if gpus.is_unknown:
-                    found.append((other.locator, None, set()))
-                elif gpus.is_known and gpus.value > 0:
-                    names = {shape.name for shape in shapes(context, group, GPU)}
-                    found.append((other.locator, gpus.value, names))
-        context.memo["groups"] = found
+    found: list[tuple[Locator, int | None, set[str]]] = []
+    for other in context.declared(WorkloadFacts):
+        for group in other.pod_groups:
+            gpus = group.pod_gpus(GPU)
+            if gpus.is_unknown:
+                found.append((other.locator, None, set()))
+            elif gpus.is_known and gpus.value > 0:
+                names = {shape.name for shape in shapes(context, group, GPU)}
+                found.append((other.locator, gpus.value, names))
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet_policies.facts import Container, PodGroup, Provenance, WorkloadFacts, known
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
@@ -24,10 +24,6 @@ class _Compared:
     asked: int
     opened: int
     provenance: Provenance
-
-    @property
-    def where(self) -> str:
-        return f"container {self.container.name} ({self.container.place})"
 
     @property
     def source(self) -> str:
@@ -110,7 +106,7 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
             if place and GPU in amounts and found.container.launch.gpus.is_known
         )
         yield Violation(
-            where=found.where,
+            where=found.container.where,
             found=f"asks for {found.asked} x {found.source}{found.of} and starts processes on "
             f"{found.opened}",
             limit=f"{found.asked - found.opened} of them stay idle",
@@ -174,7 +170,7 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
             continue
         needed = -(-found.opened // found.pods)
         yield Violation(
-            where=found.where,
+            where=found.container.where,
             found=f"starts processes on {found.opened} GPUs and asks for {found.asked} x "
             f"{found.source}{found.of}",
             limit="the engine does not start without all of them, and holds its GPUs while it "

@@ -148,9 +148,8 @@ def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
 )
 def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Violation]:
     """The pod it keeps room for is the workload, or PodTemplate, it names."""
-    assert context.surroundings is not None
     names = [n.value for n in (buffer.pod_template, buffer.scalable) if n.is_known]
-    for workload in context.surroundings.of(WorkloadFacts):
+    for workload in context.declared(WorkloadFacts):
         if workload.locator.name not in names or not workload.uses_gpus:
             continue
         if workload.locator.namespace != buffer.locator.namespace:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import PodGroup, Provenance, WorkloadFacts
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.fleet_pools import spot_saving
-from gpufleet_policies.rules.gpu_groups import gpu_groups, where
+from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.placed import place_of, pools_for
 from gpufleet_policies.rules.pools import same_cluster
 from gpufleet_policies.rules.published import published
@@ -64,7 +64,7 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
         )
         gpu_hour = Fraction(listed - spot, per_node)
         yield Violation(
-            where=where(group),
+            where=group.where,
             found=f"may be stopped, and {', '.join(pool.name for pool in pools)} buy(s) "
             f"{name} on demand only, at {usd_hour(listed)}",
             limit=f"{name} sells as spot for at most {usd_hour(spot)}",
@@ -113,7 +113,7 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
         if not pools or not all(p.capacity.found == frozenset({"spot"}) for p in pools):
             continue
         yield Violation(
-            where=where(group),
+            where=group.where,
             found=f"{pods} pods of {asked} GPU(s) train together on "
             f"{', '.join(pool.name for pool in pools)}, spot only, and no checkpoint is declared",
             limit="each interruption ends all of them and loses the work since the last checkpoint",
@@ -178,7 +178,7 @@ def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
             continue
         cheapest, dearest = prices[0], prices[-1]
         yield Violation(
-            where=where(group),
+            where=group.where,
             found=f"asks for {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
             limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "
             f"{usd_hour(cheapest[0])}",

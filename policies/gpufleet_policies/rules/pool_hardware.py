@@ -11,7 +11,7 @@ from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import priced_where_it_is
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.placed import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
@@ -55,9 +55,10 @@ def _price(row: InstanceType, way: str) -> int | None:
 def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
 
-    Pods must declare what they need. EFA and local NVMe of the machine are kept: the machine
-    may have been chosen for them. In a list of types, the finding names each type that a cheaper
-    type of the list can replace; only where nodes are bought on demand: spot needs the choice.
+    Pods must declare what they need. EFA, GPUDirect and local NVMe of the machine are kept: the
+    machine may have been chosen for them. In a list of types, the finding names each type that a
+    cheaper type of the list can replace; only where nodes are bought on demand: spot needs the
+    choice.
     """
     for pool in gpu_pools(context, subject):
         yield from _listed_alongside_smaller(context, pool)
@@ -182,18 +183,17 @@ Ask = tuple[PodGroup, int | None, Decimal | None, Decimal | None]
 """A group of pods, GPUs, cores and bytes of each; None where it does not say."""
 
 
+@once
 def _asks(context: RuleContext) -> dict[object, Ask]:
     """What all pods with GPUs ask for, each different wish once."""
-    found: dict[object, Ask] | None = context.memo.get("asks")
-    if found is None:
-        found = context.memo["asks"] = {}
-        for workload in gpu_workloads(context):
-            for group in workload.pod_groups if not workload.node_agent else ():
-                if group.gpu_resources:
-                    gpus = group.pod_gpus(group.gpu_resources[0]).found
-                    cores, memory = group.pod_request("cpu"), group.pod_request("memory")
-                    ask = (gpus, cores.found, memory.found)
-                    found[(place_of(group), ask)] = (group, *ask)
+    found: dict[object, Ask] = {}
+    for workload in gpu_workloads(context):
+        for group in workload.pod_groups if not workload.node_agent else ():
+            if group.gpu_resources:
+                gpus = group.pod_gpus(group.gpu_resources[0]).found
+                cores, memory = group.pod_request("cpu"), group.pod_request("memory")
+                ask = (gpus, cores.found, memory.found)
+                found[(place_of(group), ask)] = (group, *ask)
     return found
 
 
@@ -219,6 +219,8 @@ def _smaller(
 def _loses(row: InstanceType, other: InstanceType) -> bool:
     """Whether the smaller machine lacks something people choose the larger one for."""
     if (row.efa_interfaces or 0) > (other.efa_interfaces or 0):
+        return True
+    if row.gpudirect is not None and row.gpudirect != other.gpudirect:
         return True
     return bool(row.local_nvme_bytes) and not other.local_nvme_bytes
 

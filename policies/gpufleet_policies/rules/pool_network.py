@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpufleet_policies.facts import PodGroup, WorkloadFacts
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.gpu_groups import gpu_groups, where
+from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.purpose import is_training
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -40,7 +40,7 @@ def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
             continue
         zones = spread[0].zones.value if spread[0].zones.is_known else ()
         yield Violation(
-            where=where(group),
+            where=group.where,
             found=f"{pods} training pods of {asked} GPU(s) on {spread[0].name}, which spans "
             f"{len(zones) or 'all'} zones",
             limit="ranks in different zones pay for every exchange and wait for it",
@@ -80,7 +80,7 @@ def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
             if missing is None:
                 continue
             yield Violation(
-                where=where(group),
+                where=group.where,
                 found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
                 limit="between nodes the ordinary network is many times slower than the GPUs",
                 alternative="ask for vpc.amazonaws.com/efa in the pods, and give the pool EFA "

@@ -53,11 +53,10 @@ def _validated(
     room = _room(context, group, resource, asked)
     if room is None or not room.per_node:
         return  # not known, or other rules report that nothing publishes it
-    where = f"group {group.name} ({group.place})" if group.name else group.place
     level = Level.MANDATORY if names_pool(group) else Level.ADVISORY
     if asked > room.per_node:
         yield Violation(
-            where=where,
+            where=group.where,
             found=f"one pod asks for {asked} x {resource}",
             limit=f"a node of {room.largest} has {room.per_node}; the pod would stay Pending",
             alternative="spread the work over several pods, or use a larger machine",
@@ -70,7 +69,7 @@ def _validated(
     lacking = group.pods.value - room.pods
     if lacking > 0:
         yield Violation(
-            where=where,
+            where=group.where,
             found=f"{group.pods.value} pods of {asked} x {resource}",
             limit=f"{room.names} can hold {room.pods} at most; {lacking} would stay Pending",
             alternative="lower the replicas, or let the pool grow",

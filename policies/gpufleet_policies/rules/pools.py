@@ -10,25 +10,18 @@ from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler, Sch
 from gpufleet_policies.facts.intent import PREFIX
 from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, once
 
 POOLS = (NodePool, FleetFacts)
 """Subjects of every rule about pools: the same checks for every maker of pools."""
 
 
+@once
 def validated_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
     """The pools of a subject, completed by what else is declared. GpuFleet answers for its own."""
-    key = ("pools", SameObject(subject))
-    found = context.memo.get(key)
-    if found is None:
-        if isinstance(subject, FleetFacts):
-            found = tuple(_compiled(pool, subject, context) for pool in subject.pools)
-        elif subject.in_fleet:
-            found = ()
-        else:
-            found = (completed(subject, context.surroundings),)
-        context.memo[key] = found
-    return found
+    if isinstance(subject, FleetFacts):
+        return tuple(_compiled(pool, subject, context) for pool in subject.pools)
+    return () if subject.in_fleet else (completed(subject, context.surroundings),)
 
 
 def gpu_pools(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[NodePool]:
@@ -36,32 +29,19 @@ def gpu_pools(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
     return (pool for pool in validated_pools(context, subject) if pool.is_certainly_gpu)
 
 
+@once
 def all_pools(context: RuleContext) -> tuple[NodePool, ...]:
     """All declared pools, and those of a referenced fleet."""
-    found = context.memo.get("all-pools")
-    if found is None:
-        subjects: list[NodePool | FleetFacts] = []
-        if context.surroundings is not None:
-            subjects += context.surroundings.of(FleetFacts)
-            subjects += context.surroundings.of(NodePool)
-        if context.fleet is not None and context.fleet not in subjects:
-            subjects.append(context.fleet)
-        found = tuple(pool for one in subjects for pool in validated_pools(context, one))
-        context.memo["all-pools"] = found
-    return found
+    subjects = [*context.declared(FleetFacts), *context.declared(NodePool)]
+    if context.fleet is not None and context.fleet not in subjects:
+        subjects.append(context.fleet)
+    return tuple(pool for one in subjects for pool in validated_pools(context, one))
 
 
+@once
 def gpu_workloads(context: RuleContext) -> tuple[WorkloadFacts, ...]:
     """All declared workloads that ask for GPUs and are not suspended."""
-    if context.surroundings is None:
-        return ()
-    found = context.memo.get("gpu-workloads")
-    if found is None:
-        found = tuple(
-            w for w in context.surroundings.of(WorkloadFacts) if w.uses_gpus or w.uses_claims
-        )
-        context.memo["gpu-workloads"] = found
-    return found
+    return tuple(w for w in context.declared(WorkloadFacts) if w.uses_gpus or w.uses_claims)
 
 
 def completed(pool: NodePool, surroundings: Surroundings | None) -> NodePool:

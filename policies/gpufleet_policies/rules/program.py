@@ -18,7 +18,7 @@ from gpufleet_policies.facts.queues import ClusterQueue, LocalQueue
 from gpufleet_policies.money import HOURS_PER_MONTH, AmountKind, Money
 from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, validated_pools
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -26,8 +26,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
     """Whether it is the first subject with GPUs: what concerns all is reported once, on it."""
-    assert context.surroundings is not None
-    for one in context.surroundings:
+    for one in context.surroundings or ():
         if isinstance(one, POOLS) and any(
             p.is_certainly_gpu for p in validated_pools(context, one)
         ):
@@ -35,20 +34,11 @@ def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
     return False
 
 
+@once
 def spend_of(context: RuleContext) -> StackSpend:
     """What all pools declared together cost and can come to, computed once a run."""
-    assert context.surroundings is not None
-    found = context.memo.get("stack-spend")
-    if found is None:
-        queues = context.surroundings.of(ClusterQueue)
-        found = stack_spend(
-            all_pools(context),
-            queues,
-            context.catalogue,
-            context.surroundings.of(Reservation),
-        )
-        context.memo["stack-spend"] = found
-    return found
+    queues, reservations = context.declared(ClusterQueue), context.declared(Reservation)
+    return stack_spend(all_pools(context), queues, context.catalogue, reservations)
 
 
 @rule(
@@ -67,14 +57,12 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     """
     if not _speaks(context, subject):
         return
-    assert context.surroundings is not None
     if not any(_is_nvidia(context, pool) for pool in all_pools(context)):
         return
-    seen = context.surroundings
-    if seen.anywhere(MetricsSource) or any(f.monitored for f in seen.anywhere(FleetFacts)):
+    if context.anywhere(MetricsSource) or any(f.monitored for f in context.anywhere(FleetFacts)):
         return
-    choices = seen.of(OperatorChoices)
-    if not choices and not seen.of(FleetFacts):
+    choices = context.declared(OperatorChoices)
+    if not choices and not context.declared(FleetFacts):
         return
     if any(choice.dcgm_exporter.is_unknown for choice in choices):
         return
@@ -134,8 +122,7 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
     """
     if not _speaks(context, subject):
         return
-    assert context.surroundings is not None
-    if context.surroundings.anywhere(CloudBudget):
+    if context.anywhere(CloudBudget):
         return
     clouds = (Maker.EKS, Maker.AWS, Maker.GKE)
     if not any(pool.maker in clouds and pool.is_certainly_gpu for pool in all_pools(context)):
@@ -243,15 +230,13 @@ def _dearest(spend: StackSpend, which: str) -> str:
 )
 def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterator[Violation]:
     """Made here, with GPU workloads in it; neither a ResourceQuota for GPUs nor a LocalQueue."""
-    assert context.surroundings is not None
     name = namespace.locator.name
-    seen = context.surroundings
     inside = [w for w in gpu_workloads(context) if w.locator.namespace == name]
     if not inside or all(w.node_agent for w in inside):
         return
-    if any(q.covers_gpus and q.locator.namespace == name for q in seen.anywhere(GpuQuota)):
+    if any(q.covers_gpus and q.locator.namespace == name for q in context.anywhere(GpuQuota)):
         return
-    if any(queue.locator.namespace == name for queue in seen.anywhere(LocalQueue)):
+    if any(queue.locator.namespace == name for queue in context.anywhere(LocalQueue)):
         return
     yield Violation(
         where="",
@@ -271,9 +256,7 @@ def _quota(
     None where that is not certain: sizes that are not known, that something scales, or that come
     again and again.
     """
-    assert context.surroundings is not None
-    scalers = context.surroundings.of(Autoscaler)
-    if any(scaler.locator.namespace == namespace for scaler in scalers):
+    if any(one.locator.namespace == namespace for one in context.declared(Autoscaler)):
         return ()
     hard: dict[str, int] = {}
     for workload in inside:

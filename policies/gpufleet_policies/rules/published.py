@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
-from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.checked import MIG_LABEL
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, once
 
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 
@@ -35,12 +35,8 @@ def strategy(context: RuleContext) -> Fact[str]:
     """MIG strategy of the cluster; unknown where several installations disagree."""
     if context.surroundings is None:
         return unknown("mig.strategy")
-    found = {
-        choice.mig_strategy.value
-        for choice in context.surroundings.of(OperatorChoices)
-        if choice.mig_strategy.is_known
-    }
-    choices = context.surroundings.of(OperatorChoices)
+    choices = context.declared(OperatorChoices)
+    found = {choice.mig_strategy.value for choice in choices if choice.mig_strategy.is_known}
     if any(choice.mig_strategy.is_unknown for choice in choices) or len(found) > 1:
         return unknown("mig.strategy")
     return Fact(choices[0].mig_strategy.state, found.pop()) if found else absent("mig.strategy")
@@ -50,11 +46,11 @@ def layout_name(context: RuleContext, pool: NodePool) -> str | None:
     """The mig-parted config of its nodes; None where it cannot be decided."""
     if MIG_LABEL in pool.labels:
         return pool.labels[MIG_LABEL]
-    if not pool.labels_known or context.surroundings is None:
+    if not pool.labels_known:
         return None
     defaults = {
         choice.mig_config_default.value
-        for choice in context.surroundings.of(OperatorChoices)
+        for choice in context.declared(OperatorChoices)
         if choice.mig_config_default.is_known
     }
     return defaults.pop() if len(defaults) == 1 else None
@@ -77,13 +73,9 @@ def layouts_of(context: RuleContext, pool: NodePool, name: str) -> tuple[Layout,
     count = pool.gpus_per_node.value
     if name in ("all-disabled", "all-enabled"):
         return (_WITHOUT_MIG,) * count
-    declared = None
-    if context.surroundings is not None:
-        for layouts in context.surroundings.of(MigLayouts):
-            if name in layouts.layouts:
-                declared = layouts.layouts[name]
-    if declared is not None:
-        return _applied(context, pool, declared, count)
+    declared = [one.layouts[name] for one in context.declared(MigLayouts) if name in one.layouts]
+    if declared:
+        return _applied(context, pool, declared[-1], count)
     shape = geometry(context, pool)
     if shape is None:
         return None
@@ -120,7 +112,7 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
     """Sharing configurations of its nodes; None where it cannot be decided."""
     if context.surroundings is None:
         return None
-    configs = context.surroundings.of(SharingConfig)
+    configs = context.declared(SharingConfig)
     key = pool.labels.get(PLUGIN_LABEL)
     if key is not None:
         return tuple(config for config in configs if config.key == key) or None
@@ -130,7 +122,7 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
         return None
     defaults = {
         choice.plugin_config_default.value
-        for choice in context.surroundings.of(OperatorChoices)
+        for choice in context.declared(OperatorChoices)
         if choice.plugin_config_default.is_known
     }
     if not defaults:
@@ -138,15 +130,9 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
     return tuple(config for config in configs if config.key in defaults)
 
 
+@once
 def published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     """Resources that a node of the pool publishes; None where any part is not known."""
-    key = ("published", SameObject(pool))
-    if key not in context.memo:
-        context.memo[key] = _published(context, pool)
-    return context.memo[key]
-
-
-def _published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     if pool.compiled is not None:
         shares = pool.compiled.shares
         return AdvertisedDevices(

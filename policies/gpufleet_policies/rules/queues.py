@@ -41,20 +41,18 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Viola
     Reported once, on the first queue with GPUs, and only where Kueue's own configuration, or its
     chart's values, are declared here.
     """
-    assert context.surroundings is not None
-    seen = context.surroundings
-    with_gpus = [one for one in seen.of(ClusterQueue) if one.quotas]
+    with_gpus = [one for one in context.declared(ClusterQueue) if one.quotas]
     if not with_gpus or with_gpus[0].locator != queue.locator:
         return
-    configurations = seen.anywhere(KueueConfiguration)
-    charts = [chart for chart in seen.of(ChartRelease) if chart.chart == "kueue"]
+    configurations = context.anywhere(KueueConfiguration)
+    charts = [chart for chart in context.declared(ChartRelease) if chart.chart == "kueue"]
     if not configurations and not charts:
         return
     if any(not c.waits_for_ready.is_known or c.waits_for_ready.value for c in configurations):
         return
-    if any(not flavor.topology.is_absent for flavor in seen.anywhere(ResourceFlavor)):
+    if any(not flavor.topology.is_absent for flavor in context.anywhere(ResourceFlavor)):
         return
-    if any(c.controller.found == _PROVISIONING for c in seen.anywhere(QueueAdmissionCheck)):
+    if any(c.controller.found == _PROVISIONING for c in context.anywhere(QueueAdmissionCheck)):
         return
     where = configurations[0] if configurations else charts[0]
     yield Violation(
@@ -80,7 +78,6 @@ def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[V
 
     Silent for flavours without labels of which no pool is declared, and for pools without a bound.
     """
-    assert context.surroundings is not None
     totals: dict[str, Fact[int]] = {}
     for quota in _quotas(context):
         if quota.flavor == flavor.locator.name:
@@ -102,10 +99,9 @@ def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[V
 
 
 def _quotas(context: RuleContext) -> Iterator[FlavorQuota]:
-    assert context.surroundings is not None
-    for queue in context.surroundings.of(ClusterQueue):
+    for queue in context.declared(ClusterQueue):
         yield from queue.quotas
-    for cohort in context.surroundings.of(CohortFacts):
+    for cohort in context.declared(CohortFacts):
         yield from cohort.quotas
 
 
@@ -151,8 +147,6 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     Other queues are those of one program, or of one file: files of a folder may be of several
     clusters. A missing LocalQueue is only reported where LocalQueues are declared at all.
     """
-    assert context.surroundings is not None
-    seen = context.surroundings
     own = [quota for quota in queue.quotas if quota.nominal.is_known and quota.nominal.value > 0]
     if not own:
         return
@@ -160,7 +154,7 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     file = queue.locator.file
     others = [
         one
-        for one in seen.of(ClusterQueue)
+        for one in context.declared(ClusterQueue)
         if one.quotas and one.locator != queue.locator and one.locator.file == file
     ]
     if others and queue.cohort.is_absent:
@@ -172,8 +166,8 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
         )
     elif others and all(q.lending_limit.found == 0 for q in own):
         yield _stranded(own[0].place, gpus, "its lendingLimit is 0", "raise or remove lendingLimit")
-    local = seen.of(LocalQueue)
-    every = seen.anywhere(LocalQueue)
+    local = context.declared(LocalQueue)
+    every = context.anywhere(LocalQueue)
     leads = [one for one in every if not one.cluster_queue.is_known]
     leads += [one for one in every if one.cluster_queue.found == queue.locator.name]
     if local and not leads:

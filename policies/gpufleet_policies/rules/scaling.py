@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
+from gpufleet_policies.facts.container import GPU, Container
 from gpufleet_policies.facts.tristate import Fact
-from gpufleet_policies.facts.workload import GPU, Container
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
@@ -48,10 +48,9 @@ def _name_of(locator: Locator) -> tuple[str, str, str]:
 
 def _autoscalers(context: RuleContext, workload: WorkloadFacts) -> list[Autoscaler] | None:
     """Those for a workload; None where some target cannot be read."""
-    assert context.surroundings is not None
     found: list[Autoscaler] = []
     own = _name_of(workload.locator)
-    for one in context.surroundings.anywhere(Autoscaler):
+    for one in context.anywhere(Autoscaler):
         if one.target_name.is_unknown or one.target_kind.is_unknown:
             return None
         if (one.target_kind.found, one.target_name.found, one.locator.namespace) == own:
@@ -185,7 +184,7 @@ def _scalings(
 ) -> Iterator[tuple[ScalingFacts, str, WorkloadFacts | None]]:
     """Sizes with GPUs behind them: scaling, what it is of, and the workload."""
     if isinstance(subject, Autoscaler):
-        target = target_of(context, subject) if context.surroundings is not None else None
+        target = target_of(context, subject)
         if target is not None:
             yield subject.scaling, str(target.locator), target
         return

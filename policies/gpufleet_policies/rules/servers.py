@@ -51,10 +51,9 @@ def _is_vllm(container: Container) -> bool:
 def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """A Service of that name in the namespace, and service links that are on, their default. Not
     where the container sets VLLM_PORT itself."""
-    assert context.surroundings is not None
     services = [
         one
-        for one in context.surroundings.of(DeclaredService)
+        for one in context.declared(DeclaredService)
         if one.locator.name == "vllm" and one.locator.namespace == workload.locator.namespace
     ]
     if not services or not workload.template_checked_on_creation:
@@ -95,7 +94,7 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
         if sum(not one.init for one in group.containers) > 1:
             continue
         yield Violation(
-            where=f"container {container.name} ({container.place})",
+            where=container.where,
             found="starts a model server in a Job without a deadline",
             limit="the server does not end: the Job holds its GPU until someone deletes it",
             alternative="write a Deployment, or activeDeadlineSeconds",
@@ -195,7 +194,7 @@ def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
         for number in sorted(ports & {_TRITON_METRICS, _TRITON_GRPC}):
             other = "metrics" if number == _TRITON_METRICS else "gRPC"
             yield Violation(
-                where=f"container {container.name} ({container.place})",
+                where=container.where,
                 found=f"probes {_TRITON_PATH} on port {number}",
                 limit=f"Triton serves {other} there and its health on 8000: the probe always fails",
                 alternative="write `port: 8000`",

@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts import PodGroup
+from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.money.pools import priced_where_it_is
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
 
@@ -65,23 +66,17 @@ def shapes(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeSh
         types = group.node_labels.get(label)
         if types:
             return _all([_named(name, context.catalogue, "", None) for name in sorted(types)])
-    return _of_declared_pools(context, group)
+    return _of_pools(context, *pools_for(context, group))
 
 
-def _of_declared_pools(context: RuleContext, group: PodGroup) -> tuple[NodeShape, ...]:
+@once
+def _of_pools(context: RuleContext, *pools: NodePool) -> tuple[NodeShape, ...]:
     """Computed once for all pods that may land on the same pools: those can name many machines."""
-    pools = pools_for(context, group)
-    key = ("shapes", tuple(SameObject(pool) for pool in pools))
-    found = context.memo.get(key)
-    if found is None:
-        found = context.memo[key] = _all(
-            [
-                _named(name, priced_where_it_is(pool, context.catalogue), pool.name, None)
-                for pool in pools
-                for name in (pool.instance_types.value if pool.instance_types.is_known else ("",))
-            ]
-        )
-    return found
+    return _all(
+        _named(name, priced_where_it_is(pool, context.catalogue), pool.name, None)
+        for pool in pools
+        for name in (pool.instance_types.value if pool.instance_types.is_known else ("",))
+    )
 
 
 def _all(found: Iterable[NodeShape | None]) -> tuple[NodeShape, ...]:

@@ -127,7 +127,7 @@ def _too_greedy(
     fair = (USUAL_SHARE / share.replicas).quantize(Decimal("0.01"))
     said = "" if evidence is Provenance.EXPLICIT else ", its usual value,"
     return Violation(
-        where=f"container {container.name} ({container.place})",
+        where=container.where,
         found=f"takes {part}{said} of a GPU's memory on {share}, where {share.replicas} pods meet",
         limit=f"{share.replicas} x {part} is more than one GPU; the second pod ends because "
         "memory is missing",

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.container import GPU, MIG_PREFIX
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import OperatorChoices, SharingConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.facts.workload import GPU, MIG_PREFIX
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.plugin_text import sharing_patch
 from gpufleet_policies.rules.pool_money import setting
@@ -121,12 +121,10 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Viola
     """
     if not _accepts_several(config):
         return
-    alike = [config]
-    if context.surroundings is not None:
-        seen = context.surroundings.of(SharingConfig)
-        alike = [one for one in seen if one.locator == config.locator and _accepts_several(one)]
-        if alike[0] is not config:
-            return
+    seen = context.declared(SharingConfig) or (config,)
+    alike = [one for one in seen if one.locator == config.locator and _accepts_several(one)]
+    if alike[0] is not config:
+        return
     more = f" in {len(alike)} configurations" if len(alike) > 1 else ""
     patches = [sharing_patch(one, "failRequestsGreaterThanOne", value=True) for one in alike]
     yield Violation(
@@ -245,10 +243,9 @@ def _keys(pool: NodePool) -> frozenset[str]:
 )
 def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
     """Sharing and a DCGM exporter are declared, and `requireAttribution` is among the settings."""
-    assert context.surroundings is not None
     if not context.thresholds.require_attribution or not config.resources:
         return
-    if not context.surroundings.of(MetricsSource):
+    if not context.declared(MetricsSource):
         return
     yield Violation(
         where=config.place,
@@ -306,7 +303,7 @@ def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Vi
 
 def _offered(context: RuleContext) -> set[str] | None:
     """Names that pools here publish, shares under their own name; None where one is not known."""
-    if context.surroundings is None or not context.surroundings.of(OperatorChoices):
+    if not context.declared(OperatorChoices):
         return None
     pools = [pool for pool in all_pools(context) if pool.is_certainly_gpu]
     offers = [published(context, pool) for pool in pools]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule
@@ -108,7 +108,7 @@ def fewer_processes(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
             started = _processes(container.words.found or ())
             if group.name == "Launcher" and started is not None and started < total:
                 yield Violation(
-                    where=f"container {container.name} ({container.place})",
+                    where=container.where,
                     found=f"starts {started} processes of a GPU each, and the workers hold {total}",
                     limit=f"{total - started} GPUs stay idle",
                     alternative=f"write -np {total}, or fewer workers",
@@ -157,7 +157,7 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         if not launch.meeting.is_absent or group not in workload.running_groups():
             continue
         yield Violation(
-            where=f"container {container.name} ({container.place})",
+            where=container.where,
             found=f"torchrun waits for {nodes.value} pods, and is told no address",
             limit="each pod waits at 127.0.0.1 for the others, until it gives up",
             alternative="write --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:$MASTER_PORT",

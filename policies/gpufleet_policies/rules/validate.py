@@ -1,15 +1,16 @@
 """Runs all enabled rules on one object, for every integration."""
 
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gpufleet_policies.facts import Locator, WorkloadFacts
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.former_names import replaced
@@ -19,6 +20,7 @@ from gpufleet_policies.rules.registry import (
     FORMER_NAME,
     RULE_FAILED,
     by_id,
+    type_of,
     validating,
 )
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule, Violation
@@ -29,7 +31,7 @@ def validate(
     subject: Any,
     context: RuleContext,
     settings: RuleSettings,
-    rules: Iterable[Rule] | None = None,
+    rules: Sequence[Rule] | None = None,
     *,
     keep_waived: bool = False,
 ) -> list[PolicyFinding]:
@@ -46,62 +48,47 @@ def validate(
         findings += _former_names(subject, silenced, settings)
     # Most pods of a cluster have no GPU: they are of interest to very few rules.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
-    kind = cast("type", type(subject))
-    found: Container[str] | None = None
-    for rule, level in _plan(kind, idle, profile, settings, context, rules):
-        if rule.found_by is not None:
-            if found is None:
-                found, broken = _found_by(rule, subject, context)
-                findings += broken
-            if rule.id not in found:
+    rules = validating(type_of(subject)) if rules is None else rules
+    for asks, together in _plan(context, rules, idle, profile, settings):
+        found: Container[str] | None = None
+        if asks:
+            found, broken = _found_by(together[0][0], subject, context)
+            findings += broken
+        for rule, level in together if found is None or found else ():
+            if found is not None and rule.id not in found:
                 continue
-        exemption = silenced.get(rule.id)
-        if exemption is None or exemption.problem is not None:
-            findings += _run(rule, level, subject, context)
-        elif keep_waived:
-            findings += [
-                replace(one, waiver=exemption.waiver)
-                for one in _run(rule, level, subject, context)
-                if one.rule == rule.id
-            ]
+            exemption = silenced.get(rule.id)
+            if exemption is None or exemption.problem is not None:
+                findings += _run(rule, level, subject, context)
+            elif keep_waived:
+                findings += [
+                    replace(one, waiver=exemption.waiver)
+                    for one in _run(rule, level, subject, context)
+                    if one.rule == rule.id
+                ]
     return findings
 
 
-Plan = tuple[tuple[Rule, Level], ...]
-
-
+@once
 def _plan(
-    subject: type,
+    context: RuleContext,
+    rules: Sequence[Rule],
     without_gpus: bool,
     profile: Profile,
     settings: RuleSettings,
-    context: RuleContext,
-    rules: Iterable[Rule] | None,
-) -> Plan:
-    """The rules that validate one kind of object, with their levels; drawn up once for a run."""
-    if rules is not None:
-        return _drawn_up(tuple(rules), without_gpus, profile, settings, context)
-    key = ("plan", subject, without_gpus, profile, SameObject(settings))
-    if key not in context.memo:
-        context.memo[key] = _drawn_up(validating(subject), without_gpus, profile, settings, context)
-    return context.memo[key]
-
-
-def _drawn_up(
-    rules: Iterable[Rule],
-    without_gpus: bool,
-    profile: Profile,
-    settings: RuleSettings,
-    context: RuleContext,
-) -> Plan:
-    found = ((rule, settings.level(rule, profile)) for rule in rules)
-    return tuple(
+) -> list[tuple[bool, list[tuple[Rule, Level]]]]:
+    """The rules that are on, with their levels, in order; those that share one validation of an
+    object together, and whether they do."""
+    levels = ((rule, settings.level(rule, profile)) for rule in rules)
+    on = [
         (rule, level)
-        for rule, level in found
+        for rule, level in levels
         if level is not Level.OFF
         and (rule.without_gpus or not without_gpus)
         and _can_validate(rule, context)
-    )
+    ]
+    shared = groupby(on, key=lambda one: one[0].found_by)
+    return [(asked is not None, list(together)) for asked, together in shared]
 
 
 def _can_validate(rule: Rule, context: RuleContext) -> bool:

@@ -11,14 +11,16 @@ _IS_L4 = "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA L4'"
 SELECTED = [{"cel": {"expression": _IS_L4}}]
 
 
-def claim(name: str = "gpu", device_class: str = "gpu.nvidia.com", **request: Any):
+def claim(
+    name: str = "gpu", device_class: str = "gpu.nvidia.com", namespace: str = "ml", **request: Any
+):
     """A template of a claim for one GPU of one product."""
     exactly = {"deviceClassName": device_class, "selectors": SELECTED, **request}
     return manifest(
         {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceClaimTemplate",
-            "metadata": {"name": name, "namespace": "ml"},
+            "metadata": {"name": name, "namespace": namespace},
             "spec": {
                 "spec": {
                     "devices": {
@@ -78,6 +80,13 @@ CASES = (
         manifest(CLAIMING),
         manifest(changed(CLAIMING, {"spec.template.spec.containers[0].resources.claims": REMOVE})),
         "claims gpu, and no container names it in resources.claims",
+    ),
+    Case(
+        "dra-claim-elsewhere",
+        manifest(CLAIMING),
+        manifest(changed(CLAIMING, {f"{ENTRY}.resourceClaimTemplateName": "other"})),
+        "names ResourceClaimTemplate web/other, and the pods are in ml",
+        alongside=(FLEET, claim(), claim("other", namespace="web")),
     ),
     Case(
         "dra-shared-claim-multiplied",

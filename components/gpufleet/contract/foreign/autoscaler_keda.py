@@ -18,7 +18,7 @@ from gpufleet.contract.foreign.autoscaler_wrong_signal import (
 )
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 PROMETHEUS_NEEDS = ("serverAddress", "query", "threshold")
@@ -48,7 +48,7 @@ def validate_keda(
         return
     _sizes(path, place, item, spec, report)
     smallest = (spec.get("minReplicaCount", 0), spec.get("idleReplicaCount"))
-    scaled = str((as_mapping(spec.get("scaleTargetRef")) or {}).get("name", ""))
+    scaled = str(mapping_at(spec, "scaleTargetRef").get("name", ""))
     of_pods = [is_of_pods(text) or is_of_target(text, scaled) for text in texts]
     to_zero = 0 in [integer(one) for one in smallest]
     if to_zero and texts and all(of_pods):
@@ -63,8 +63,7 @@ def validate_keda(
         index
         for index, one in enumerate(triggers)
         if one.get("type") == "prometheus"
-        and str((as_mapping(one.get("metadata")) or {}).get("ignoreNullValues", "true")).lower()
-        != "false"
+        and str(mapping_at(one, "metadata").get("ignoreNullValues", "true")).lower() != "false"
         and of_pods[index]
     ]
     # With none of them left an empty answer is right, as long as something else wakes them up.
@@ -116,7 +115,7 @@ def _trigger(
         )
     if kind != "prometheus":
         return " ".join(str(value) for value in metadata.values())
-    missing = [key for key in PROMETHEUS_NEEDS if key not in metadata]
+    missing = [key for key in PROMETHEUS_NEEDS if metadata.get(key) in (None, "")]
     if missing:
         report.add(
             "autoscaler-metadata-missing",
@@ -168,9 +167,8 @@ def _sizes(
             found=idle,
             limit=least - 1,
         )
-    advanced = as_mapping(spec.get("advanced")) or {}
-    given = (as_mapping(advanced.get("horizontalPodAutoscalerConfig")) or {}).get("name")
-    name = str((as_mapping(item.get("metadata")) or {}).get("name", ""))
+    given = value_at(spec, "advanced.horizontalPodAutoscalerConfig.name")
+    name = str(mapping_at(item, "metadata").get("name", ""))
     called = str(given) if given else f"{KEDA_PREFIX}{name}"
     if len(called) > MAX_HPA_NAME:
         report.add(

@@ -21,7 +21,7 @@ from gpufleet.contract.foreign.objects import objects
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import object_problems, report_problems
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 __all__ = ["RULES", "validate"]
@@ -128,7 +128,7 @@ def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> 
                 )
             return name
     for kind in ("pods", "object", "external"):
-        part = as_mapping((as_mapping(metric.get(kind)) or {}).get("metric"))
+        part = as_mapping(value_at(metric, f"{kind}.metric"))
         if part is not None:
             return str(part.get("name"))
     return ""

@@ -1,11 +1,11 @@
 """What a metric's name or a PromQL query measures, by the names of what exports it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.paths import entries_at, mapping_at
 
 _UTILISATION = re.compile(
     r"DCGM_FI_DEV_GPU_UTIL|DCGM_FI_PROF_GR_ENGINE_ACTIVE|gpu[:_]engine_active"
@@ -107,23 +107,13 @@ def is_accelerator(resource: str) -> bool:
 
 def target_of(workload: Mapping[str, Any]) -> AutoscalerTarget:
     """What the pods of a workload are."""
-    containers = list(_containers(workload))
+    containers = [one for _, one in entries_at(workload, "spec.template.spec.containers")]
     images = " ".join(str(one.get("image", "")) for one in containers)
     asked = frozenset(
         str(name)
         for one in containers
         for part in ("limits", "requests")
-        for name in as_mapping((as_mapping(one.get("resources")) or {}).get(part)) or {}
+        for name in mapping_at(one, f"resources.{part}")
         if is_accelerator(str(name))
     )
     return AutoscalerTarget(batches(images), asked)
-
-
-def _containers(workload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    here: Any = workload
-    for key in ("spec", "template", "spec"):
-        here = (as_mapping(here) or {}).get(key)
-    for one in as_list((as_mapping(here) or {}).get("containers")) or []:
-        found = as_mapping(one)
-        if found is not None:
-            yield found

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, TargetKey
 from gpufleet.contract.foreign.validation import CheckReport, reject, rule_table
 from gpufleet.documents.paths import value_at
@@ -136,8 +136,7 @@ def read_context(
     raw = cast("dict[str, Any]", data)
     for key in raw:
         if key not in KEYS:
-            near = nearest_names(key, KEYS, limit=1)
-            fix = f"write `{near[0]}`" if near else f"one of {', '.join(KEYS)}"
+            fix = nearest_fix(key, KEYS)
             report.add("context-key-unknown", f"context.{key}", f"there is no key {key}", fix)
     reading = _Reading(raw, report)
     product = reading.text("product")

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.device_plugin_chart import (
     MPS_ROOT_CHARTS,
@@ -101,7 +102,7 @@ def _validate_flags(
                 "device-plugin-choice-unknown",
                 path if value is None else f"context.env.{variable}",
                 f"{flag} is {shown(chosen)}, known are {', '.join(allowed)}",
-                _choice_fix(chosen, allowed),
+                nearest_fix(chosen, allowed),
                 value=chosen,
                 allowed=allowed,
             )
@@ -123,17 +124,10 @@ def _validate_list_strategy(config: PluginDocument, env: str | None, report: Che
                 "device-plugin-choice-unknown",
                 "flags.plugin.deviceListStrategy",
                 f"deviceListStrategy {item!r} is not one of {', '.join(_LIST_STRATEGIES)}",
-                _choice_fix(item, _LIST_STRATEGIES),
+                nearest_fix(item, _LIST_STRATEGIES),
                 value=item,
                 allowed=_LIST_STRATEGIES,
             )
-
-
-def _choice_fix(value: str, allowed: tuple[str, ...]) -> str:
-    from gpufleet.catalogue.lookup import nearest_names  # only findings need it
-
-    near = nearest_names(value, allowed, limit=1)
-    return f"write `{near[0]}`" if near else f"one of {', '.join(allowed)}"
 
 
 def _validate_mps(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.foreign.validation import reject, rule_table
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
@@ -126,13 +126,12 @@ def document_of(kind: str, value: Any) -> dict[str, Any] | None:
 def _absent(kind: str, entries: Mapping[str, Any], select: str | None) -> Finding:
     keys = ", ".join(entries) or "none"
     if kind == "device-plugin" and select is not None:
-        near = nearest_names(select, entries, limit=1)
         return error(
             "device-plugin-key-absent",
             child("data", select),
             f"the ConfigMap has no key {select!r}, it has {keys}: the config-manager sidecar fails "
             "on nodes labelled so",
-            f"write `{near[0]}`" if near else f"one of {keys}",
+            nearest_fix(select, entries, f"one of {keys}"),
             value=select,
             rules=("OUR-8", "5.3"),
         )

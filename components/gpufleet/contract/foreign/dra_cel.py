@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix, nearest_names
 from gpufleet.contract.foreign.dra_cel_functions import (
     CALLABLE,
     functions,
@@ -200,7 +200,6 @@ def _report_key(
         return
     domain = "." in key or "/" in key
     known = (DRIVER, KUBERNETES) if domain else tuple(sorted(attribute_names(kind)))
-    near = nearest_names(key, known, limit=1)
     what = f"no device of {DRIVER} has attributes of the domain" if domain else (
         f"no {kind or 'NVIDIA'} device has the attribute"
     )  # fmt: skip
@@ -208,7 +207,7 @@ def _report_key(
         "dra-cel-attribute-unknown",
         path,
         f"{what} {key}: the scheduler reports a runtime error and allocates nothing",
-        f"write `{near[0]}`" if near else f"one of {', '.join(known)}",
+        nearest_fix(key, known),
         value=key,
         known=known,
     )

@@ -8,6 +8,7 @@ from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import report_problem
 from gpufleet.contract.schemas.validator import schema_problems
+from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import as_mapping
 
 _SPECIAL: dict[tuple[str | int, ...], str] = {
@@ -33,7 +34,7 @@ def validate_domain(document: dict[str, Any], context: CheckContext, report: Che
             "the definition bundled with the GPU Operator requires numNodes",
             "write `numNodes: 0`",
         )
-    before = as_mapping((as_mapping(context.previous) or {}).get("spec"))
+    before = as_mapping(value_at(context.previous, "spec"))
     if before is not None and before != spec:
         report.add(
             "dra-domain-immutable",

@@ -14,8 +14,8 @@ from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.paths import child, items_at, value_at
+from gpufleet.documents.shapes import as_mapping
 
 __all__ = ["RULES", "validate"]
 
@@ -96,13 +96,8 @@ class _Judging:
 
     def holder(self, document: dict[str, Any], steps: tuple[str, ...]) -> None:
         """Every opaque config of an object of the cluster's own API."""
-        here: Any = document
-        path = ""
-        for step in steps:
-            here, path = (as_mapping(here) or {}).get(step), child(path, step)
-        for index, entry in enumerate(as_list(here) or []):
-            place = child(path, index)
-            opaque = (as_mapping(entry) or {}).get("opaque")
+        for place, entry in items_at(document, ".".join(steps)):
+            opaque = value_at(entry, "opaque")
             if opaque is not None:
                 self.opaque(opaque, child(place, "opaque"))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.dra_api import GROUP, SERVED
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_cel import validate_selector
@@ -21,7 +21,7 @@ from gpufleet.contract.schemas.newer_fields import newer_problems
 from gpufleet.contract.schemas.problems import SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import SchemaCodes, report_problem
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 HOLDERS = {
@@ -96,15 +96,12 @@ def validate_envelope(document: dict[str, Any], context: CheckContext, report: C
     _validate_shape(document, version, report)
     for problem in newer_problems(document, cluster) if cluster is not None else ():
         report_problem(problem, SCHEMA_CODES, report, code="dra-field-too-new")
-    here: Any = document
-    for step in HOLDERS[kind]:
-        here = (as_mapping(here) or {}).get(step)
-    spec, path = as_mapping(here) or {}, ".".join(HOLDERS[kind])
+    path = ".".join(HOLDERS[kind])
+    spec = mapping_at(document, path)
     if kind == "DeviceClass":
         _validate_selectors(spec, None, path, context, report)
         return True
-    devices = as_mapping(spec.get("devices")) or {}
-    _validate_devices(devices, f"{path}.devices", version, context, report)
+    _validate_devices(mapping_at(spec, "devices"), f"{path}.devices", version, context, report)
     return True
 
 
@@ -299,9 +296,9 @@ def _validate_selectors(
     context: CheckContext,
     report: CheckReport,
 ) -> None:
-    for index, entry in enumerate(as_list(fields.get("selectors")) or []):
-        place = child(child(path, "selectors"), index)
-        cel = as_mapping((as_mapping(entry) or {}).get("cel"))
+    for at, entry in items_at(fields, "selectors"):
+        place = f"{path}.{at}"
+        cel = as_mapping(value_at(entry, "cel"))
         expression = (cel or {}).get("expression")
         if isinstance(expression, str) and expression.strip():
             gpu = None if context.gpu is None else context.gpu.key
@@ -319,14 +316,13 @@ def _validate_selectors(
 def _validate_references(
     item: Mapping[str, Any], known: set[str], place: str, report: CheckReport
 ) -> None:
-    for index, name in enumerate(as_list(item.get("requests")) or []):
+    for at, name in items_at(item, "requests"):
         if isinstance(name, str) and name not in known:
-            near = nearest_names(name, known, limit=1)
             report.add(
                 "dra-request-absent",
-                child(child(place, "requests"), index),
+                f"{place}.{at}",
                 f"there is no request {name} in the claim",
-                f"write `{near[0]}`" if near else f"one of {', '.join(sorted(known))}",
+                nearest_fix(name, sorted(known)),
                 value=name,
             )
 
@@ -336,7 +332,7 @@ def _validate_fit(
 ) -> None:
     """Whether the devices of the requests take the config of this kind."""
     opaque = as_mapping(item.get("opaque")) or {}
-    kind = str((as_mapping(opaque.get("parameters")) or {}).get("kind"))
+    kind = str(value_at(opaque, "parameters.kind"))
     wanted = _CONFIG_TYPES.get(kind)
     if wanted is None or opaque.get("driver") != DRIVER:
         return

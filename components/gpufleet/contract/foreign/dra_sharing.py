@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
@@ -43,12 +43,11 @@ class StrictFields:
                         value=key,
                     )
                     continue
-                near = nearest_names(key, known, limit=1)
                 self.report.add(
                     "dra-field-unknown",
                     child(self.path, key),
                     f'strict decoding error: unknown field "{key}"',
-                    f"write `{near[0]}`" if near else "remove it",
+                    nearest_fix(key, known, "remove it"),
                     value=key,
                 )
 
@@ -104,12 +103,11 @@ def validate_sharing(
         fields.only(("strategy", "timeSlicingConfig", "mpsConfig"))
     strategy = fields.text("strategy") or ""
     if strategy not in STRATEGIES:
-        near = nearest_names(strategy, STRATEGIES, limit=1)
         report.add(
             "dra-strategy-unknown",
             child(path, "strategy"),
             f"unknown GPU sharing strategy: {strategy or 'none given'}",
-            f"write `{near[0]}`" if near else "one of TimeSlicing, MPS",
+            nearest_fix(strategy, STRATEGIES),
             value=strategy,
         )
     elif not gates.get(STRATEGIES[strategy]):
@@ -170,12 +168,11 @@ def _validate_slicing(
             "write `interval: Default`, or leave timeSlicingConfig out",
         )
     elif interval is not None and interval not in INTERVALS:
-        near = nearest_names(interval, INTERVALS, limit=1)
         report.add(
             "dra-interval-unknown",
             child(path, "interval"),
             f"unknown time-slice interval: {interval}",
-            f"write `{near[0]}`" if near else f"one of {', '.join(INTERVALS)}",
+            nearest_fix(interval, INTERVALS),
             value=interval,
             allowed=INTERVALS,
         )

@@ -169,7 +169,7 @@ def validate_counters(values: Mapping[str, Any], sliced: bool, report: CheckRepo
 
 def slices_time(documents: Mapping[str, Any]) -> bool:
     """Whether any device-plugin document has a timeSlicing block."""
-    return any(value_at(as_mapping(d) or {}, "sharing.timeSlicing") for d in documents.values())
+    return any(value_at(d, "sharing.timeSlicing") for d in documents.values())
 
 
 def _entries(config: Mapping[str, Any], path: str, report: CheckReport) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from gpufleet.contract.schemas import (
     object_problems,
     report_problems,
 )
-from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
@@ -182,7 +182,7 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckRe
     others = [(path, spec) for path, spec in specs if spec.get("default") is not True]
     for index, (path, spec) in enumerate(others):
         for first, other in others[:index]:
-            a, b = (as_mapping(s.get("nodeSelector")) or {} for s in (spec, other))
+            a, b = (mapping_at(s, "nodeSelector") for s in (spec, other))
             if selects_within(a, b) or selects_within(b, a):
                 report.add(
                     "gpu-operator-driver-overlap",
@@ -206,4 +206,4 @@ def _cluster(item: dict[str, Any], path: str, report: CheckReport) -> None:
 
 
 def _name(item: Mapping[str, Any]) -> Any:
-    return (as_mapping(item.get("metadata")) or {}).get("name")
+    return value_at(item, "metadata.name")

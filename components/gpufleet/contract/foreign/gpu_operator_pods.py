@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.validation import CheckReport
-from gpufleet.documents.paths import child, value_at
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.paths import child, entries_at, mapping_at, value_at
+from gpufleet.documents.shapes import as_mapping
 
 _PRODUCT = "nvidia.com/gpu.product"
 
@@ -16,8 +16,8 @@ def validate_extra_objects(
 ) -> None:
     """Pods that ask for GPUs in a way that cannot work."""
     suffix = _suffix(documents)
-    for index, item in enumerate(as_list(values.get("extraObjects")) or []):
-        for path, spec in _pod_specs(as_mapping(item) or {}, child("extraObjects", index)):
+    for place, item in entries_at(values, "extraObjects"):
+        for path, spec in _pod_specs(item, place):
             if not _asks_for_gpu(spec):
                 continue
             if spec.get("hostUsers") is False:
@@ -27,7 +27,7 @@ def validate_extra_objects(
                     "a GPU container cannot be created in a user namespace",
                     "remove `hostUsers: false`",
                 )
-            product = (as_mapping(spec.get("nodeSelector")) or {}).get(_PRODUCT)
+            product = mapping_at(spec, "nodeSelector").get(_PRODUCT)
             if suffix and isinstance(product, str) and not product.endswith(suffix):
                 report.add(
                     "gpu-operator-product-selector",
@@ -46,18 +46,18 @@ def _pod_specs(item: Mapping[str, Any], path: str) -> Iterator[tuple[str, dict[s
 
 
 def _asks_for_gpu(spec: Mapping[str, Any]) -> bool:
-    for container in as_list(spec.get("containers")) or []:
-        limits = as_mapping(value_at(as_mapping(container) or {}, "resources.limits")) or {}
-        if any(re.match(r"nvidia\.com/(gpu|mig-)", name) for name in limits):
-            return True
-    return False
+    return any(
+        re.match(r"nvidia\.com/(gpu|mig-)", name)
+        for _, container in entries_at(spec, "containers")
+        for name in mapping_at(container, "resources.limits")
+    )
 
 
 def _suffix(documents: Mapping[str, Any]) -> str:
     """What sharing appends to the product label, where every config of the plugin shares GPUs
     without renaming them."""
     for document in documents.values():
-        sharing = as_mapping(value_at(as_mapping(document) or {}, "sharing")) or {}
+        sharing = mapping_at(document, "sharing")
         block = as_mapping(sharing.get("mps")) or as_mapping(sharing.get("timeSlicing"))
         if not block or block.get("renameByDefault") is True:
             return ""

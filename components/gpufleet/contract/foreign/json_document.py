@@ -21,16 +21,12 @@ def json_problem(read: GoDocument) -> str | None:
     return None
 
 
-def validate_json(read: GoDocument, code: str, what: str, report: CheckReport) -> None:
+def validate_json(read: GoDocument, code: str, report: CheckReport) -> None:
     """Report a text that is YAML but no JSON."""
     problem = json_problem(read)
     if problem is not None:
-        report.add(
-            code,
-            "",
-            f"{what} must be JSON: {problem}",
-            "write JSON, with braces and quoted keys",
-        )
+        fix = "write JSON, with braces and quoted keys"
+        report.add(code, "", f"the config must be JSON: {problem}", fix)
 
 
 def _no_number(text: str) -> float:

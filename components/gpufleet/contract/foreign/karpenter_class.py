@@ -14,7 +14,7 @@ from gpufleet.contract.foreign.karpenter_keys import (
 from gpufleet.contract.foreign.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.foreign.karpenter_requirements import validate_requirements
 from gpufleet.contract.foreign.validation import CheckReport
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import as_list, as_mapping
 
@@ -65,10 +65,7 @@ def validate_class(
 
 
 def _machines(pool: Mapping[str, Any]) -> Iterable[InstanceType]:
-    here: Any = pool
-    for key in ("spec", "template", "spec"):
-        here = (as_mapping(here) or {}).get(key)
-    requirements = read_requirements((as_mapping(here) or {}).get("requirements"))
+    requirements = read_requirements(value_at(pool, "spec.template.spec.requirements"))
     return selected(requirements) if demands_gpus(requirements) else ()
 
 
@@ -107,9 +104,17 @@ def _validate_images(
                 f"write {family}@<release>, one you tested",
                 value=alias,
             )
-    aliased = any("alias" in term for term in terms)
-    if spec.get("amiFamily") == "AL2" and version > AL2_LAST and not aliased:
+    of_eks = not terms or any(_is_of_eks(term) for term in terms)
+    if spec.get("amiFamily") == "AL2" and version > AL2_LAST and of_eks:
         _ended(where, "amiFamily AL2", said, report)
+
+
+def _is_of_eks(term: Mapping[str, Any]) -> bool:
+    """Whether an image is one of EKS' own. Karpenter starts all others with the user data of their
+    family, whatever their age: aws/karpenter-provider-aws v1.15.1, examples/v1/al2-custom-ami.yaml.
+    """
+    name, parameter = str(term.get("name", "")), str(term.get("ssmParameter", ""))
+    return name.startswith("amazon-eks-") or parameter.startswith("/aws/service/eks/")
 
 
 def _validate_drivers(
@@ -186,9 +191,8 @@ def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> 
     if spec.get("instanceStorePolicy") == "RAID0":
         return
     sizes: list[int] = []
-    for entry in as_list(spec.get("blockDeviceMappings")) or []:
-        ebs = as_mapping((as_mapping(entry) or {}).get("ebs")) or {}
-        size = quantity(str(ebs.get("volumeSize", "")))
+    for _, entry in items_at(spec, "blockDeviceMappings"):
+        size = quantity(str(mapping_at(entry, "ebs").get("volumeSize", "")))
         if size is None:
             return  # of a snapshot, or not to be read
         sizes.append(int(size))
@@ -212,7 +216,7 @@ def validate_overlay(
     # An overlay may be for the nodes of one pool (aws-samples/karpenter-blueprints node-overlay).
     own = ("karpenter.sh/nodepool",)
     validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
-    for name in as_mapping(spec.get("capacity")) or {}:
+    for name in mapping_at(spec, "capacity"):
         if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:
             who = "the definition" if name in OVERLAY_REFUSED else "Karpenter's AWS provider"
             report.add(

@@ -23,8 +23,7 @@ from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import SchemaProblem, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child
-from gpufleet.documents.shapes import as_mapping
+from gpufleet.documents.paths import child, mapping_at, value_at
 
 __all__ = ["RULES", "validate"]
 
@@ -95,8 +94,7 @@ def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:
             continue
         elif version != VERSIONS[kind]:
             fix = f"write apiVersion: {VERSIONS[kind]}"
-            disruption = as_mapping((as_mapping(item.get("spec")) or {}).get("disruption")) or {}
-            if "expireAfter" in disruption:
+            if "expireAfter" in mapping_at(item, "spec.disruption"):
                 fix += ", and move expireAfter from spec.disruption to spec.template.spec"
             _not_served(path, f"{kind} {version}", fix, report)
         if kind == "NodePool":
@@ -119,11 +117,8 @@ def _not_served(path: str, what: str, fix: str, report: CheckReport) -> None:
 
 
 def _name(item: Mapping[str, Any]) -> str:
-    return str((as_mapping(item.get("metadata")) or {}).get("name"))
+    return str(value_at(item, "metadata.name"))
 
 
 def _class_name(pool: Mapping[str, Any]) -> str:
-    here: Any = pool
-    for key in ("spec", "template", "spec", "nodeClassRef", "name"):
-        here = (as_mapping(here) or {}).get(key)
-    return str(here)
+    return str(value_at(pool, "spec.template.spec.nodeClassRef.name"))

@@ -8,7 +8,7 @@ from gpufleet.catalogue import InstanceType
 from gpufleet.contract.foreign.karpenter_keys import AWS, CAPACITY_TYPE, ZONE
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
 from gpufleet.contract.foreign.validation import CheckReport
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RESERVATION_TYPE = f"{AWS}capacity-reservation-type"
@@ -51,7 +51,7 @@ def validate_purchase(
         )
     if its_class is None:
         return
-    terms = (as_mapping(its_class.get("spec")) or {}).get("capacityReservationSelectorTerms")
+    terms = value_at(its_class, "spec.capacityReservationSelectorTerms")
     if as_list(terms) and "reserved" not in allowed:
         report.add(
             "karpenter-reservation-not-allowed",

@@ -13,9 +13,8 @@ from gpufleet.contract.foreign.karpenter_machines import (
     selected,
 )
 from gpufleet.contract.foreign.validation import CheckReport
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, value_at
 from gpufleet.documents.quantities import quantity
-from gpufleet.documents.shapes import as_list, as_mapping
 
 GPU = "nvidia.com/gpu"
 HUGE_PAGES = "hugepages-"
@@ -29,9 +28,9 @@ def validate_claims(workloads: Objects, pools: Objects, report: CheckReport) -> 
         return
     for path, item in workloads:
         place, spec = _pod_spec(path, item)
-        if spec is None or not as_list(spec.get("resourceClaims")):
+        if not items_at(spec, "resourceClaims"):
             continue
-        selector = as_mapping(spec.get("nodeSelector")) or {}
+        selector = mapping_at(spec, "nodeSelector")
         pinned = [_name(pool) for _, pool in pools if _selects(selector, pool)]
         if pinned:
             report.add(
@@ -53,8 +52,8 @@ def validate_gpus(
     offers = {path: _most_gpus(pool) for path, pool in pools}
     for path, item in workloads:
         place, spec = _pod_spec(path, item)
-        asked = _gpus(spec or {})
-        selector = as_mapping((spec or {}).get("nodeSelector")) or {}
+        asked = _gpus(spec)
+        selector = mapping_at(spec, "nodeSelector")
         pinned = [(p, pool) for p, pool in pools if _selects(selector, pool)]
         if selector and not pinned:
             continue  # other nodes than those of these pools
@@ -85,9 +84,9 @@ def validate_huge_pages(
     promised = {name for overlay in overlays for name in _capacity(overlay)}
     for path, item in workloads:
         place, spec = _pod_spec(path, item)
-        selector = as_mapping((spec or {}).get("nodeSelector")) or {}
+        selector = mapping_at(spec, "nodeSelector")
         pinned = [_name(pool) for _, pool in pools if _selects(selector, pool)]
-        asked = sorted(name for name in _resources(spec or {}) if name.startswith(HUGE_PAGES))
+        asked = sorted(name for name in _resources(spec) if name.startswith(HUGE_PAGES))
         missing = [name for name in asked if name not in promised]
         if pinned and missing:
             report.add(
@@ -104,8 +103,7 @@ def validate_huge_pages(
 
 def _most_gpus(pool: Mapping[str, Any]) -> int | None:
     """Most GPUs Karpenter counts on a machine of a pool; None where labels cut or share them."""
-    template = as_mapping((as_mapping(pool.get("spec")) or {}).get("template")) or {}
-    labels = as_mapping((as_mapping(template.get("metadata")) or {}).get("labels")) or {}
+    labels = mapping_at(pool, "spec.template.metadata.labels")
     if any(label.startswith("nvidia.com/") for label in labels):
         return None
     rows = selected(_requirements(pool))
@@ -127,58 +125,48 @@ def _vendors(pool: Mapping[str, Any]) -> set[str]:
 
 
 def _requirements(pool: Mapping[str, Any]) -> tuple[NodeRequirement, ...]:
-    template = as_mapping((as_mapping(pool.get("spec")) or {}).get("template")) or {}
-    return read_requirements((as_mapping(template.get("spec")) or {}).get("requirements"))
+    return read_requirements(value_at(pool, "spec.template.spec.requirements"))
 
 
 def _capacity(overlay: Mapping[str, Any]) -> dict[str, Any]:
-    return as_mapping((as_mapping(overlay.get("spec")) or {}).get("capacity")) or {}
+    return mapping_at(overlay, "spec.capacity")
 
 
 def _resources(spec: Mapping[str, Any]) -> set[str]:
     """Names of everything that the containers of a pod ask for."""
-    found: set[str] = set()
-    for container in as_list(spec.get("containers")) or []:
-        resources = as_mapping((as_mapping(container) or {}).get("resources")) or {}
-        for part in ("limits", "requests"):
-            found |= set(as_mapping(resources.get(part)) or {})
-    return found
+    return {
+        name
+        for _, container in entries_at(spec, "containers")
+        for part in ("limits", "requests")
+        for name in mapping_at(container, f"resources.{part}")
+    }
 
 
 def _gpus(spec: Mapping[str, Any]) -> int:
     """GPUs of NVIDIA that the containers of a pod ask for."""
     total = 0
-    for container in as_list(spec.get("containers")) or []:
-        resources = as_mapping((as_mapping(container) or {}).get("resources")) or {}
-        limits = as_mapping(resources.get("limits")) or {}
+    for _, container in entries_at(spec, "containers"):
+        limits = mapping_at(container, "resources.limits")
         amount = quantity(str(limits.get(GPU, 0)))
         total += int(amount) if amount is not None else 0
     return total
 
 
-def _pod_spec(path: str, item: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+def _pod_spec(path: str, item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The pod's spec of a Pod, a controller or a CronJob."""
-    place, spec = child(path, "spec"), as_mapping(item.get("spec")) or {}
-    if item.get("kind") == "Pod":
-        return place, spec
-    if item.get("kind") == "CronJob":
-        place = child(child(place, "jobTemplate"), "spec")
-        spec = as_mapping((as_mapping(spec.get("jobTemplate")) or {}).get("spec")) or {}
-    place = child(child(place, "template"), "spec")
-    return place, as_mapping((as_mapping(spec.get("template")) or {}).get("spec"))
+    ways = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}
+    way = ways.get(str(item.get("kind")), "spec.template.spec")
+    return f"{path}.{way}" if path else way, mapping_at(item, way)
 
 
 def _selects(selector: Mapping[str, Any], pool: Mapping[str, Any]) -> bool:
     """Whether the selector names the pool, or one of the labels it gives to its nodes."""
     if selector.get(NODE_POOL) is not None:
         return selector[NODE_POOL] == _name(pool)
-    here: Any = pool
-    for key in ("spec", "template", "metadata", "labels"):
-        here = (as_mapping(here) or {}).get(key)
-    labels = as_mapping(here) or {}
+    labels = mapping_at(pool, "spec.template.metadata.labels")
     shared = {key for key in selector if key in labels}
     return bool(shared) and all(selector[key] == labels[key] for key in shared)
 
 
 def _name(item: Mapping[str, Any]) -> str:
-    return str((as_mapping(item.get("metadata")) or {}).get("name"))
+    return str(value_at(item, "metadata.name"))

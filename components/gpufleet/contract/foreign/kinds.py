@@ -26,8 +26,7 @@ from gpufleet.contract.foreign.wrapped import RULES as WRAPPED_RULES
 from gpufleet.contract.foreign.wrapped import WrappedValues, wrapped_values
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.documents.paths import child
-from gpufleet.documents.shapes import as_mapping
+from gpufleet.documents.paths import child, value_at
 from gpufleet.findings import Finding, ordered
 
 KINDS = {
@@ -181,7 +180,7 @@ def _validate_manifest(
 def _device_classes(objects: Sequence[tuple[str, Mapping[str, Any]]]) -> frozenset[str]:
     """Names of the DeviceClasses among objects."""
     classes = (item for _, item in objects if item.get("kind") == "DeviceClass")
-    return frozenset(str((as_mapping(one.get("metadata")) or {}).get("name")) for one in classes)
+    return frozenset(str(value_at(one, "metadata.name")) for one in classes)
 
 
 def _moved(finding: Finding, places: Mapping[str, str]) -> Finding:

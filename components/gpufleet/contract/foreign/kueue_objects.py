@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import (
@@ -26,7 +26,7 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 __all__ = ["RULES", "validate"]
@@ -121,13 +121,13 @@ def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: Ch
     flavors: set[str] = set()
     for index, group in enumerate(groups):
         path = child(child(place, "resourceGroups"), index)
-        covered = [str(one) for one in as_list(group.get("coveredResources")) or []]
+        covered = [str(one) for _, one in items_at(group, "coveredResources")]
         for number, name in enumerate(covered):
             _once(name, resources, child(child(path, "coveredResources"), number), report)
-        for number, flavor in enumerate(as_list(group.get("flavors")) or []):
-            item, where = as_mapping(flavor) or {}, child(child(path, "flavors"), number)
+        for place, flavor in items_at(group, "flavors"):
+            item, where = as_mapping(flavor) or {}, f"{path}.{place}"
             _once(str(item.get("name")), flavors, child(where, "name"), report)
-            given = [_name_of(one) for one in as_list(item.get("resources")) or []]
+            given = [_name_of(one) for _, one in items_at(item, "resources")]
             if given != covered:
                 report.add(
                     "kueue-quota-order",
@@ -150,14 +150,14 @@ def _once(name: str, seen: set[str], path: str, report: CheckReport) -> None:
 def _validate_names(found: _Found, report: CheckReport) -> None:
     for path, queue in found.queues.values():
         for g, group in enumerate(_groups(queue)):
-            for f, flavor in enumerate(as_list(group.get("flavors")) or []):
+            for place, flavor in items_at(group, "flavors"):
                 name = _name_of(flavor)
                 if found.flavors and name not in found.flavors:
-                    place = f"{child(path, 'spec')}.resourceGroups[{g}].flavors[{f}].name"
+                    where = f"{child(path, 'spec')}.resourceGroups[{g}].{place}.name"
                     _absent("kueue-flavor-absent", "ResourceFlavor", name, found.flavors,
-                            place, report)  # fmt: skip
+                            where, report)  # fmt: skip
     for path, local in found.local.values():
-        name = str((as_mapping(local.get("spec")) or {}).get("clusterQueue"))
+        name = str(value_at(local, "spec.clusterQueue"))
         if found.queues and name not in found.queues:
             _absent("kueue-queue-absent", "ClusterQueue", name, found.queues,
                     f"{child(path, 'spec')}.clusterQueue", report)  # fmt: skip
@@ -171,28 +171,26 @@ def _absent(
     path: str,
     report: CheckReport,
 ) -> None:
-    near = nearest_names(name, known, limit=1)
     report.add(
         code,
         path,
         f"there is no {kind} {name} in this text, it has {', '.join(sorted(known))}",
-        f"write `{near[0]}`" if near else f"add the {kind}",
+        nearest_fix(name, known, f"add the {kind}"),
         value=name,
     )
 
 
 def _validate_workloads(found: _Found, report: CheckReport) -> None:
     for path, item in found.workloads:
-        labels = as_mapping((as_mapping(item.get("metadata")) or {}).get("labels")) or {}
-        local = found.local.get(str(labels.get(_QUEUE)))
+        local = found.local.get(str(mapping_at(item, "metadata.labels").get(_QUEUE)))
         if local is None:
             continue
-        name = str((as_mapping(local[1].get("spec")) or {}).get("clusterQueue"))
+        name = str(value_at(local[1], "spec.clusterQueue"))
         queue = found.queues.get(name)
         if queue is None:
             continue
         covered = {
-            str(one) for g in _groups(queue[1]) for one in as_list(g.get("coveredResources")) or []
+            str(one) for g in _groups(queue[1]) for _, one in items_at(g, "coveredResources")
         }
         for asked in sorted(set(_requests(item.get("spec"))) - covered):
             report.add(
@@ -212,18 +210,16 @@ def _requests(value: Any) -> Iterator[str]:
         for entry in as_list(value) or []:
             yield from _requests(entry)
         return
-    for container in as_list(here.get("containers")) or []:
-        resources = as_mapping((as_mapping(container) or {}).get("resources")) or {}
+    for _, container in items_at(here, "containers"):
         for part in ("requests", "limits"):
-            yield from as_mapping(resources.get(part)) or {}
+            yield from mapping_at(container, f"resources.{part}")
     for key, inner in here.items():
         if key != "containers":
             yield from _requests(inner)
 
 
 def _groups(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
-    groups = as_list((as_mapping(queue.get("spec")) or {}).get("resourceGroups")) or []
-    return [as_mapping(group) or {} for group in groups]
+    return [as_mapping(group) or {} for _, group in items_at(queue, "spec.resourceGroups")]
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -231,4 +227,4 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def _name_of(value: Any) -> str:
-    return str((as_mapping(value) or {}).get("name"))
+    return str(value_at(value, "name"))

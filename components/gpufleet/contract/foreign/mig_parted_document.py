@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
@@ -88,12 +88,11 @@ def _check_keys(
     for key in mapping:
         if key in known:
             continue
-        near = nearest_names(key, known, limit=1)
         report.add(
             "mig-parted-key-unknown",
             child(path, key),
             f"unexpected field: {key}",
-            f"write `{near[0]}`" if near else f"remove it; known here: {', '.join(known)}",
+            nearest_fix(key, known, f"remove it; known here: {', '.join(known)}"),
             value=key,
         )
 

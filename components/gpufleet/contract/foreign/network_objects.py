@@ -17,7 +17,7 @@ from gpufleet.contract.foreign.node_selector import selects_within
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.contract.schemas import object_problems, report_problems
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 NAME = "nic-cluster-policy"
@@ -45,7 +45,7 @@ def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckRe
         if kind not in KINDS:
             continue
         spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
-        name = (as_mapping(item.get("metadata")) or {}).get("name")
+        name = value_at(item, "metadata.name")
         naming = child(child(path, "metadata"), "name")
         if kind in ("NicClusterPolicy", "NicNodePolicy"):
             validate_policy(spec, place, version, report)
@@ -142,8 +142,5 @@ def _validate_together(objects: Objects, report: CheckReport) -> None:
 
 def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether every node of one selector is surely a node of the other."""
-    a, b = (
-        as_mapping((as_mapping(item.get("spec")) or {}).get("nodeSelector")) or {}
-        for item in (one, other)
-    )
+    a, b = (mapping_at(item, "spec.nodeSelector") for item in (one, other))
     return selects_within(a, b) or selects_within(b, a)

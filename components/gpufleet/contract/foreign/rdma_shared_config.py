@@ -115,7 +115,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG
     """Validate one config of the RDMA shared device plugin."""
     report = CheckReport(RULES)
     note_text(read, "rdma", report)
-    validate_json(read, "rdma-not-json", "the config", report)
+    validate_json(read, "rdma-not-json", report)
     allocatable = validate_data(read.data, "", report)
     return report.validation(AdvertisedByConfig(allocatable, {}))
 

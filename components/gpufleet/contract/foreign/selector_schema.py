@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.catalogue.schemas import schema_file
 from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.validation import CheckReport
@@ -51,12 +51,11 @@ def validate_selectors(
         place = child(path, key)
         wanted = schema.get(key)
         if wanted is None:
-            near = nearest_names(key, schema, limit=1)
             report.add(
                 f"{prefix}-selector-unknown",
                 place,
                 f"there is no criterion {key}",
-                f"write `{near[0]}`" if near else f"one of {', '.join(schema)}",
+                nearest_fix(key, schema),
                 value=key,
             )
         elif not _fits(criterion, wanted):

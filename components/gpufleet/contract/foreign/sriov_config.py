@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.contract.foreign.json_document import validate_json
@@ -115,7 +115,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG
     """Validate one config of the SR-IOV network device plugin."""
     report = CheckReport(RULES)
     note_text(read, "sriov", report)
-    validate_json(read, "sriov-not-json", "the config", report)
+    validate_json(read, "sriov-not-json", report)
     validate_data(read.data, "", report)
     return report.validation()
 
@@ -167,12 +167,11 @@ def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
         )
     kind = item.get("deviceType", "netDevice")
     if not isinstance(kind, str) or kind not in _TYPES:
-        near = nearest_names(str(kind), _TYPES, limit=1)
         report.add(
             "sriov-type-unknown",
             child(path, "deviceType"),
             f"deviceType is {shown(kind)}, known are {', '.join(_TYPES)}",
-            f"write `{near[0]}`" if near else f"one of {', '.join(_TYPES)}",
+            nearest_fix(str(kind), _TYPES),
             value=shown(kind),
         )
         return

@@ -15,6 +15,7 @@ from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
 from gpufleet.contract.schemas.json_schema import JsonSchema, closed, parts
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.validator import part_problems
+from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import as_mapping
 
 _SWITCHES = ("true", "false", "yes", "no", "on", "off")
@@ -40,7 +41,7 @@ def values_problems(
         if version is not None and version <= (release_numbers(last) or ())
     }
     return tuple(
-        replace(problem, asks_for_nothing=_asks_for_nothing(_value(problem, values)))
+        replace(problem, asks_for_nothing=_asks_for_nothing(at_steps(values, problem.steps)))
         if problem.kind is SchemaProblemKind.UNKNOWN
         else problem
         for problem in part_problems(f"chart-{chart}", values_schema(chart), values)
@@ -62,7 +63,7 @@ def says_true(chart: str, problem: SchemaProblem, values: Mapping[str, Any]) -> 
     return (
         here == {"type": "boolean"}
         and problem.path not in data["asked"]
-        and str(_value(problem, values)).lower() in _TRUE
+        and str(at_steps(values, problem.steps)).lower() in _TRUE
     )
 
 
@@ -159,13 +160,6 @@ def _left_out(problem: SchemaProblem, values: Mapping[str, Any], typed: bool) ->
             return False  # a required field that is missing
         here = here[step]
     return not here or (not typed and is_switch(here) and problem.limit == ["boolean"])
-
-
-def _value(problem: SchemaProblem, values: Mapping[str, Any]) -> Any:
-    here: Any = values
-    for step in problem.steps:
-        here = here[step]
-    return here
 
 
 def _asks_for_nothing(value: Any) -> bool:

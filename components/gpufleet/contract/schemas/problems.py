@@ -9,6 +9,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import kind_of, shown
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_mapping
+from gpufleet.secret_text import may_be_secret
 
 _NOUNS = {
     "boolean": "true or false",
@@ -149,8 +150,6 @@ def field_name(steps: Sequence[str | int]) -> str:
 
 def visible(document: Any, steps: Sequence[str | int], value: Any) -> str | None:
     """The value as a message shows it; None where it may be a secret, or is no scalar."""
-    from gpufleet.spec.secrets import may_be_secret  # only problems need it
-
     if isinstance(value, dict | list):
         return None
     if as_mapping(document) is not None and document.get("kind") == "Secret":

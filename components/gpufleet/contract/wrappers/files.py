@@ -9,16 +9,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gpufleet.contract.charts import chart_name
-from gpufleet.contract.wrappers.release import (
-    HeldElsewhere,
-    ValuesSource,
-    WrappedRelease,
-    entries_at,
-    items_at,
-    mapping_at,
-    text_at,
-)
-from gpufleet.documents.paths import value_at
+from gpufleet.contract.wrappers.release import HeldElsewhere, ValuesSource, WrappedRelease
+from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at, value_at
 
 Document = Mapping[str, Any]
 

@@ -16,14 +16,10 @@ from gpufleet.contract.wrappers.release import (
     HeldElsewhere,
     ValuesSource,
     WrappedRelease,
-    entries_at,
-    items_at,
-    mapping_at,
     set_steps,
     set_value,
-    text_at,
 )
-from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, text_at, value_at
 
 Document = Mapping[str, Any]
 

@@ -14,13 +14,8 @@ from typing import Any
 
 from gpufleet.contract.charts import chart_name
 from gpufleet.contract.wrappers.files import is_kustomization
-from gpufleet.contract.wrappers.release import (
-    HeldElsewhere,
-    entries_at,
-    items_at,
-    mapping_at,
-    text_at,
-)
+from gpufleet.contract.wrappers.release import HeldElsewhere
+from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at
 
 _CHART_FILES = frozenset({"Chart.yaml", "Chart.yml"})
 _MOST_TEXT = 256 << 10
@@ -41,8 +36,6 @@ class Holder:
     """Key -> path of the file that a generator reads it from."""
     chart: str | None = None
     version: str | None = None
-    dependencies: tuple[tuple[str, str, str | None], ...] = ()
-    """Key in the values, name and version of each chart that a chart brings along."""
 
     def is_meant_by(self, held: HeldElsewhere) -> bool:
         """Whether a reference names it; a namespace that is not written fits any."""
@@ -80,14 +73,6 @@ def holders_of(document: Mapping[str, Any], path: str = "") -> Iterator[Holder]:
             str(PurePosixPath(path.replace("\\", "/")).parent),
             chart=text_at(document, "name") or None,
             version=text_at(document, "version") or None,
-            dependencies=tuple(
-                (
-                    text_at(one, "alias") or text_at(one, "name"),
-                    text_at(one, "name"),
-                    text_at(one, "version") or None,
-                )
-                for _, one in entries_at(document, "dependencies")
-            ),
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpufleet.contract.wrappers.files import is_kustomization
 from gpufleet.contract.wrappers.gitops import other_cluster
-from gpufleet.contract.wrappers.release import entries_at, items_at, mapping_at, text_at
+from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at
 
 _LISTS = ("resources", "bases", "components", "patchesStrategicMerge", "crds", "transformers")
 _PATHS = (("patches", "path"), ("patchesJson6902", "path"), ("helmCharts", "valuesFile"))

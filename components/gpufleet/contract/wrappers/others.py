@@ -14,12 +14,9 @@ from gpufleet.contract.wrappers.release import (
     HeldElsewhere,
     ValuesSource,
     WrappedRelease,
-    entries_at,
-    mapping_at,
     set_steps,
-    text_at,
 )
-from gpufleet.documents.paths import value_at
+from gpufleet.documents.paths import entries_at, mapping_at, text_at, value_at
 
 
 @dataclass(frozen=True, slots=True)

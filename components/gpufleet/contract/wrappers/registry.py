@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any
 
 from gpufleet.contract.wrappers import files, gitops, others
-from gpufleet.contract.wrappers.release import WrappedRelease, text_at
+from gpufleet.contract.wrappers.release import WrappedRelease
+from gpufleet.documents.paths import text_at
 
 Reader = Callable[[Mapping[str, Any]], Iterator[WrappedRelease]]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from gpufleet.contract.charts import chart_of_keys
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_list, as_mapping
 
@@ -268,26 +267,3 @@ def _chart_of_keys(sources: Iterable[ValuesSource]) -> str | None:
         if found is not None:
             return found.name
     return None
-
-
-def text_at(document: Any, path: str) -> str:
-    """The text at a dotted path, empty for anything else."""
-    found = value_at(document, path)
-    return found if isinstance(found, str) else ""
-
-
-def mapping_at(document: Any, path: str) -> dict[str, Any]:
-    """The mapping at a dotted path, empty for anything else."""
-    return as_mapping(value_at(document, path)) or {}
-
-
-def items_at(document: Any, path: str) -> list[tuple[str, Any]]:
-    """Place and value of each item of the list at a dotted path."""
-    found = as_list(value_at(document, path)) or []
-    return [(child(path, index), item) for index, item in enumerate(found)]
-
-
-def entries_at(document: Any, path: str) -> list[tuple[str, dict[str, Any]]]:
-    """The same of the items that are mappings."""
-    found = [(place, as_mapping(item)) for place, item in items_at(document, path)]
-    return [(place, item) for place, item in found if item is not None]

@@ -112,7 +112,11 @@ def policies(
                 Level(level),
                 tuple(check.rule for check in checks),
                 policy,
-                _binding(name, actions, exempt),
+                manifest(
+                    "ValidatingAdmissionPolicyBinding",
+                    name,
+                    {"policyName": name, "validationActions": actions, **exempting(exempt)},
+                ),
             )
         )
     return tuple(made)
@@ -139,29 +143,41 @@ def _assigned(
 def _policy(
     name: str, target: AdmissionTarget, checks: Sequence[ObjectCheck], constants: Constants
 ) -> dict[str, Any]:
-    operations = ["CREATE", "UPDATE"] if target.on_update else ["CREATE"]
+    spec = {
+        "variables": variables(target, checks, constants),
+        "validations": [_validation(check, target, constants) for check in checks],
+    }
+    return matching("ValidatingAdmissionPolicy", name, target, spec, on_update=target.on_update)
+
+
+def manifest(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A policy or binding of ours."""
     return {
         "apiVersion": API_VERSION,
-        "kind": "ValidatingAdmissionPolicy",
+        "kind": kind,
         "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": {
-            # An expression that fails, on an object no rule knows, must not stop anybody.
-            "failurePolicy": "Ignore",
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [target.api_group],
-                        "apiVersions": list(target.versions),
-                        "operations": operations,
-                        "resources": list(target.resources),
-                    }
-                ]
-            },
-            "matchConditions": conditions(target),
-            "variables": variables(target, checks, constants),
-            "validations": [_validation(check, target, constants) for check in checks],
-        },
+        "spec": spec,
     }
+
+
+def matching(
+    kind: str, name: str, target: AdmissionTarget, spec: dict[str, Any], *, on_update: bool
+) -> dict[str, Any]:
+    """A policy that sees the objects of a target; what it does with them is in `spec`."""
+    rules = {
+        "apiGroups": [target.api_group],
+        "apiVersions": list(target.versions),
+        "operations": ["CREATE", "UPDATE"] if on_update else ["CREATE"],
+        "resources": list(target.resources),
+    }
+    shared = {
+        # An expression that fails, on an object no rule knows, must not stop anybody.
+        "failurePolicy": "Ignore",
+        **({"reinvocationPolicy": "IfNeeded"} if kind == "MutatingAdmissionPolicy" else {}),
+        "matchConstraints": {"resourceRules": [rules]},
+        "matchConditions": conditions(target),
+    }
+    return manifest(kind, name, shared | spec)
 
 
 def conditions(target: AdmissionTarget) -> list[dict[str, str]]:
@@ -260,15 +276,6 @@ def _advice(rule: Rule, check: ObjectCheck) -> str:
         f'{rule.annotation}: "<reason>; until=YYYY-MM-DD". '
         f"More: gpufleet policies explain {rule.id}"
     )
-
-
-def _binding(name: str, actions: list[str], exempt: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": {"policyName": name, "validationActions": actions, **exempting(exempt)},
-    }
 
 
 def exempting(namespaces: tuple[str, ...]) -> dict[str, Any]:

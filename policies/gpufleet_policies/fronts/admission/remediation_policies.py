@@ -15,11 +15,11 @@ from typing import Any
 
 from gpufleet_policies.fronts.admission.check import Constants, cel
 from gpufleet_policies.fronts.admission.policies import (
-    API_VERSION,
     EXEMPT_NAMESPACES,
     PREFIX,
-    conditions,
     exempting,
+    manifest,
+    matching,
     variables,
 )
 from gpufleet_policies.fronts.admission.remediations import MENDS, Mend
@@ -65,7 +65,11 @@ def remediation_policies(
                 target,
                 tuple(remediate.rule for remediate in remediations),
                 _policy(full, target, remediations, constants),
-                _binding(full, exempt),
+                manifest(
+                    "MutatingAdmissionPolicyBinding",
+                    full,
+                    {"policyName": full, **exempting(exempt)},
+                ),
             )
         )
     return tuple(made)
@@ -87,32 +91,12 @@ def _policy(
     name: str, target: AdmissionTarget, remediations: list[Mend], constants: Constants
 ) -> dict[str, Any]:
     needed = [v for v in variables(target, (), constants) if v["name"] not in ("today", "kept")]
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "MutatingAdmissionPolicy",
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": {
-            # What no expression can read is let through as it is; the validating policy validates
-            # it.
-            "failurePolicy": "Ignore",
-            "reinvocationPolicy": "IfNeeded",
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [target.api_group],
-                        "apiVersions": list(target.versions),
-                        "operations": ["CREATE", "UPDATE"]
-                        if remediations[0].on_update
-                        else ["CREATE"],
-                        "resources": list(target.resources),
-                    }
-                ]
-            },
-            "matchConditions": conditions(target),
-            "variables": needed,
-            "mutations": [_mutation(remediate, target, constants) for remediate in remediations],
-        },
+    spec = {
+        "variables": needed,
+        "mutations": [_mutation(remediate, target, constants) for remediate in remediations],
     }
+    on_update = remediations[0].on_update
+    return matching("MutatingAdmissionPolicy", name, target, spec, on_update=on_update)
 
 
 def _mutation(remediate: Mend, target: AdmissionTarget, constants: Constants) -> dict[str, Any]:
@@ -122,13 +106,4 @@ def _mutation(remediate: Mend, target: AdmissionTarget, constants: Constants) ->
     return {
         "patchType": "JSONPatch",
         "jsonPatch": {"expression": f"({wrong}) ? ({operations}) : []"},
-    }
-
-
-def _binding(name: str, exempt: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "MutatingAdmissionPolicyBinding",
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": {"policyName": name, **exempting(exempt)},
     }

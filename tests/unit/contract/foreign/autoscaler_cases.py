@@ -194,6 +194,7 @@ CASES: list[CaseRow] = [
     ),
     ("autoscaler-metadata-invalid", text(scaled(trigger(threshold=10))), None, {}),
     ("autoscaler-metadata-missing", text(scaled(trigger(threshold=None))), None, {}),
+    ("autoscaler-metadata-missing", text(scaled(trigger(serverAddress=""))), None, {}),
     ("autoscaler-metric-type", text(scaled({**trigger(), "metricType": "Utilization"})), None, {}),
     ("autoscaler-unbounded", text(without(scaled(), "maxReplicaCount")), None, {}),
     (
