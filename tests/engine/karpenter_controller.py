@@ -7,10 +7,12 @@ else of a NodePool is as it was rendered.
 import copy
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +101,31 @@ def with_kwok_class(node_pool: dict[str, Any]) -> dict[str, Any]:
     return swapped
 
 
+@dataclass(frozen=True)
+class Karpenter:
+    """The running controller.
+
+    Attributes:
+        log: The file of its log.
+        process: Its process.
+    """
+
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """It does nothing while the context lasts; then it sees all that came meanwhile at once."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+
 @contextmanager
-def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator[Path]:
-    """Karpenter runs while the context lasts. Gives the file of its log."""
+def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator[Karpenter]:
+    """Karpenter runs while the context lasts."""
     program = require(("karpenter",))["karpenter"]
     server = sandbox.server()
     crds = custom_resources.read(definitions())
@@ -119,8 +143,6 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
         "INSTANCE_TYPES_FILE_PATH": str(machines),
         "HEALTH_PROBE_PORT": str(ports["health"]),
         "METRICS_PORT": str(ports["metrics"]),
-        "BATCH_IDLE_DURATION": "200ms",
-        "BATCH_MAX_DURATION": "1s",
     }
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -137,7 +159,7 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
             if process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"Karpenter is not ready:\n{log.read_text()[-4000:]}")
             time.sleep(0.1)
-        yield log
+        yield Karpenter(log, process)
     finally:
         process.kill()  # it has nothing to save
         process.wait()

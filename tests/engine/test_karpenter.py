@@ -8,7 +8,6 @@ would publish on each new node is published by the test, from the compiled pool.
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.pod_request import pod_spec
 from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.karpenter_controller import EFA, karpenter, with_kwok_class
+from tests.engine.karpenter_controller import EFA, Karpenter, karpenter, with_kwok_class
 from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until
 
@@ -92,8 +91,11 @@ FLEET = fleet()
 class Cluster:
     """Pods and nodes of this module."""
 
-    def __init__(self, api: Any, namespace: str, log: Path) -> None:
-        self.core, self.namespace, self.log = client.CoreV1Api(api), namespace, log
+    def __init__(self, api: Any, namespace: str, controller: Karpenter) -> None:
+        self.core, self.namespace, self.controller = client.CoreV1Api(api), namespace, controller
+
+    def log(self) -> str:
+        return self.controller.log.read_text()[-3000:]
 
     def nodes(self, pool: str) -> list[Any]:
         return self.core.list_node(label_selector=f"{POOL_LABEL}={pool}").items
@@ -124,8 +126,21 @@ class Cluster:
     def running(self, names: list[str]) -> None:
         until(
             lambda: set(self.phases(names).values()) == {"Running"},
-            lambda: f"{self.phases(names)}\n{self.log.read_text()[-3000:]}",
+            lambda: f"{self.phases(names)}\n{self.log()}",
         )
+
+    def unschedulable(self, names: list[str]) -> None:
+        """The scheduler has said of each pod that no node takes it: Karpenter reads that."""
+
+        def said() -> set[str]:
+            return {
+                pod.metadata.name
+                for pod in self.core.list_namespaced_pod(self.namespace).items
+                for condition in pod.status.conditions or []
+                if (condition.type, condition.reason) == ("PodScheduled", "Unschedulable")
+            }
+
+        until(lambda: said() >= set(names), lambda: f"not said of {set(names) - said()}")
 
     def delete(self, names: list[str]) -> None:
         for name in names:
@@ -170,7 +185,7 @@ def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
     server, namespace = sandbox.server(), "karpenter-pools"
     folder = tmp_path_factory.mktemp("karpenter")
     with (
-        karpenter(sandbox, folder, FLEET.pools) as log,
+        karpenter(sandbox, folder, FLEET.pools) as controller,
         config.new_client_from_config(str(sandbox.kubeconfig)) as api,
     ):
         make_namespace(client.CoreV1Api(api), namespace)
@@ -179,7 +194,7 @@ def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
             server.apply(path, _text(document))
         plugin = DevicePlugin(api)
         plugin.start()
-        cluster = Cluster(api, namespace, log)
+        cluster = Cluster(api, namespace, controller)
         try:
             yield cluster
         finally:
@@ -188,7 +203,7 @@ def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 server.request("DELETE", path)
             until(
                 lambda: not [n for pool in FLEET.pools for n in cluster.nodes(pool.name)],
-                lambda: f"nodes are left\n{log.read_text()[-2000:]}",
+                lambda: f"nodes are left\n{cluster.log()}",
             )
             plugin.over.set()
             plugin.join()
@@ -226,9 +241,13 @@ def test_pods_get_machines_with_gpus_slices_shares_parts_and_efa(running: Cluste
         "linked": ("nvidia.com/gpu", 1),
         "ultra": ("aws.amazon.com/neuron", 1),
     }
-    for pool, (resource, count) in asked.items():
-        running.ask(pool, resource, names(pool, count))
-    running.ask("slices", "nvidia.com/mig-3g.40gb", ["slices-large"])
+    with running.controller.paused():  # it decides once, about all pods of a pool
+        for pool, (resource, count) in asked.items():
+            running.ask(pool, resource, names(pool, count))
+        running.ask("slices", "nvidia.com/mig-3g.40gb", ["slices-large"])
+        running.unschedulable(["slices-large"])
+        for pool, (_, count) in asked.items():
+            running.unschedulable(names(pool, count))
     for pool, (_, count) in asked.items():
         running.running(names(pool, count))
         node = running.only_node(pool)  # all of them fit on one, and Karpenter knew
@@ -253,13 +272,13 @@ def test_a_pool_stops_at_its_limit(running: Cluster) -> None:
     running.ask("whole", "nvidia.com/gpu", more)
     until(
         lambda: len(running.nodes("whole")) == 2,
-        lambda: f"{len(running.nodes('whole'))} nodes\n{running.log.read_text()[-2000:]}",
+        lambda: f"{len(running.nodes('whole'))} nodes\n{running.log()}",
     )
     until(
         lambda: sorted(running.phases(more).values()) == ["Pending", "Pending", "Running"],
         lambda: str(running.phases(more)),
     )
-    until(lambda: "limit" in running.log.read_text(), lambda: running.log.read_text()[-2000:])
+    until(lambda: "limit" in running.controller.log.read_text(), running.log)
     time.sleep(2)  # further batches come and go
     assert len(running.nodes("whole")) == 2
     assert sorted(running.phases(more).values()) == ["Pending", "Pending", "Running"]
@@ -271,7 +290,7 @@ def test_idle_machines_go_and_working_ones_stay(running: Cluster) -> None:
     running.delete(idle)
     until(
         lambda: not running.nodes("slices") and not running.nodes("eighth"),
-        lambda: f"idle machines are left\n{running.log.read_text()[-2000:]}",
+        lambda: f"idle machines are left\n{running.log()}",
     )
     assert running.nodes("shared")
     running.running([*names("shared", 4), *names("whole", 1)])
