@@ -11,6 +11,7 @@ from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.component import (
     FleetPlan,
     GpuComponent,
+    Options,
     pool_arguments,
     warning_texts,
 )
@@ -144,20 +145,9 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
     cluster_name: pulumi.Output[str]
     """Name of the cluster."""
 
-    def __init__(
-        self, name: str, args: GpuFleetArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Make the fleet.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: Declaration and connection.
-            opts: Options; `providers` must hold the providers of platform and cluster. The fleet
-                builds none and never uses the ambient ones.
-
-        Raises:
-            InvalidArgumentsError: the declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: GpuFleetArgs, opts: Options = None) -> None:
+        """`providers` must hold the providers of platform and cluster: the fleet builds none and
+        never uses the ambient ones."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _properties(self, plan: GpuFleetPlan) -> dict[str, Any]:

@@ -63,6 +63,12 @@ _CHANGES = 0.45
 """Share of neighbours of different classes (small, capital, digit). Random text in base 64 has
 about 0.6; names of models and machines have less than 0.4."""
 
+SECRET_NAME = re.compile(
+    r"(password|passwd|token|secret[-_]?(access[-_]?)?key|api[-_]?key|private[-_]?key)$",
+    re.IGNORECASE,
+)
+"""Names of values and variables that hold a secret, not the name of one."""
+
 
 def secret_in(text: str) -> str | None:
     """What kind of credential a text holds, or None. The text itself is never given back."""
@@ -73,6 +79,13 @@ def secret_in(text: str) -> str | None:
     if any(form.search(text) for _, form in _BEFORE):
         return "an option with a credential"
     return None
+
+
+def may_be_secret(name: str, value: object) -> bool:
+    """Whether the value of a field or variable may be a credential: no message repeats it."""
+    if SECRET_NAME.search(name) is not None:
+        return True
+    return isinstance(value, str) and secret_in(value) is not None
 
 
 def masked(text: str) -> str:

@@ -10,7 +10,6 @@ from kubernetes import client, config
 
 from gpufleet.fleet import compile_data
 from gpufleet.platforms.openshift.machine_set_manifest import machine_set
-from gpufleet.platforms.openshift.vsphere_machines import MachinePlace
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
@@ -27,6 +26,11 @@ MACHINES = "openshift-machine-api"
 OPERATORS = "nvidia-gpu-operator"
 MACHINE_API = ("machine.openshift.io", "v1beta1", MACHINES)
 LAB = ROOT / "stacks" / "Pulumi.openshift-lab.yaml"
+PLACE = {
+    "infrastructureName": "lab-x7k2p",
+    "server": "vcenter.lab.example.com",
+    "datacenter": "DC1",
+}
 EXAMPLE = ROOT / "examples" / "openshift-gpu-pools"
 SETTINGS = {
     "infrastructureName": "lab-x7k2p",
@@ -211,8 +215,7 @@ def test_the_lab_from_nothing_to_nothing(lab: Stack, objects: Any, core: client.
 def test_a_misspelled_field_fails(machines: str, objects: Any) -> None:
     compiled = compile_data(yaml.safe_load(LAB.read_text())["config"]["gpufleet:fleet"])
     assert compiled.fleet is not None
-    place = MachinePlace("lab-x7k2p", "vcenter.lab.example.com", "DC1", "machines")
-    made = machine_set(compiled.fleet.pools[0], "lab", place)
+    made = machine_set(compiled.fleet.pools[0], "lab", {**PLACE, "network": "machines"})
 
     def create() -> Any:
         return objects.create_namespaced_custom_object(
@@ -253,8 +256,7 @@ def test_what_the_webhook_of_machines_refuses(
 ) -> None:
     compiled = compile_data(yaml.safe_load(LAB.read_text())["config"]["gpufleet:fleet"])
     assert compiled.fleet is not None
-    place = MachinePlace("lab-x7k2p", "vcenter.lab.example.com", "DC1", machines)
-    made: Any = machine_set(compiled.fleet.pools[0], "lab", place)
+    made: Any = machine_set(compiled.fleet.pools[0], "lab", {**PLACE, "network": machines})
     *above, last = path
     here = made
     for step in above:

@@ -10,7 +10,7 @@ from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs, ImagesArgs
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
-from gpufleet.components_base.component import accepted
+from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.device_plugin_rules import ADDON, validate_keys
@@ -74,19 +74,7 @@ class DevicePlugin(ChartComponent[ReleasePlan]):
     chart_version: pulumi.Output[str]
     """Version of the chart that is asked for."""
 
-    def __init__(
-        self, name: str, args: DevicePluginArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Install the chart.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: DevicePluginArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
 

@@ -7,7 +7,7 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import fleet_chart
-from gpufleet.components_base.component import FleetPlan, GpuComponent
+from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.helm_release import HelmRelease
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -54,22 +54,7 @@ class DraDriver(GpuComponent[FleetPlan]):
     device_classes: pulumi.Output[list[str]]
     """Names of the DeviceClasses made here; the chart makes `gpu.nvidia.com` next to them."""
 
-    def __init__(
-        self,
-        name: str,
-        args: DraDriverArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Install the driver and make the classes and claims.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declarations.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: a declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: DraDriverArgs, opts: Options = None) -> None:
         self._construct(name, declared_fleet(self.label(name), DraDriverArgs, args), opts)
 
     def _make(self, name: str, plan: FleetPlan) -> Mapping[str, object]:

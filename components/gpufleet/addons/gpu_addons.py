@@ -17,7 +17,7 @@ from gpufleet.addons.network_operator import NetworkOperator, network_operator_p
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPluginPlan
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import fleet_chart
-from gpufleet.components_base.component import FleetPlan, GpuComponent
+from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.core_objects import ConfigMap, Namespace
 from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -88,22 +88,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
     networks: pulumi.Output[list[str]]
     """Secondary networks as pods' annotations name them: `<namespace>/<name>`."""
 
-    def __init__(
-        self,
-        name: str,
-        args: GpuAddonsArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the add-ons.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declarations.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: a declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: GpuAddonsArgs, opts: Options = None) -> None:
         self._construct(name, declared_fleet(self.label(name), GpuAddonsArgs, args), opts)
 
     def _make(self, name: str, plan: FleetPlan) -> Mapping[str, object]:

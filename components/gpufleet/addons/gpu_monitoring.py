@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
-from gpufleet.components_base.component import FleetPlan, GpuComponent, warning_texts
+from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, warning_texts
 from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -70,22 +70,7 @@ class GpuMonitoring(GpuComponent[MonitoringPlan]):
     dashboards: pulumi.Output[list[str]]
     """Ids of the dashboards, as Grafana's addresses have them: `/d/<id>`."""
 
-    def __init__(
-        self,
-        name: str,
-        args: GpuMonitoringArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make rules, scrapes and dashboards.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declarations.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: a declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: GpuMonitoringArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: MonitoringPlan) -> Mapping[str, object]:

@@ -7,7 +7,7 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
-from gpufleet.components_base.component import FleetPlan, GpuComponent, accepted
+from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.core_objects import Namespace
 from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.inputs import refuse
@@ -61,22 +61,7 @@ class KueueQueues(GpuComponent[FleetPlan]):
     quota: pulumi.Output[dict[str, dict[str, int]]]
     """Team -> resource -> nominal quota over all pools."""
 
-    def __init__(
-        self,
-        name: str,
-        args: KueueQueuesArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Install Kueue and make the queues.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declarations.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: a declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: KueueQueuesArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: FleetPlan) -> Mapping[str, object]:

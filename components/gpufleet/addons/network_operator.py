@@ -11,7 +11,7 @@ from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
-from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
@@ -92,19 +92,7 @@ class NetworkOperator(GpuComponent[NetworkOperatorPlan]):
     networks: pulumi.Output[list[str]]
     """Names of the secondary networks, as pods' annotations name them: `<namespace>/<name>`."""
 
-    def __init__(
-        self, name: str, args: NetworkOperatorArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Install the chart and make policy and networks.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: NetworkOperatorArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: NetworkOperatorPlan) -> Mapping[str, object]:

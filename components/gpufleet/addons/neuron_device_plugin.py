@@ -9,6 +9,7 @@ import pulumi
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs
 from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
@@ -72,19 +73,7 @@ class NeuronDevicePlugin(ChartComponent[NeuronPluginPlan]):
     """What pods write as `schedulerName` to get neighbouring devices. Absent without the
     extension."""
 
-    def __init__(
-        self, name: str, args: NeuronDevicePluginArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Install the chart.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: NeuronDevicePluginArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: NeuronPluginPlan) -> Mapping[str, object]:

@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import NimArgs
 from gpufleet.components_base.addon_findings import in_own_words
-from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet.nim_rules import validate_nim
@@ -51,19 +51,7 @@ class NimService(GpuComponent[NimServicePlan]):
     endpoint: pulumi.Output[str]
     """Address inside the cluster: `http://<name>.<namespace>.svc:<port>`."""
 
-    def __init__(
-        self, name: str, args: NimServiceArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Make cache and service.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declaration.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: NimServiceArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: NimServicePlan) -> Mapping[str, object]:

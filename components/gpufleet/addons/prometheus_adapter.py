@@ -7,6 +7,7 @@ from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs
 from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.fleet.chart_values import merged
@@ -48,19 +49,7 @@ class PrometheusAdapter(ChartInOwnNamespace):
     chart_version: pulumi.Output[str]
     """Version of the chart that is asked for."""
 
-    def __init__(
-        self, name: str, args: PrometheusAdapterArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Install the chart.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: PrometheusAdapterArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
 

@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import KedaScalingArgs
 from gpufleet.components_base.addon_findings import in_own_words
-from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet.scaling_rules import validate_scaling
@@ -52,19 +52,7 @@ class GpuScaledObject(GpuComponent[ScaledObjectPlan]):
     scaler: pulumi.Output[str]
     """The object, `<namespace>/<name>`."""
 
-    def __init__(
-        self, name: str, args: GpuScaledObjectArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Make KEDA's objects.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declaration.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: GpuScaledObjectArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: ScaledObjectPlan) -> Mapping[str, object]:

@@ -51,7 +51,7 @@ class Import:
     """How a resource comes under a pool."""
 
     pool: str
-    token: str
+    type: str
     address: str
     id: str | None
     """Id in the cloud, as `pulumi import` takes it; None: the input does not say."""

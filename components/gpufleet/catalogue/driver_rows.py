@@ -11,7 +11,7 @@ from gpufleet.catalogue.driver_support import (
 )
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import frozen
-from gpufleet.catalogue.source_rows import SourceTable, source_of
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 
 def capability_of(text: str | None) -> tuple[int, int] | None:
@@ -32,26 +32,11 @@ def driver_table(rows: Iterable[RawRow], sources: SourceTable) -> DriverTable:
     for raw in rows:
         capability = capability_of(raw.get("compute_capability"))
         if capability is not None:
-            generations[capability] = GenerationSupport(
-                first_cuda=raw["first_cuda"],
-                last_cuda=raw.get("last_cuda"),
-                last_driver=raw.get("last_driver"),
-                kernel_modules=raw["kernel_modules"],
-                source=source_of(raw, sources),
-            )
+            generations[capability] = sourced(GenerationSupport, raw, sources)
         elif "gpu" in raw:
-            gpus[raw["gpu"]] = GpuSupport(
-                first_driver=raw.get("first_driver"),
-                first_operator=raw.get("first_operator"),
-                first_device_plugin=raw.get("first_device_plugin"),
-                kernel_modules=raw.get("kernel_modules"),
-                source=source_of(raw, sources),
-                notes=raw.get("notes", ""),
-            )
+            gpus[raw["gpu"]] = sourced(GpuSupport, raw, sources)
         elif "branch" in raw:
-            branches[raw["branch"]] = DriverBranch(
-                raw["end_of_life"], raw["kind"], source_of(raw, sources)
-            )
+            branches[raw["branch"]] = sourced(DriverBranch, raw, sources)
         else:
-            operators[raw["operator"]] = OperatorRelease(raw["driver"], source_of(raw, sources))
+            operators[raw["operator"]] = sourced(OperatorRelease, raw, sources)
     return DriverTable(frozen(generations), frozen(gpus), frozen(operators), frozen(branches))

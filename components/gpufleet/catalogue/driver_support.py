@@ -6,38 +6,38 @@ from dataclasses import dataclass
 from gpufleet.catalogue.source import Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationSupport:
     """What supports all GPUs of one compute capability."""
 
     first_cuda: str
     """First CUDA toolkit that compiles for it: `12.9`."""
-    last_cuda: str | None
+    last_cuda: str | None = None
     """Last major version of the toolkit, `12`; None: no end is announced."""
-    last_driver: str | None
+    last_driver: str | None = None
     """Last driver branch, `580`; None: no end is announced."""
     kernel_modules: str
     """`open` or `proprietary` where only these work, else `either`."""
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuSupport:
     """What supports one GPU. None: not sourced."""
 
-    first_driver: str | None
+    first_driver: str | None = None
     """Oldest driver that NVIDIA documents for it: `580.82.07`."""
-    first_operator: str | None
+    first_operator: str | None = None
     """First release of the GPU Operator that supports it: `25.10.0`."""
-    first_device_plugin: str | None
+    first_device_plugin: str | None = None
     """Device plugin of that release."""
-    kernel_modules: str | None
+    kernel_modules: str | None = None
     """Where it differs from its compute capability."""
     source: Source
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorRelease:
     """A release of the GPU Operator."""
 
@@ -46,7 +46,7 @@ class OperatorRelease:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DriverBranch:
     """A branch of drivers, of data centers and of vGPU guests alike."""
 

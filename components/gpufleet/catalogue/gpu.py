@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpufleet.catalogue.driver_support import GenerationSupport, GpuSupport
+from gpufleet.catalogue.frozen import FrozenDict
 from gpufleet.catalogue.source import Source
 
 
@@ -27,7 +28,7 @@ EVIDENCE_ORDER = (Evidence.VERIFIED, Evidence.PARTLY_VERIFIED, Evidence.INFERRED
 """Strongest first: the weakest of several is the one furthest to the right."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MigProfile:
     """One GPU instance profile of one GPU: what it occupies and where it may start."""
 
@@ -41,11 +42,13 @@ class MigProfile:
     max_instances: int
     nominal_gb: int
     """The number in the name. Not the usable memory."""
-    usable_bytes: int | None
+    usable_bytes: int | None = None
     """Memory column of `nvidia-smi mig -lgip`; None where it was not sourced."""
-    multiprocessors: int | None
+    multiprocessors: int | None = None
     """Streaming multiprocessors; None where not sourced."""
-    engines: Mapping[str, int | None] = field(hash=False)
+    engines: Mapping[str, int | None] = field(
+        default_factory=FrozenDict[str, "int | None"], hash=False
+    )
     """Media and copy engines by name: copy, nvdec, nvenc, jpeg, ofa. None, or an empty mapping: not
     sourced."""
     evidence: Evidence
@@ -78,7 +81,7 @@ class MigProfile:
         return self.name.replace("+", ".").replace(",", ".")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MigGeometry:
     """What one GPU can be cut into."""
 
@@ -92,7 +95,7 @@ class MigGeometry:
     """The weakest evidence among the profiles."""
     reset_needed: bool
     """Whether switching MIG mode needs a GPU reset (Ampere) rather than only an idle GPU."""
-    alternate_names: Mapping[str, str] = field(hash=False)
+    alternate_names: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """Names some boards or drivers report for the same profile -> our name."""
     source: Source
     shape: str = ""
@@ -124,7 +127,7 @@ class Rates:
     """NVLink only where a bridge joins two boards."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VgpuBoard:
     """The vGPU types of one GPU, compute series: what a hypervisor can hand to machines."""
 
@@ -132,7 +135,7 @@ class VgpuBoard:
     """How type names begin: `a100d`, `a100dx`. Lower case."""
     time_sliced: Mapping[int, int] = field(hash=False)
     """Frame buffer in GB -> most vGPUs of that size on one GPU, all of them that size."""
-    mig_backed: Mapping[str, int] = field(hash=False)
+    mig_backed: Mapping[str, int] = field(default_factory=FrozenDict[str, int], hash=False)
     """MIG profile -> most vGPUs of it on one GPU. Empty: none."""
     source: Source
     mixed_size: Mapping[int, int] | None = field(default=None, hash=False)
@@ -141,7 +144,7 @@ class VgpuBoard:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
     """One GPU model, or another vendor's accelerator, as the fleet names it."""
 
@@ -155,11 +158,11 @@ class Gpu:
     """`ampere`, `hopper`, `ada-lovelace`, `blackwell`, ... in the spelling of GFD's gpu.family; for
     other vendors the product line."""
     compute_capability: tuple[int, int] | None
-    nominal_gb: int | None
+    nominal_gb: int | None = None
     """Marketing size; None where not sourced."""
     memory_bytes: int | None
     """What the driver reports; None where not sourced."""
-    product_names: tuple[str, ...]
+    product_names: tuple[str, ...] = ()
     """What NVML calls the boards; GFD's label is the first with spaces as hyphens."""
     pci_device_ids: tuple[str, ...]
     """Device and vendor, `0x20B210DE`, as a mig-parted device filter wants them."""
@@ -179,10 +182,10 @@ class Gpu:
     """Set when the hardware has MIG but its placements are not published: the reason. No layout can
     be proven then, and none may be assumed."""
     mig_published: Mapping[str, int | None] = field(
-        default_factory=dict[str, "int | None"], hash=False
+        default_factory=FrozenDict[str, "int | None"], hash=False
     )
     """With `mig_unknown`: profile name -> most instances (None: not sourced)."""
-    pci_boards: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    pci_boards: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """PCI device id -> the board that has it."""
     vgpu: VgpuBoard | None = None
     """vGPU types of the GPU; None where none were sourced."""

@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
+from gpufleet.catalogue.frozen import FrozenDict
 from gpufleet.catalogue.source import Source
 
 MICRO_USD = 1_000_000
@@ -57,13 +58,13 @@ class Price:
         return Decimal(self.micro_usd_per_hour) / MICRO_USD
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
     """What an instance type carries."""
 
     gpu: str
     """Key of `Catalogue.gpus`."""
-    count: int | None
+    count: int | None = None
     """Devices the operating system sees; a fractional GPU counts as one. None where not sourced:
     nothing can be planned on such a type."""
     fraction: Fraction
@@ -71,7 +72,7 @@ class Accelerator:
     memory_bytes: int | None
     """Memory of each device as the cloud's API states it; None where it states none
     (`Catalogue.device_memory` falls back to the GPU)."""
-    interconnect: str | None
+    interconnect: str | None = None
     api_count: int | None = None
     """What the cloud's API calls the number of GPUs: 0 for fractional types on AWS. None where not
     sourced."""
@@ -87,7 +88,7 @@ class HostLimit:
     memory_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
     """One machine type of one cloud."""
 
@@ -96,15 +97,15 @@ class InstanceType:
     family: str
     architecture: str
     """`amd64` or `arm64`."""
-    vcpu: int | None
+    vcpu: int | None = None
     memory_bytes: int | None
     accelerator: Accelerator
     network_gbps: Decimal | None
     """AWS: the sustained rate, not the "up to" figure. Google: the most the machine can reach."""
-    network_cards: int | None
+    network_cards: int | None = None
     efa_interfaces: int | None
     """Most EFA interfaces; one per network card at most. 0: none; None: not sourced."""
-    efa_cards: tuple[int, ...] | None
+    efa_cards: tuple[int, ...] | None = None
     """Network cards that get an EFA, where EC2 recommends fewer than there may be; None: as many as
     `efa_interfaces`."""
     local_nvme_bytes: int | None
@@ -113,20 +114,20 @@ class InstanceType:
     purchase_options: frozenset[str]
     """What is known to be on sale: `onDemand`, `spot`, `reserved`, `capacityBlock`, `flexStart`,
     `queued`. Empty: not sourced."""
-    gke_accelerator_type: str | None
+    gke_accelerator_type: str | None = None
     """Google's name of the accelerator, `nvidia-l4`; None on AWS."""
-    attachable: bool
+    attachable: bool = False
     """N1 machines: the accelerator is attached, the machine size is free."""
-    gpudirect: str | None
+    gpudirect: str | None = None
     """Google: `GPUDirect-TCPX`, `GPUDirect-TCPXO`, `GPUDirect RDMA`; None otherwise."""
-    gke_partition_sizes: Mapping[str, int] = field(hash=False)
+    gke_partition_sizes: Mapping[str, int] = field(default_factory=FrozenDict[str, int], hash=False)
     """`gpu_partition_size` values that GKE's partitioner knows here, and the partitions of a GPU.
 
     Which of them work: `offered_partition_sizes`.
     """
     spot_interruption: str | None
     """AWS spot advisor band, `5-10%`; None where not sourced."""
-    notes: str
+    notes: str = ""
     source: Source
     spot_saving_percent: int | None = None
     """AWS spot advisor: saving over on-demand, percent; of the same day as `spot_interruption`."""

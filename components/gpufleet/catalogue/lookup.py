@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
 from gpufleet.catalogue.gpu import Gpu
@@ -58,6 +58,12 @@ def nearest_names(
         by_folded.setdefault(name.lower(), name)
     close = difflib.get_close_matches(key.lower(), list(by_folded), n=limit, cutoff=likeness)
     return tuple(by_folded[name] for name in close)
+
+
+def nearest_fix(key: str, names: Collection[str], otherwise: str = "") -> str:
+    """What to write: the name that looks like the key, else `otherwise`, else one of all names."""
+    near = nearest_names(key, names, limit=1)
+    return f"write `{near[0]}`" if near else otherwise or f"one of {', '.join(names)}"
 
 
 def nearest_gpus(text: str, gpus: Mapping[str, Gpu]) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.price_rows import micro_usd
 from gpufleet.catalogue.source import Source
-from gpufleet.catalogue.source_rows import SourceTable, source_of
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 GIB = 2**30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MachineOffer:
     """One machine type of one provider, on demand."""
 
@@ -44,20 +44,14 @@ class MachineOffer:
 def offer_rows(rows: Iterable[RawRow], sources: SourceTable) -> tuple[MachineOffer, ...]:
     """Lines of offers.jsonl, in the order of the file."""
     return tuple(
-        MachineOffer(
-            provider=raw["provider"],
-            name=raw["name"],
-            gpu=raw["gpu"],
-            count=raw["count"],
-            vcpu=raw["vcpu"],
+        sourced(
+            MachineOffer,
+            raw,
+            sources,
             memory_bytes=raw["memory_gib"] * GIB,
             micro_usd=_prices(raw.get("usd", {})),
-            source=source_of(raw, sources),
-            board=raw.get("board"),
-            architecture=raw.get("architecture", "amd64"),
             network_gbps=_decimal(raw.get("network_gbps")),
             rdma_gbps=_decimal(raw.get("rdma_gbps")),
-            notes=raw.get("notes", ""),
         )
         for raw in rows
     )

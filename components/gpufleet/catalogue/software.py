@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpufleet.catalogue.frozen import FrozenDict
 from gpufleet.catalogue.source import Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChartImage:
     """One image that a chart deploys, and the value that says where it comes from."""
 
@@ -24,40 +25,40 @@ class ChartImage:
     """Dotted key of the value that replaces the tag; empty: none."""
     digest_key: str = ""
     """Dotted key of a digest that the published chart pins; empty: it pins none."""
-    when: Mapping[str, bool] = field(default_factory=dict[str, bool], hash=False)
+    when: Mapping[str, bool] = field(default_factory=FrozenDict[str, bool], hash=False)
     """Dotted keys that must all be true for the image to be used -> default of each."""
     per_node: str = ""
     """What the operator adds to the tag: `os` (operating system of the node); empty: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """Pin of one Helm chart."""
 
     name: str
     version: str
-    app_version: str
+    app_version: str = ""
     """What the chart deploys by default; empty where not sourced."""
     repository: str
     """Where the vendor publishes it: address of a chart repository, or with `oci://` the complete
     reference of the chart. `charts.source` replaces it."""
     namespace: str
     """Default namespace of the installation."""
-    min_kubernetes: str
+    min_kubernetes: str = ""
     """Lowest Kubernetes minor the chart's kubeVersion admits; empty where it states none."""
     source: Source
     documented_kubernetes: tuple[str, str] | None = None
     """First and last Kubernetes minor the vendor documents as supported."""
-    components: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    components: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """Versions of the parts the chart deploys by default: `driver`, `device-plugin`, ..."""
-    dependencies: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    dependencies: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """Charts it brings along, with their versions: what must not be installed twice."""
     images: tuple[ChartImage, ...] | None = None
     """What it deploys; None where its values were not read."""
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
     """An operator in the catalogues of Operator Lifecycle Manager, on OpenShift."""
 
@@ -77,7 +78,7 @@ class Package:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeImage:
     """What a node image brings, so that nothing is installed twice."""
 
@@ -91,14 +92,14 @@ class NodeImage:
     toolkit: bool
     device_plugin: bool
     efa: bool
-    ami_types: Mapping[str, str] = field(hash=False)
+    ami_types: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """EKS: architecture -> `amiType`."""
-    notes: str
+    notes: str = ""
     source: Source
     driver_branch: str | None = None
     """Major version of the driver in the image; None: no driver, or not sourced."""
     branches: Mapping[str, tuple[str, str]] = field(
-        default_factory=dict[str, tuple[str, str]], hash=False
+        default_factory=FrozenDict[str, tuple[str, str]], hash=False
     )
     """GPU that gets another branch -> the branch, and the day of the first release that has it,
     `20260917`."""

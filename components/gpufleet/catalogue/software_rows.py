@@ -1,15 +1,13 @@
 """Lines of charts, images, models and packages.jsonl -> Chart, NodeImage, Model, Package rows."""
 
-from collections import ChainMap
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.language_model import Model
 from gpufleet.catalogue.software import Chart, ChartImage, NodeImage, Package
-from gpufleet.catalogue.source_rows import SourceTable, source_of
+from gpufleet.catalogue.source_rows import SourceTable, fact_of, sourced
 
 BILLION = 10**9
 
@@ -31,108 +29,32 @@ def model_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str,
 
 def package_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, Package]:
     """All packages of Operator Lifecycle Manager by name."""
-    return frozen({raw["name"]: _package(raw, sources) for raw in rows})
-
-
-def _package(raw: RawRow, sources: SourceTable) -> Package:
-    return Package(
-        name=raw["name"],
-        package=raw["package"],
-        catalog=raw["catalog"],
-        namespace=raw["namespace"],
-        group=raw["group"],
-        source=source_of(raw, sources),
-        channel=raw.get("channel", ""),
-        notes=raw.get("notes", ""),
-    )
+    return frozen({raw["name"]: sourced(Package, raw, sources) for raw in rows})
 
 
 def _chart(raw: RawRow, sources: SourceTable) -> Chart:
-    documented, images = raw.get("documented_kubernetes"), raw.get("images")
-    return Chart(
-        name=raw["name"],
-        version=raw["version"],
-        app_version=raw.get("app_version", ""),
-        repository=raw["repository"],
-        namespace=raw["namespace"],
-        min_kubernetes=raw.get("min_kubernetes", ""),
-        source=source_of(raw, sources),
-        documented_kubernetes=(documented[0], documented[1]) if documented else None,
-        components=frozen(raw.get("components", {})),
-        dependencies=frozen(raw.get("dependencies", {})),
-        images=None if images is None else tuple(map(_chart_image, images)),
-        notes=raw.get("notes", ""),
-    )
-
-
-def _chart_image(raw: RawRow) -> ChartImage:
-    written: dict[str, Any] = {**raw, "when": frozen(raw.get("when", {}))}
-    return ChartImage(**written)
+    images = raw.get("images")
+    read = None if images is None else tuple(fact_of(ChartImage, one) for one in images)
+    return sourced(Chart, raw, sources, images=read)
 
 
 def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
-    return NodeImage(
-        key=raw["key"],
-        platform=raw["platform"],
-        architectures=tuple(raw["architectures"]),
-        driver=raw["driver"],
-        toolkit=raw["toolkit"],
-        device_plugin=raw["device_plugin"],
-        efa=raw["efa"],
-        ami_types=frozen(raw.get("ami_types", {})),
-        notes=raw.get("notes", ""),
-        source=source_of(raw, sources),
-        driver_branch=raw.get("driver_branch"),
-        branches=frozen(
-            {
-                gpu: (one["branch"], one["from_release"])
-                for gpu, one in raw.get("branches", {}).items()
-            }
-        ),
-        operator_may_install_driver=raw["operator_may_install_driver"],
-        vendors=tuple(raw.get("vendors", ("nvidia",))),
-        operator_supported=raw["operator_supported"],
-        last_kubernetes=raw.get("last_kubernetes"),
-        fips=raw.get("fips"),
-        fips_because=raw.get("fips_because", ""),
-        evidence=raw.get("evidence", ""),
-    )
+    branches = {
+        gpu: (one["branch"], one["from_release"]) for gpu, one in raw.get("branches", {}).items()
+    }
+    return sourced(NodeImage, raw, sources, branches=frozen(branches))
 
 
 def _model(raw: RawRow, sources: SourceTable) -> Model:
-    config = raw.get("config")
-    fields = ChainMap(raw, {} if config is None else shape_of_config(config))
-    parameters = _billions(raw["parameters_billion"])
-    active = fields.get("active_parameters_billion")
-    return Model(
-        name=fields["name"],
-        layers=fields["layers"],
-        hidden=fields["hidden"],
-        query_heads=fields["query_heads"],
-        kv_heads=fields.get("kv_heads"),
-        head_dim=fields.get("head_dim"),
-        intermediate=fields["intermediate"],
-        vocabulary=fields["vocabulary"],
-        tied_embeddings=fields["tied_embeddings"],
-        parameters=parameters,
-        active_parameters=parameters if active is None else _billions(active),
-        kv_bytes_per_token=fields["kv_bytes_per_token"],
-        notes=fields.get("notes", ""),
-        source=source_of(raw, sources),
-        released_weights=fields.get("released_weights"),
-        hub=tuple(fields.get("hub", ())),
-        experts=fields.get("experts"),
-        experts_per_token=fields.get("experts_per_token"),
-        shared_experts=fields.get("shared_experts", 0),
-        sliding_window=fields.get("sliding_window"),
-        full_attention_every=fields.get("full_attention_every", 1),
-        gated=fields.get("gated", True),
-        latent_kv=fields.get("latent_kv"),
-        latent_rope=fields.get("latent_rope"),
-        latent_query=fields.get("latent_query"),
-        dense_layers=fields.get("dense_layers", 0),
-        dense_intermediate=fields.get("dense_intermediate"),
-        config=None if config is None else frozen(config),
+    shape = shape_of_config(raw["config"]) if "config" in raw else {}
+    parameters, active = raw["parameters_billion"], raw.get("active_parameters_billion")
+    return sourced(
+        Model,
+        raw,
+        sources,
+        parameters=_billions(parameters),
+        active_parameters=_billions(parameters if active is None else active),
+        **{name: value for name, value in shape.items() if name not in raw},
     )
 
 

@@ -26,6 +26,6 @@ class SourceEntry:
     location: str
     """Repository or publisher, version or commit, path: enough to find the text again."""
     date: date
-    undated: bool
+    undated: bool = False
     """The source itself bears no date: `date` is the day it was read."""
-    notes: str
+    notes: str = ""

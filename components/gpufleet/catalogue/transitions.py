@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.source import Source
-from gpufleet.catalogue.source_rows import SourceTable, source_of
+from gpufleet.catalogue.source_rows import SourceTable, sourced
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """One thing that breaks when a version is reached or passed."""
 
@@ -46,16 +46,5 @@ def transition_table(
     """Subject -> what breaks, in the order of the file."""
     found: dict[str, list[Transition]] = {}
     for raw in rows:
-        found.setdefault(raw["subject"], []).append(
-            Transition(
-                subject=raw["subject"],
-                at=raw["at"],
-                breaks=raw["breaks"],
-                first=raw["first"],
-                source=source_of(raw, sources),
-                fixed=raw.get("fixed"),
-                driver=raw.get("driver", False),
-                platform=raw.get("platform"),
-            )
-        )
+        found.setdefault(raw["subject"], []).append(sourced(Transition, raw, sources))
     return {subject: tuple(rows) for subject, rows in found.items()}

@@ -1,13 +1,13 @@
 """A change plan and the state of its nodes as plain data: what the command prints as JSON."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from gpufleet.change.cut_over_steps import NextStep
 from gpufleet.change.live_pods import MovingPods
 from gpufleet.change.nodes import NodeReport
-from gpufleet.change.plan import ChangeCapacity, ChangePlan, FieldDifference, PoolChange
+from gpufleet.change.plan import ChangePlan, FieldDifference, PoolChange
+from gpufleet.documents.plain_data import plain_data
 
 
 def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
@@ -21,73 +21,30 @@ def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
 
 def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
     """Where the nodes are."""
-    return [
-        {
-            "name": report.name,
-            "pool": report.pool,
-            "stage": report.stage.value,
-            "offers": dict(report.offers),
-            "promised": dict(report.promised),
-        }
-        for report in reports
-    ]
+    return [plain_data(report) for report in reports]
 
 
 def pods_as_dict(moving: Sequence[MovingPods]) -> list[dict[str, Any]]:
     """Pods that leave for the change, by pool and kind of owner."""
-    return [{**asdict(one), "then": one.then} for one in moving]
+    return [{**plain_data(one), "then": one.then} for one in moving]
 
 
 def next_as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:
     """What each node of a cut-over needs now; `act` is null where nothing is left to do."""
-    return [
-        {
-            "node": one.node,
-            "act": None if one.act is None else one.act.value,
-            "text": one.text,
-            "labels": dict(one.labels),
-            "command": one.command or None,
-        }
-        for one in steps
-    ]
+    return [{**plain_data(one), "command": one.command or None} for one in steps]
 
 
 def _pool(pool: PoolChange) -> dict[str, Any]:
-    return {
-        "name": pool.name,
-        "path": pool.path,
-        "kind": pool.kind.value,
-        "differences": [_difference(one) for one in pool.differences],
-        "nodes": pool.nodes,
-        "waves": [list(wave) for wave in pool.waves],
-        "steps": [{"act": s.act.value, "who": s.who, "text": s.text} for s in pool.steps],
-        "labels": dict(pool.labels),
-        "gpus": _capacity(pool.gpus),
-        "resources": [_capacity(one) for one in pool.resources],
-        "gpuHours": str(pool.gpu_hours),
-        "gpuHoursAtMost": str(pool.gpu_hours_at_most),
-        "rollout": None
-        if pool.rollout is None
-        else {
-            "who": pool.rollout.who,
-            "atOnce": pool.rollout.at_once,
-            "newFirst": pool.rollout.before is None,
-            "note": pool.rollout.note,
-        },
-        "seconds": pool.seconds,
-        "usd": None if pool.usd is None else str(pool.usd),
-        "back": pool.back,
-        "inputs": [_difference(one) for one in pool.inputs],
-        "engine": [
-            {"resource": one.resource, "operation": one.operation.value} for one in pool.engine
-        ],
-    }
+    shown = plain_data(pool)
+    shown["differences"] = [_difference(one) for one in pool.differences]
+    shown["inputs"] = [_difference(one) for one in pool.inputs]
+    if pool.rollout is not None:
+        order, first = pool.rollout, pool.rollout.before is None
+        shown["rollout"] = {"who": order.who, "atOnce": order.at_once, "newFirst": first}
+        shown["rollout"]["note"] = order.note
+    return shown
 
 
 def _difference(one: FieldDifference) -> dict[str, Any]:
     shown = {"field": one.field, "old": one.old, "new": one.new}
     return shown if one.leaf_class is None else shown | {"class": one.leaf_class.value}
-
-
-def _capacity(one: ChangeCapacity) -> dict[str, Any]:
-    return {"name": one.name, "before": one.before, "lowest": one.lowest, "after": one.after}

@@ -64,10 +64,13 @@ def validate_node(
     yield from _taints(place, pool, node)
 
 
-def validate_nodes(fleet: Fleet, nodes: Sequence[LiveNode], pools: Sequence[str]) -> list[Finding]:
+def validate_nodes(
+    fleet: Fleet, nodes: Sequence[LiveNode], pools: Sequence[str]
+) -> Iterator[Finding]:
     """What only all nodes together show: versions that differ, and nodes of no pool. `pools` names
     the pool of each node, empty for none."""
-    found = [*_kubelets(fleet, nodes), *_strangers(nodes, pools)]
+    yield from _kubelets(fleet, nodes)
+    yield from _strangers(nodes, pools)
     members: dict[str, list[LiveNode]] = {}
     for node, pool in zip(nodes, pools, strict=True):
         if pool:
@@ -89,16 +92,13 @@ def validate_nodes(fleet: Fleet, nodes: Sequence[LiveNode], pools: Sequence[str]
                     if what == "driver"
                     else "finish the roll-out of the older nodes before the next change"
                 )
-                found.append(
-                    warning(
-                        code,
-                        f"nodes of {pool}",
-                        f"{pool} runs {len(by_version)} versions of the {what}: {shown}",
-                        yield_fix,
-                        versions={v: sorted(names) for v, names in sorted(by_version.items())},
-                    )
+                yield warning(
+                    code,
+                    f"nodes of {pool}",
+                    f"{pool} runs {len(by_version)} versions of the {what}: {shown}",
+                    yield_fix,
+                    versions={v: sorted(names) for v, names in sorted(by_version.items())},
                 )
-    return found
 
 
 def is_upgrading(node: LiveNode) -> bool:

@@ -123,8 +123,6 @@ class PoolChange:
     """GPU-hours out of service if each node takes as long as expected."""
     gpu_hours_at_most: Decimal
     """The same if each node takes as long as it may before the change stops."""
-    inputs: tuple[FieldDifference, ...] = ()
-    """What differs in the inputs of the resources that its nodes are made by."""
     rollout: Rollout | None = None
     """Who replaces or restarts the nodes, and in which order, where the waves are not declared."""
     seconds: int = 0
@@ -133,6 +131,8 @@ class PoolChange:
     """What the GPU-hours out of service cost; None without a price."""
     back: str = ""
     """How to go back."""
+    inputs: tuple[FieldDifference, ...] = ()
+    """What differs in the inputs of the resources that its nodes are made by."""
     engine: tuple[ResourceChange, ...] = ()
     """What `pulumi up` does to those resources."""
 

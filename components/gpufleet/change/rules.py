@@ -1,6 +1,6 @@
 """What speaks against a change, or has to be known before it starts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from gpufleet.change.plan import NodeChangeKind, PoolChange
@@ -44,38 +44,32 @@ NEW_STOPS = (_WORSE, _PENDING)
 """When to stop a change that a provisioner makes."""
 
 
-def validate_cluster(old: Fleet, new: Fleet) -> list[Finding]:
+def validate_cluster(old: Fleet, new: Fleet) -> Iterator[Finding]:
     """What changes for every node at once, waves or not."""
-    findings: list[Finding] = []
     before, after = old.addons.gpu_operator, new.addons.gpu_operator
     cut = [p.name for p in old.pools if p.partition.mig_enabled]
     if {before.mig_strategy, after.mig_strategy} == {"single", "mixed"}:
-        findings.append(
-            error(
-                "change-strategy-for-everyone",
-                "pools",
-                f"the MIG strategy changes from {before.mig_strategy} to {after.mig_strategy} on "
-                f"every node at once: {', '.join(cut)} would offer other resources, or none, "
-                "before their own change",
-                "keep one strategy, or empty these pools first and change them at the same time",
-                old=before.mig_strategy,
-                new=after.mig_strategy,
-            )
+        yield error(
+            "change-strategy-for-everyone",
+            "pools",
+            f"the MIG strategy changes from {before.mig_strategy} to {after.mig_strategy} on "
+            f"every node at once: {', '.join(cut)} would offer other resources, or none, "
+            "before their own change",
+            "keep one strategy, or empty these pools first and change them at the same time",
+            old=before.mig_strategy,
+            new=after.mig_strategy,
         )
     if before.mig_manager and not after.mig_manager and after.enabled:
         left = [p.name for p in new.pools if p.name in cut and p.previous is None]
         if left:
-            findings.append(
-                error(
-                    "mig-manager-leaves-too-early",
-                    "addons.gpuOperator.migManager",
-                    f"GPUs of {', '.join(left)} are cut, and the new fleet has no MIG manager left "
-                    "that would take MIG off: the nodes would offer nothing",
-                    "declare the change with `change: {previous: ...}` on the pool",
-                    pools=left,
-                )
+            yield error(
+                "mig-manager-leaves-too-early",
+                "addons.gpuOperator.migManager",
+                f"GPUs of {', '.join(left)} are cut, and the new fleet has no MIG manager left "
+                "that would take MIG off: the nodes would offer nothing",
+                "declare the change with `change: {previous: ...}` on the pool",
+                pools=left,
             )
-    return findings
 
 
 def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:

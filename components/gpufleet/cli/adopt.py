@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from gpufleet.adopt import Adoption, adopt
-from gpufleet.cli.output import UnreadableInputError, format_option, print_json
+from gpufleet.cli.output import UnreadableInputError, format_option, print_json, refusing
 from gpufleet.cli.source import read_bytes
+from gpufleet.documents.plain_data import plain_data
 from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.observed import Observations, ObservedResource
@@ -56,7 +57,7 @@ def command(
         import_ids=import_ids,
     )
     if output_format == "json":
-        print_json(_as_dict(found))
+        print_json(plain_data(found))
     else:
         _print(found)
     sys.exit(0 if found.spec is not None else 1)
@@ -67,13 +68,11 @@ def _read(sources: Sequence[str]) -> Iterator[ObservedResource]:
 
     for source in sources:
         content = read_bytes(source)
-        try:
+        with refusing(UnreadableDocumentError, file=source):
             if content.lstrip()[:1] in (b"{", b"["):
                 documents: list[Any] = [read_json(content)]
             else:
                 documents = [one.data for one in read_manifests(content)]
-        except UnreadableDocumentError as problem:
-            raise UnreadableInputError(f"{source}: {problem}") from None
         resources = [one for document in documents for one in resources_of(document, source)]
         if not resources:
             raise UnreadableInputError(
@@ -82,39 +81,13 @@ def _read(sources: Sequence[str]) -> Iterator[ObservedResource]:
         yield from resources
 
 
-def _as_dict(found: Adoption) -> dict[str, Any]:
-    return {
-        "spec": found.spec,
-        "imports": [
-            {
-                "pool": one.pool,
-                "type": one.token,
-                "address": one.address,
-                "id": one.id,
-                "importId": one.import_id,
-            }
-            for one in found.imports
-        ],
-        "notExpressed": [
-            {
-                "resource": one.resource,
-                "path": one.path,
-                "found": one.found,
-                "declared": one.declared,
-            }
-            for one in found.not_expressed
-        ],
-        "notes": list(found.notes),
-    }
-
-
 def _print(found: Adoption) -> None:
     if found.spec is not None:
         click.echo(yaml_text(found.spec), nl=False)
     for one in found.imports:
         if one.id is not None or one.import_id is not None:
             own = f", importId {one.import_id}" if one.import_id is not None else ""
-            click.echo(f"import {one.pool}: {one.token} {one.id or ''}{own}", err=True)
+            click.echo(f"import {one.pool}: {one.type} {one.id or ''}{own}", err=True)
     if found.not_expressed:
         click.echo(f"{len(found.not_expressed)} not expressed", err=True)
     for one in found.not_expressed:

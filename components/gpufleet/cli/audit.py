@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gpufleet.cli.audit_reports import FORMATS, print_report, read_outputs, write_outputs
-from gpufleet.cli.output import UnreadableInputError, print_findings
+from gpufleet.cli.output import UnreadableInputError, print_findings, refusing, write_file
 from gpufleet.documents.path_globs import matches
-from gpufleet.documents.whole_file import write_whole_text
-from gpufleet.findings import FleetError
 
 if TYPE_CHECKING:
     from gpufleet_policies.fronts.audit.fixing import Validate
@@ -254,17 +252,11 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
     from gpufleet_policies.fronts.settings_file import read_settings_file, settings_alongside
     from gpufleet_policies.rules.settings import read_settings
 
-    try:
+    with refusing(ValueError):
         data = settings_alongside(Path()) if config is None else read_settings_file(Path(config))
         if profile is not None:
             data = {**data, "profile": profile}
         settings = read_settings(data, config or "policy settings")
-    except FleetError as problem:
-        raise UnreadableInputError(str(problem)) from None
-    except OSError as problem:
-        raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
-    except ValueError as problem:
-        raise UnreadableInputError(str(problem)) from None
     print_findings(settings.notes)
     return settings
 
@@ -274,10 +266,8 @@ def _inputs(
 ) -> "list[Input]":
     from gpufleet_policies.fronts.audit.inputs import find_inputs
 
-    try:
+    with refusing():
         found = find_inputs(paths, include, exclude)
-    except OSError as problem:
-        raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
     if not found and (include or exclude):
         raise UnreadableInputError("--include-path and --exclude-path leave no file to read")
     return found
@@ -288,11 +278,9 @@ def _add_rules(folders: Iterable[str]) -> None:
         return
     from gpufleet_policies.own_rules import OwnRulesError, load_own_rules
 
-    try:
+    with refusing(OwnRulesError):
         for folder in folders:
             load_own_rules(Path(folder))
-    except OwnRulesError as problem:
-        raise UnreadableInputError(str(problem)) from None
 
 
 def _selected(
@@ -302,10 +290,8 @@ def _selected(
         return settings
     from gpufleet_policies.fronts.audit.selection import UnknownRuleError, selected
 
-    try:
+    with refusing(UnknownRuleError):
         return selected(settings, include, exclude)
-    except UnknownRuleError as problem:
-        raise UnreadableInputError(str(problem)) from None
 
 
 def _stop_at_nothing(settings: "RuleSettings") -> None:
@@ -328,17 +314,10 @@ def _read(
     from gpufleet_policies.fronts.audit.run import EndedEarlyError, judged, read_all
     from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 
-    try:
-        told = referenced_fleet(settings.fleet, Path(config or ".").parent)
-    except OSError as problem:
-        raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
-    except UnreadableFleetError as problem:
-        raise UnreadableInputError(str(problem)) from None
     today = datetime.now(UTC).date()
-    try:
+    with refusing(UnreadableFleetError, EndedEarlyError):
+        told = referenced_fleet(settings.fleet, Path(config or ".").parent)
         readings = read_all(inputs, jobs or min(os.cpu_count() or 1, MOST_JOBS))
-    except EndedEarlyError as problem:
-        raise UnreadableInputError(str(problem)) from None
 
     def validate(those: "Sequence[Reading]") -> "Audit":
         result = judged(those, settings, today, told)
@@ -364,10 +343,7 @@ def _stop_at_unreadable(result: "Audit", paths: Iterable[str]) -> None:
 def _write_baseline(result: "Audit", path: str) -> None:
     from gpufleet_policies.fronts.audit.baseline import baseline_text
 
-    try:
-        write_whole_text(Path(path), baseline_text(result.findings))
-    except OSError as problem:
-        raise UnreadableInputError(f"{path}: {problem.strerror}") from None
+    write_file(path, baseline_text(result.findings))
     count = len(result.findings)
     words = "finding that no longer counts" if count == 1 else "findings that no longer count"
     click.echo(f"wrote {path}: {count} {words}", err=True)
@@ -380,16 +356,9 @@ def _without_known(result: "Audit", path: str) -> "Audit":
         without_known,
     )
 
-    try:
-        known = read_baseline(Path(path))
-    except UnreadableBaselineError as problem:
-        raise UnreadableInputError(str(problem)) from None
-    except FileNotFoundError:
-        click.echo(
-            f"gpufleet: no baseline {path}, so every finding counts; --write-baseline makes one",
-            err=True,
-        )
+    if not Path(path).exists():
+        text = f"no baseline {path}, so every finding counts; --write-baseline makes one"
+        click.echo(f"gpufleet: {text}", err=True)
         return result
-    except OSError as problem:
-        raise UnreadableInputError(f"{path}: {problem.strerror}") from None
-    return without_known(result, known)
+    with refusing(UnreadableBaselineError):
+        return without_known(result, read_baseline(Path(path)))

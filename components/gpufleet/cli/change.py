@@ -22,11 +22,11 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    refusing,
 )
-from gpufleet.cli.source import compile_source, read_bytes
+from gpufleet.cli.source import compile_source, read_mapping
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import Fleet
-from gpufleet.spec import UnreadableDocumentError, read_document
 
 _DIGITS = 9
 """Of a number of nodes."""
@@ -106,10 +106,8 @@ def command(
     if before is None or after is None:
         _finish(None, None, findings, output_format)
         return
-    try:
+    with refusing(ValueError):
         plan = change_plan(before, after, _counts(counts), accept_unknown=reason)
-    except ValueError as problem:
-        raise UnreadableInputError(str(problem)) from None
     live: _Live | None = None
     findings = (*findings, *plan.findings)
     if nodes is not None:
@@ -171,12 +169,10 @@ class _Live:
 
 def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
     """Where the nodes are, what is wrong with them; with pods also what moves and comes next."""
-    try:
-        document = read_document(read_bytes(source))
+    document = read_mapping(source)
+    with refusing(ValueError, file=source):
         nodes, pods = read_nodes(document), read_pods(document)
         state = None if pods is None else read_cut_over_state(document, pods)
-    except (UnreadableDocumentError, ValueError) as problem:
-        raise UnreadableInputError(f"{source}: {problem}") from None
     reports, findings = explain_nodes(fleet, nodes)
     if pods is None or state is None:
         return _Live(reports, findings, None, None)
@@ -186,11 +182,9 @@ def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
 
 
 def _previewed(plan: ChangePlan, old: Fleet, new: Fleet, source: str) -> tuple[Finding, ...]:
-    try:
-        found = read_preview(read_document(read_bytes(source)))
-    except (UnreadableDocumentError, ValueError) as problem:
-        raise UnreadableInputError(f"{source}: {problem}") from None
-    return validate_preview(plan, old, new, found)
+    document = read_mapping(source)
+    with refusing(ValueError, file=source):
+        return validate_preview(plan, old, new, read_preview(document))
 
 
 def _finish(

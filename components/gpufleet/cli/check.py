@@ -14,6 +14,7 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    refusing,
 )
 from gpufleet.cli.source import read_bytes
 from gpufleet.contract.foreign.kinds import KINDS
@@ -115,10 +116,8 @@ def _nothing_judged(file: str, checked: "CheckedFile") -> str:
 
 
 def _context(source: str) -> Any:
-    try:
+    with refusing(UnreadableDocumentError, file=source):
         return read_go(read_bytes(source)).data
-    except UnreadableDocumentError as problem:
-        raise UnreadableInputError(f"{source}: {problem}") from None
 
 
 def _print(checked: "CheckedFile", file: str, output_format: str) -> None:

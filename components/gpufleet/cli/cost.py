@@ -15,6 +15,7 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    refusing,
 )
 from gpufleet.cli.source import compile_source, read_text
 from gpufleet.cost.cost import Use, attribute
@@ -64,10 +65,8 @@ def command(
     if compiled.fleet is None or has_errors(compiled.findings):
         _finish(None, 0, 0, ordered(compiled.findings), output_format)
         return
-    try:
+    with refusing(UnreadableDumpError, file=dump):
         past, findings = histories(compiled.fleet, read_series(read_text(dump)), step)
-    except UnreadableDumpError as problem:
-        raise UnreadableInputError(f"{dump}: {problem}") from None
     lines = [line for history in past for line in attribute(history)]
     made = rows(lines, By(by), compiled.fleet.team_of_namespaces())
     seconds = sum(history.end - history.start for history in past)

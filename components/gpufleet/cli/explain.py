@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 
 import click
 
 from gpufleet.catalogue import load
 from gpufleet.cli.fleet_pictures import calendar_pictures
-from gpufleet.cli.html_page import fleet_page, write_page
+from gpufleet.cli.html_page import fleet_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -17,11 +16,11 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    write_file,
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.contract.explained import Term, contract_of
-from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.balance import host_share
@@ -69,7 +68,7 @@ def command(
     if html is not None and fleet is not None:
         texts = {one.name: explain_pool(one) for one in pools}
         page = fleet_page(fleet, pools, compiled.findings, texts, calendar_pictures(fleet, as_of))
-        write_page(html, page)
+        write_file(html, page)
     if output_format == "json":
         findings = [finding.as_dict() for finding in compiled.findings]
         print_json({"pools": [pool_as_dict(one) for one in pools], "findings": findings})
@@ -95,10 +94,7 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
         names = ", ".join(pool.name for pool in pools) or "none that compiles"
         raise UnreadableInputError(f"--svg draws one pool, name it: {names}")
     picture = draw_partition_svg(pools[0].gpu, pools[0].partition, f"Pool {pools[0].name}")
-    try:
-        write_whole_text(Path(file), picture)
-    except OSError as problem:
-        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
+    write_file(file, picture)
 
 
 def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:

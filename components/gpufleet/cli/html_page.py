@@ -5,11 +5,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
-from gpufleet.cli.output import UnreadableInputError
 from gpufleet.cli.tables import sharing_line, usd
-from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.render.slots_svg import draw_partition_svg
@@ -77,14 +74,6 @@ def fleet_page(
         + "\n".join(body)
         + "\n</body></html>\n"
     )
-
-
-def write_page(file: str, page: str) -> None:
-    """Raises UnreadableInputError where the file cannot be written."""
-    try:
-        write_whole_text(Path(file), page)
-    except OSError as problem:
-        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
 
 
 def _findings(findings: Iterable[Finding]) -> list[str]:

@@ -2,11 +2,14 @@
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, Severity, has_errors, ordered
 from gpufleet.messages import json_text
 
@@ -16,6 +19,29 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "c
 
 class UnreadableInputError(Exception):
     """The input cannot be read at all: the program says why and exits 2."""
+
+
+@contextmanager
+def refusing(*problems: type[Exception], file: object = None) -> Generator[None, None, None]:
+    """End the command where a file cannot be used, or one of these problems is met.
+
+    `file` is what the caller named; None: the problem itself names it.
+    """
+    try:
+        yield
+    except OSError as problem:
+        name = problem.filename if file is None else file
+        text = f"{name or 'standard output'}: {problem.strerror or problem}"
+        raise UnreadableInputError(text) from None
+    except problems as problem:
+        text = str(problem) if file is None else f"{file}: {problem}"
+        raise UnreadableInputError(text) from None
+
+
+def write_file(file: str | Path, text: str) -> None:
+    """Write a text whole or not at all. Raises UnreadableInputError."""
+    with refusing(file=file):
+        write_whole_text(Path(file), text)
 
 
 def format_option(function: _Function) -> _Function:

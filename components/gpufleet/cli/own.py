@@ -12,11 +12,10 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
-from gpufleet.cli.source import compile_source, read_bytes
+from gpufleet.cli.source import compile_source, read_mapping
 from gpufleet.cost.own_hardware import read_own_hardware
 from gpufleet.cost.own_or_rent import own_or_rent, own_or_rent_as_dict, own_or_rent_text
 from gpufleet.findings import has_errors, ordered
-from gpufleet.spec import UnreadableDocumentError, read_document
 
 
 @click.command()
@@ -42,10 +41,7 @@ def command(spec: str, hardware: str, prices: str | None, output_format: str) ->
     """
     if spec == hardware == "-":
         raise UnreadableInputError("only one of SPEC and HARDWARE can be standard input")
-    try:
-        data = read_document(read_bytes(hardware))
-    except UnreadableDocumentError as problem:
-        raise UnreadableInputError(f"{hardware}: {problem}") from None
+    data = read_mapping(hardware)
     compiled = compile_source(spec, prices)
     fleet, findings = compiled.fleet, compiled.findings
     catalogue = load() if fleet is None else load(fleet.spec.catalogue)

@@ -8,7 +8,6 @@ from click.core import ParameterSource
 
 from gpufleet.catalogue import UnknownEditionError, load
 from gpufleet.cli.output import (
-    UnreadableInputError,
     exit_code,
     format_option,
     print_findings,
@@ -17,7 +16,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.pack_trace import run_tasks_file, run_trace, sharing_of
 from gpufleet.cli.pictures import draw as draw_picture
 from gpufleet.cli.pictures import picture_options
-from gpufleet.cli.source import read_bytes
+from gpufleet.cli.source import read_mapping
 from gpufleet.findings import Finding, error
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
 from gpufleet.planner.packing import (
@@ -34,7 +33,6 @@ from gpufleet.planner.pictures.node_row import packing_rows
 from gpufleet.planner.pictures.packing_picture import packing_picture
 from gpufleet.planner.trace import GpuSharing, TracePolicy, is_tasks_file
 from gpufleet.render.slots import draw_slots
-from gpufleet.spec.document import UnreadableDocumentError, read_document
 
 
 @click.command("pack")
@@ -107,10 +105,7 @@ def command(
         _refuse_given(_OF_SHARES, "is of shares, and --trace places tasks")
         code = run_trace(file, trace, TracePolicy(policy), sharing, departures, output_format)
         raise SystemExit(code)
-    try:
-        document = read_document(read_bytes(file))
-    except UnreadableDocumentError as problem:
-        raise UnreadableInputError(f"{file}: {problem}") from None
+    document = read_mapping(file)
     if is_tasks_file(document):
         _refuse_given(_OF_SHARES, "is of shares, and the file has tasks")
         code = run_tasks_file(document, TracePolicy(policy), sharing, departures, output_format)

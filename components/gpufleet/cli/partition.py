@@ -14,6 +14,7 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    refusing,
 )
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, error
@@ -60,10 +61,8 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
     else:
         _print_text(key if gpu is None else gpu.key, gpu, answer, findings)
     if svg is not None and gpu is not None and isinstance(answer, MigPlacement):
-        try:
+        with refusing(file=f"--svg {svg}"):
             write_whole_text(svg, draw_placement_svg(gpu, answer))
-        except OSError as problem:
-            raise UnreadableInputError(f"--svg {svg}: {problem.strerror}") from problem
     raise SystemExit(exit_code(findings))
 
 

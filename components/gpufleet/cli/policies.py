@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, format_option, print_json
+from gpufleet.cli.output import UnreadableInputError, format_option, print_json, refusing
 
 if TYPE_CHECKING:
     from gpufleet_policies.rules.rule import Rule
@@ -142,10 +142,8 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     """
     from gpufleet_policies.pack_folder import requirement_of, write_pack
 
-    try:
+    with refusing(file=folder):
         done = write_pack(folder, virtualenv, None if wheel is None else requirement_of(wheel))
-    except OSError as problem:
-        raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
     if output_format == "json":
         print_json(
             {
@@ -246,10 +244,8 @@ def admission(
     if queue and not remediate:
         raise click.UsageError("--queue is used with --mend only")
     settings = policy_settings(config, profile)
-    try:
+    with refusing(UnreadableFleetError):
         fleet = referenced_fleet(settings.fleet, Path(config or ".").parent)
-    except UnreadableFleetError as problem:
-        raise UnreadableInputError(str(problem)) from None
     exempted = (*front.EXEMPT_NAMESPACES, *exempt)
     made = front.policies(
         settings,
@@ -262,10 +258,8 @@ def admission(
     )
     files: dict[str, str] = {}
     if folder is not None:
-        try:
+        with refusing(file=folder):
             files = write_policies(folder, (*made, *remediation))
-        except OSError as problem:
-            raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
     if output_format == "json":
         print_json(
             {

@@ -10,6 +10,7 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    refusing,
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.components_base.answers import Answers, CannotAskError, Wiring
@@ -59,10 +60,8 @@ def command(
             f"{source}: preflight does not support platform {compiled.fleet.spec.platform.value}; "
             f"it supports {asked}"
         )
-    try:
+    with refusing(CannotAskError):
         answers = preflight.ask(compiled.fleet, wiring)
-    except CannotAskError as problem:
-        raise UnreadableInputError(str(problem)) from None
     _print(answers, output_format)
     sys.exit(exit_code(answers.findings))
 

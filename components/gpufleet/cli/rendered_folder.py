@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from gpufleet.cli.output import UnreadableInputError
+from gpufleet.cli.output import UnreadableInputError, refusing
 from gpufleet.findings import Finding, error, warning
 from gpufleet.render.artefact import Artefact
 
@@ -55,18 +55,14 @@ def plan_folder(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
 
     Raises UnreadableInputError when the folder or its list cannot be read.
     """
-    try:
+    with refusing(file=folder):
         return _plan(folder, files)
-    except OSError as problem:
-        raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
 
 
 def apply_plan(plan: FolderPlan) -> None:
     """Make the changes. Raises UnreadableInputError when the folder cannot be written."""
-    try:
+    with refusing(file=plan.folder):
         _apply(plan)
-    except OSError as problem:
-        raise UnreadableInputError(f"{plan.folder}: {problem.strerror or problem}") from None
 
 
 def digest(data: bytes) -> str:

@@ -21,10 +21,11 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    refusing,
 )
 from gpufleet.cli.rendered_folder import apply_plan, plan_folder
 from gpufleet.cli.size_choices import SELLERS
-from gpufleet.cli.source import read_bytes, read_text
+from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding, has_errors, ordered
@@ -37,7 +38,7 @@ from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.rightsize.advice import Advice, Conclusion, advise
 from gpufleet.rightsize.changes import WorkingHours, changes
 from gpufleet.rightsize.usage import MEMORY, QUERY, workloads
-from gpufleet.spec import UnreadableDocumentError, fleet_part, read_document
+from gpufleet.spec import fleet_part
 from gpufleet.spec.base import Platform
 
 HOURS_PER_MONTH = 730
@@ -186,10 +187,7 @@ def _market(
         clouds = () if cloud is None else (cloud,)
         unknown = list(check_region(region, clouds, catalogue, "--region"))
         return {}, Market((name,), region), catalogue, unknown
-    try:
-        declared = dict(fleet_part(read_document(read_bytes(spec))))
-    except UnreadableDocumentError as problem:
-        raise UnreadableInputError(f"{spec}: {problem}") from None
+    declared = dict(fleet_part(read_mapping(spec)))
     compiled = compile_data(declared)
     findings = list(compiled.findings)
     if compiled.fleet is None:
@@ -205,13 +203,11 @@ def _market(
 def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
     found: list[Series] = []
     for source in files or (url or "",):
-        try:
+        with refusing(UnreadableDumpError, file=source):
             text = (
                 read_text(source) if files else prometheus.query_range(source, QUERY, days * 86_400)
             )
             found += read_series(text)
-        except UnreadableDumpError as problem:
-            raise UnreadableInputError(f"{source}: {problem}") from None
     if not any(one.labels.get("__name__") == MEMORY for one in found):
         raise UnreadableInputError(
             f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for"

@@ -3,14 +3,15 @@
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError
+from gpufleet.cli.output import UnreadableInputError, refusing
 from gpufleet.documents.limits import CONFIGURATION
 from gpufleet.findings import FleetError
 from gpufleet.fleet import Compiled, compile_document
-from gpufleet.spec import UnreadableDocumentError
+from gpufleet.spec import UnreadableDocumentError, read_document
 
 
 def read_bytes(source: str) -> bytes:
@@ -18,15 +19,19 @@ def read_bytes(source: str) -> bytes:
 
     Raises UnreadableInputError when there is no such file or it may not be read.
     """
-    try:
+    with refusing(file=source):
         if source == "-":
             if sys.stdin is None:
                 raise UnreadableInputError("-: standard input is closed")
             return sys.stdin.buffer.read(CONFIGURATION.size + 1)
         with Path(source).open("rb") as file:
             return file.read(CONFIGURATION.size + 1)
-    except OSError as problem:
-        raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
+
+
+def read_mapping(source: str) -> dict[str, Any]:
+    """The one document of a file or of standard input. Raises UnreadableInputError."""
+    with refusing(UnreadableDocumentError, file=source):
+        return read_document(read_bytes(source))
 
 
 def read_text(source: str) -> str:

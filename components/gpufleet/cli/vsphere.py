@@ -9,7 +9,13 @@ from typing import Any, cast
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, format_option, print_findings, print_json
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    format_option,
+    print_findings,
+    print_json,
+    refusing,
+)
 from gpufleet.cli.source import compile_source
 
 
@@ -116,10 +122,8 @@ def orphans(
             declared_by,
         )
 
-        try:
+        with refusing(ValueError, file=", ".join(states)):
             declared = declared_by([_state(name) for name in states], stacks)
-        except ValueError as problem:
-            raise UnreadableInputError(f"{', '.join(states)}: {problem}") from None
         found = ask_orphans(_endpoint(asked), asked["datacenter"], declared)
     wrong = [row for row in found if row["standing"] in (Standing.ORPHAN, Standing.COPY)]
     if output_format == "json":
@@ -159,10 +163,8 @@ def _library() -> Generator[None, None, None]:
         raise UnreadableInputError(
             f"{problem.name} is not installed: pip install 'pulumi-gpufleet[vsphere]'"
         ) from None
-    try:
+    with refusing(VsphereError):
         yield
-    except VsphereError as problem:
-        raise UnreadableInputError(str(problem)) from None
 
 
 def _endpoint(asked: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.findings import Finding, ordered, warning
+from gpufleet.findings import Finding, error, info, ordered, warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,29 @@ class Answers:
             reason: Why there is no answer.
             needs: What would have to be granted or installed.
         """
-        self.findings.append(
-            warning(
-                "could-not-check",
-                path,
-                f"could not check {question}: {reason}",
-                needs,
-                question=question,
-            )
+        self.warning(
+            "could-not-check",
+            path,
+            f"could not check {question}: {reason}",
+            needs,
+            question=question,
         )
+
+    def error(
+        self, code: str, path: str, message: str, fix: str | None = None, **evidence: object
+    ) -> None:
+        """Something that cannot work."""
+        self.findings.append(error(code, path, message, fix, **evidence))
+
+    def warning(
+        self, code: str, path: str, message: str, fix: str | None = None, **evidence: object
+    ) -> None:
+        """Something that works otherwise than it reads."""
+        self.findings.append(warning(code, path, message, fix, **evidence))
+
+    def info(self, code: str, path: str, message: str, fix: str, **evidence: object) -> None:
+        """Something that the reader may want."""
+        self.findings.append(info(code, path, message, fix, **evidence))
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""

@@ -43,13 +43,24 @@ class PoolPlan(ComponentPlan):
 
 Plan = TypeVar("Plan", bound=ComponentPlan)
 AnyPoolPlan = TypeVar("AnyPoolPlan", bound=PoolPlan)
+Options = pulumi.ResourceOptions | None
+"""What the constructor of a component takes as its `opts`."""
 
 
 class GpuComponent(pulumi.ComponentResource, Generic[Plan]):
     """A component of gpufleet: its type is `gpufleet:index:<class>`.
 
     A subclass has `_make`, and a constructor with typed `args`, which Pulumi's analyser reads and
-    which ends with `_construct`.
+    which ends with `_construct`. All constructors are alike:
+
+    Args:
+        name: Name of the component, unique in its stack.
+        args: Its inputs.
+        opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider, or
+            what the constructor names.
+
+    Raises:
+        InvalidArgumentsError: an argument cannot work; the text holds all problems.
     """
 
     def _construct(self, name: str, plan: Plan, opts: pulumi.ResourceOptions | None) -> None:

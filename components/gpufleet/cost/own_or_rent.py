@@ -4,7 +4,7 @@ The cloud is paid for the expected nodes of each pool as it buys them first; own
 for the most nodes it may have, at the beginning of the year that needs them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -129,17 +129,15 @@ def _side(
     return _Side(machine, gpus, used, hourly * HOURS * pool.nodes.maximum)
 
 
-def _lead_times(pool: Pool) -> list[Finding]:
+def _lead_times(pool: Pool) -> Iterator[Finding]:
     if not any(one.capacity_block is not None for one in pool.capacity):
-        return []
-    return [
-        info(
-            "capacity-block-lead-time",
-            pool.path,
-            f"a Capacity Block is bought at most {BLOCK_WEEKS} weeks before it starts: "
-            f"{pool.name} cannot be promised for years",
-        )
-    ]
+        return
+    yield info(
+        "capacity-block-lead-time",
+        pool.path,
+        f"a Capacity Block is bought at most {BLOCK_WEEKS} weeks before it starts: "
+        f"{pool.name} cannot be promised for years",
+    )
 
 
 def _years(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> tuple[ComparedYear, ...]:

@@ -1,6 +1,6 @@
 """Findings about the add-ons of a fleet, before anything is made."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error
@@ -30,19 +30,17 @@ def validate_addons(
     ]
 
 
-def _lifecycle_manager(spec: FleetSpec) -> list[Finding]:
+def _lifecycle_manager(spec: FleetSpec) -> Iterator[Finding]:
     """Settings of a manager of operators that the platform does not have."""
     addons, platform = spec.addons, platform_facts(spec.platform)
     declared = "olm" in addons.model_fields_set and addons.olm.model_fields_set
     if platform.lifecycle_manager or not declared:
-        return []
-    return [
-        error(
-            "olm-not-on-platform",
-            "addons.olm",
-            f"Operator Lifecycle Manager is OpenShift's; {spec.platform.value} gets operators "
-            "by their charts",
-            "remove it",
-            platform=spec.platform.value,
-        )
-    ]
+        return
+    yield error(
+        "olm-not-on-platform",
+        "addons.olm",
+        f"Operator Lifecycle Manager is OpenShift's; {spec.platform.value} gets operators "
+        "by their charts",
+        "remove it",
+        platform=spec.platform.value,
+    )

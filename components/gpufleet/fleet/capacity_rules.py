@@ -1,6 +1,6 @@
 """Which ways of buying a pool may use: by platform, by machine, and with one another."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from gpufleet.catalogue.model import InstanceType, PriceStatus
@@ -153,7 +153,7 @@ def _refused(mode: str, row: InstanceType) -> bool:
 
 def _not_sold(
     mode: str, place: str, machines: Sequence[Machine], facts: PlatformFacts
-) -> list[Finding]:
+) -> Iterator[Finding]:
     refused = [
         machine.instance
         for machine in machines
@@ -162,7 +162,7 @@ def _not_sold(
         and _refused(mode, machine.instance)
     ]
     if not refused:
-        return []
+        return
     names = [row.name for row in refused]
     options = [
         option
@@ -170,16 +170,14 @@ def _not_sold(
         if option != mode and all(option in row.purchase_options for row in refused)
     ]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return [
-        error(
-            "capacity-not-sold",
-            place,
-            f"{shown} {'is' if len(names) == 1 else 'are'} not sold as {mode}",
-            f"write one of these under `capacity`: {', '.join(options)}"
-            if options
-            else "choose another machine",
-            found=mode,
-            instances=names,
-            sold=options,
-        )
-    ]
+    yield error(
+        "capacity-not-sold",
+        place,
+        f"{shown} {'is' if len(names) == 1 else 'are'} not sold as {mode}",
+        f"write one of these under `capacity`: {', '.join(options)}"
+        if options
+        else "choose another machine",
+        found=mode,
+        instances=names,
+        sold=options,
+    )

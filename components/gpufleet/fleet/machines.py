@@ -1,5 +1,6 @@
 """Which machines a pool consists of: from a GPU, or from instance types that must agree."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
@@ -233,9 +234,8 @@ def _elsewhere(row: InstanceType, place: str, platform: Platform, catalogue: Cat
 
 def _disagreements(
     rows: list[InstanceType], pool: GpuPool, path: str, gpu: Gpu | None
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """All machines of a pool must look alike to the scheduler."""
-    findings: list[Finding] = []
     first = rows[0]
     for row in rows[1:]:
         ours, theirs = _shape(first), _shape(row)
@@ -243,42 +243,35 @@ def _disagreements(
             f"{key} {theirs[key]} next to {ours[key]}" for key in ours if ours[key] != theirs[key]
         ]
         if different:
-            findings.append(
-                error(
-                    "instance-types-differ",
-                    f"{path}.instanceTypes",
-                    f"{row.name} and {first.name} cannot share a pool: {', '.join(different)}",
-                    "declare a pool for each: schedulers and autoscalers expect all nodes of a "
-                    "pool to be identical",
-                    first=ours,
-                    other=theirs,
-                )
+            yield error(
+                "instance-types-differ",
+                f"{path}.instanceTypes",
+                f"{row.name} and {first.name} cannot share a pool: {', '.join(different)}",
+                "declare a pool for each: schedulers and autoscalers expect all nodes of a "
+                "pool to be identical",
+                first=ours,
+                other=theirs,
             )
     carried = first.accelerator.gpu
     if gpu is not None and gpu.key != carried:
-        findings.append(
-            error(
-                "gpu-and-instance-type-disagree",
-                f"{path}.gpu",
-                f"{first.name} carries {carried}, not {gpu.key}",
-                f"remove `gpu`, or write {carried}",
-                found=gpu.key,
-                carried=carried,
-            )
+        yield error(
+            "gpu-and-instance-type-disagree",
+            f"{path}.gpu",
+            f"{first.name} carries {carried}, not {gpu.key}",
+            f"remove `gpu`, or write {carried}",
+            found=gpu.key,
+            carried=carried,
         )
     count = _devices(first)
     if pool.gpus_per_node is not None and pool.gpus_per_node != count:
-        findings.append(
-            error(
-                "gpus-per-node-not-offered",
-                f"{path}.gpusPerNode",
-                f"{first.name} has {count} GPUs, not {pool.gpus_per_node}",
-                "remove gpusPerNode: the instance type says it",
-                found=pool.gpus_per_node,
-                offered=[count],
-            )
+        yield error(
+            "gpus-per-node-not-offered",
+            f"{path}.gpusPerNode",
+            f"{first.name} has {count} GPUs, not {pool.gpus_per_node}",
+            "remove gpusPerNode: the instance type says it",
+            found=pool.gpus_per_node,
+            offered=[count],
         )
-    return findings
 
 
 def _shape(row: InstanceType) -> dict[str, str]:

@@ -5,7 +5,7 @@ Resources: AWS Neuron documentation, device plugin (read 2026-11-22): every node
 hardware. A pool assigns one of the two.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, has_errors, warning
@@ -80,25 +80,21 @@ def validate_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
     return findings
 
 
-def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """All findings about the settings of Neuron's chart."""
     addon = spec.addons.neuron_device_plugin
-    findings: list[Finding] = []
     if addon.node_recovery and not addon.node_problem_detector:
-        findings.append(recovery_without_detector("addons.neuronDevicePlugin.nodeRecovery"))
+        yield recovery_without_detector("addons.neuronDevicePlugin.nodeRecovery")
     ours = [pool for pool in pools if is_neuron(pool.gpu) and not pool.served_by_platform]
     served = [pool.name for pool in ours]
     if served and addon.enabled is False and addon.ownership is Ownership.MANAGED:
-        findings.append(
-            warning(
-                "neuron-advertised-by-nobody",
-                "addons.neuronDevicePlugin.enabled",
-                f"gpufleet installs nothing that advertises the devices of {', '.join(served)}",
-                "remove the line, or say `ownership: existing` when someone else installs it",
-                pools=served,
-            )
+        yield warning(
+            "neuron-advertised-by-nobody",
+            "addons.neuronDevicePlugin.enabled",
+            f"gpufleet installs nothing that advertises the devices of {', '.join(served)}",
+            "remove the line, or say `ownership: existing` when someone else installs it",
+            pools=served,
         )
-    return findings
 
 
 def recovery_without_detector(path: str) -> Finding:

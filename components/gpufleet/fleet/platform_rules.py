@@ -64,7 +64,7 @@ class FabricRequest:
     """`volumeMounts` of the job's container."""
     volumes: Sequence[Mapping[str, Any]] = ()
     sidecars: Sequence[Mapping[str, Any]] = ()
-    """Containers next to the job's."""
+    """Containers next to the job's, which start before it and end with it."""
 
 
 class PlatformRules:
@@ -90,6 +90,11 @@ class PlatformRules:
     def zones_counted(self, pool: GpuPool) -> int:
         """How many zones `nodes` holds for each of; 1 where it holds for all of them together."""
         return 1
+
+    def planned_zones(self, zones: Sequence[str], nodes: int, *, joined: bool) -> Sequence[str]:
+        """Of the zones that a plan may use, best first, those that a pool of so many nodes names;
+        `joined`: several of its machines work on one job, so that one zone holds them."""
+        return zones[:1] if joined else zones
 
     def published_sharing(self, sharing: Sharing) -> Sharing:
         """The sharing under the names that the platform's own device plugin gives."""

@@ -1,6 +1,6 @@
 """What a pool may ask of its platform, and which labels and taints are its own to set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, warning
@@ -8,6 +8,7 @@ from gpufleet.fleet.model import GPU_TAINT, Machine
 from gpufleet.partition.model import Partition
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.cluster import Cluster
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
@@ -188,38 +189,33 @@ def _shared(pool: GpuPool, partition: Partition) -> str | None:
     return None
 
 
-def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
+def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> Iterator[Finding]:
     """Findings about the pools and teams together."""
-    findings: list[Finding] = []
     by_name: dict[str, str] = {}
     by_import: dict[str, str] = {}
     teams = {team.name for team in spec.queues.teams} if spec.queues else None
     for pool, path in zip(spec.pools, paths, strict=True):
         if pool.name in by_name:
-            findings.append(
-                error(
-                    "pool-name-twice",
-                    f"{path}.name",
-                    f"{by_name[pool.name]} is called {pool.name!r} too",
-                    f"write {pool.name}-2",
-                    found=pool.name,
-                )
+            yield error(
+                "pool-name-twice",
+                f"{path}.name",
+                f"{by_name[pool.name]} is called {pool.name!r} too",
+                f"write {pool.name}-2",
+                found=pool.name,
             )
         by_name.setdefault(pool.name, path)
         if pool.import_id is not None:
             if pool.import_id in by_import:
-                findings.append(
-                    error(
-                        "import-id-twice",
-                        f"{path}.importId",
-                        f"{by_import[pool.import_id]} imports {pool.import_id!r} too",
-                        found=pool.import_id,
-                    )
+                yield error(
+                    "import-id-twice",
+                    f"{path}.importId",
+                    f"{by_import[pool.import_id]} imports {pool.import_id!r} too",
+                    found=pool.import_id,
                 )
             by_import.setdefault(pool.import_id, path)
         named = [("team", pool.team)] if pool.team is not None else []
         named += [(f"commitments[{i}].team", one.team) for i, one in enumerate(pool.commitments)]
-        findings += [
+        yield from (
             error(
                 "team-unknown",
                 f"{path}.{key}",
@@ -230,15 +226,32 @@ def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
             for key, team in named
             if teams is not None and team not in teams
             for near in [nearest_names(team, teams, 1)]
-        ]
+        )
+    yield from _cluster(spec)
     example = platform_facts(spec.platform).example_region
     if example is not None and spec.cluster.region is None:
-        findings.append(
-            error(
-                "region-missing",
-                "cluster.region",
-                f"{spec.platform.value} needs the cluster's region",
-                f"add `region: {example}`",
-            )
+        yield error(
+            "region-missing",
+            "cluster.region",
+            f"{spec.platform.value} needs the cluster's region",
+            f"add `region: {example}`",
         )
-    return findings
+
+
+def _cluster(spec: FleetSpec) -> Iterable[Finding]:
+    """Fields of the cluster that the platform does not read."""
+    for name, field in Cluster.model_fields.items():
+        value = getattr(spec.cluster, name)
+        readers = [one for one in Platform if name in platform_facts(one).cluster_fields]
+        if not readers or spec.platform in readers or value == field.default:
+            continue
+        key = field.alias or name
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        yield warning(
+            "cluster-field-of-other-platform",
+            f"cluster.{key}",
+            f"{key} {shown} has no meaning on {spec.platform.value}, and changes nothing there",
+            f"remove {key}; it is read on {', '.join(one.value for one in readers)}",
+            found=value,
+            platforms=[one.value for one in readers],
+        )

@@ -1,6 +1,6 @@
 """Spend bounds and the budget: the only place where nodes are multiplied by prices."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from gpufleet.catalogue.model import MICRO_USD
@@ -110,35 +110,34 @@ def _sum(parts: Sequence[Money]) -> Money:
     return sum(part for part in parts if not isinstance(part, Unbounded))
 
 
-def validate_budget(spec: FleetSpec, pools: Sequence[Pool], bounds: SpendBounds) -> list[Finding]:
+def validate_budget(
+    spec: FleetSpec, pools: Sequence[Pool], bounds: SpendBounds
+) -> Iterator[Finding]:
     """Whether the fleet's largest spend stays within its budget, if it has one."""
     if spec.budget is None:
-        return []
+        return
     budget = spec.budget.usd_per_hour
     if isinstance(bounds.maximum, Unbounded):
-        return [
-            warning(
-                "spend-unbounded",
-                "budget.usdPerHour",
-                f"{budget} USD/h cannot be guaranteed: " + "; ".join(bounds.maximum.causes),
-                "give the price where it is known to you, such as capacityBlock.usdPerHour",
-                causes=list(bounds.maximum.causes),
-            )
-        ]
+        yield warning(
+            "spend-unbounded",
+            "budget.usdPerHour",
+            f"{budget} USD/h cannot be guaranteed: " + "; ".join(bounds.maximum.causes),
+            "give the price where it is known to you, such as capacityBlock.usdPerHour",
+            causes=list(bounds.maximum.causes),
+        )
+        return
     limit = micro(str(budget))
     if bounds.maximum <= limit:
-        return []
+        return
     over = bounds.usd(bounds.maximum)
-    return [
-        error(
-            "budget-exceeded",
-            "budget.usdPerHour",
-            f"all pools at their largest size cost {over} USD/h, and the budget is {budget}",
-            _within_budget(pools, bounds.maximum - limit),
-            maximum=str(over),
-            limit=str(budget),
-        )
-    ]
+    yield error(
+        "budget-exceeded",
+        "budget.usdPerHour",
+        f"all pools at their largest size cost {over} USD/h, and the budget is {budget}",
+        _within_budget(pools, bounds.maximum - limit),
+        maximum=str(over),
+        limit=str(budget),
+    )
 
 
 def _within_budget(pools: Sequence[Pool], excess: int) -> str:

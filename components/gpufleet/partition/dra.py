@@ -4,7 +4,7 @@ Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1. A claim is shared by lettin
 the one ResourceClaim; each claim made from a template has its devices to itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -91,7 +91,7 @@ def cut(
     `memory`: bytes of one device, None when it was not sourced. A device that is a `fraction` of a
     GPU is served as it is, and cannot be cut further.
     """
-    findings = _check_fields(declared, place)
+    findings = [*_check_fields(declared, place)]
     whole: Cut = (frozen({}), None)
     gpus = (whole,) * gpus_per_node
     on_demand = declared.devices == "mig" and not declared.layouts
@@ -165,60 +165,50 @@ def _slices(gpu: Gpu, gpus: Sequence[Cut], on_demand: bool) -> Mapping[str, int]
     return {name: p.max_instances * len(gpus) for name, p in gpu.mig.profiles.items()}
 
 
-def _check_fields(declared: Dra, place: str) -> list[Finding]:
+def _check_fields(declared: Dra, place: str) -> Iterator[Finding]:
     """Fields that mean nothing next to each other: the driver would drop or refuse them."""
-    findings: list[Finding] = []
     shared = declared.sharing is not DraSharing.EXCLUSIVE
     if (declared.layout or declared.layouts) and declared.devices != "mig":
         field = "layout" if declared.layout else "layouts"
-        findings.append(
-            error(
-                "dra-layouts-need-mig",
-                f"{place}.{field}",
-                "layouts are cut into MIG devices, and `devices` is gpu",
-                f"write `devices: mig`, or remove `{field}`",
-            )
+        yield error(
+            "dra-layouts-need-mig",
+            f"{place}.{field}",
+            "layouts are cut into MIG devices, and `devices` is gpu",
+            f"write `devices: mig`, or remove `{field}`",
         )
-    findings += validate_terms(declared, place, mig=declared.devices == "mig")
+    yield from validate_terms(declared, place, mig=declared.devices == "mig")
     if shared and declared.extended_resource:
-        findings.append(
-            error(
-                "dra-extended-resource-not-shared",
-                f"{place}.extendedResource",
-                "each pod that asks for an extended resource gets a claim, and so devices, of its "
-                f"own: nothing would be shared by {declared.sharing.value}",
-                "write `sharing: exclusive`, or let pods name one ResourceClaim",
-            )
+        yield error(
+            "dra-extended-resource-not-shared",
+            f"{place}.extendedResource",
+            "each pod that asks for an extended resource gets a claim, and so devices, of its "
+            f"own: nothing would be shared by {declared.sharing.value}",
+            "write `sharing: exclusive`, or let pods name one ResourceClaim",
         )
     ways = {declared.sharing, *(need.sharing for need in declared.claims)}
     shared = ways != {DraSharing.EXCLUSIVE}
     if shared and declared.devices == "mig" and not declared.layouts:
         clash = dra_gates.conflicts(_gates(declared, on_demand=True))
         if clash:
-            findings.append(
-                error(
-                    "dra-gates-conflict",
-                    f"{place}.sharing",
-                    f"the driver would crash: {'; '.join(clash)}",
-                    "say in `layouts` what is cut beforehand, or write `sharing: timeSlicing`",
-                    gates=_gates(declared, on_demand=True),
-                    rule="DRA-11",
-                )
+            yield error(
+                "dra-gates-conflict",
+                f"{place}.sharing",
+                f"the driver would crash: {'; '.join(clash)}",
+                "say in `layouts` what is cut beforehand, or write `sharing: timeSlicing`",
+                gates=_gates(declared, on_demand=True),
+                rule="DRA-11",
             )
-    return findings
 
 
-def _check_on_demand(gpu: Gpu, place: str) -> list[Finding]:
+def _check_on_demand(gpu: Gpu, place: str) -> Iterator[Finding]:
     if gpu.mig is None or not gpu.mig.reset_needed:
-        return []
-    return [
-        error(
-            "dra-mig-needs-layouts",
-            f"{place}.devices",
-            f"{gpu.key} switches MIG mode only by a reset of the GPU, which the driver does not "
-            "make: it would serve whole GPUs and never a MIG device",
-            "say in `layouts` what is cut beforehand, such as "
-            f"`layouts: [{{devices: {names.written(gpu.mig.balanced)}}}]`",
-            gpu=gpu.key,
-        )
-    ]
+        return
+    yield error(
+        "dra-mig-needs-layouts",
+        f"{place}.devices",
+        f"{gpu.key} switches MIG mode only by a reset of the GPU, which the driver does not "
+        "make: it would serve whole GPUs and never a MIG device",
+        "say in `layouts` what is cut beforehand, such as "
+        f"`layouts: [{{devices: {names.written(gpu.mig.balanced)}}}]`",
+        gpu=gpu.key,
+    )

@@ -129,19 +129,17 @@ def validate_terms(declared: ClaimTerms, place: str, *, mig: bool) -> Iterator[F
 
 def validate_shares(
     gpu: Gpu, sharing: ClaimSharing, offers: Sequence[DraOffer], place: str, fraction: Fraction
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Whether each of these devices can be shared by so many clients, within their limits."""
     if sharing.clients == 1:
-        return []
-    findings: list[Finding] = []
+        return
     if sharing.mode is DraSharing.MPS:
         found = rules.check_mps(gpu, sharing.clients, place, fraction, None, "clients")
-        findings += found or _slice_clients(gpu, sharing, offers, place)
-        findings += _memory_limit(gpu, sharing, offers, place)
+        yield from found or _slice_clients(gpu, sharing, offers, place)
+        yield from _memory_limit(gpu, sharing, offers, place)
     for offer in offers:
         what = gpu.key if offer.profile is None else f"a {offer.profile} slice"
-        findings += rules.small_shares(what, sharing.clients, offer.memory_bytes, place, "clients")
-    return findings
+        yield from rules.small_shares(what, sharing.clients, offer.memory_bytes, place, "clients")
 
 
 def _memory_limit(

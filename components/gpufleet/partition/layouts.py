@@ -1,6 +1,6 @@
 """MIG layouts of a pool: which GPU of the node gets which, and whether they go together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
@@ -19,7 +19,7 @@ Cut = tuple[Mapping[str, int], MigPlacement | None]
 
 def lay_out(gpu: Gpu, gpus_per_node: int, mig: Mig, path: str) -> tuple[list[Cut], list[Finding]]:
     """The cut of every GPU of a node by index, and every finding about the layouts."""
-    findings = _check_distribution(mig, gpus_per_node, path)
+    findings = [*_check_distribution(mig, gpus_per_node, path)]
     cuts: list[Cut] = []
     for number, layout in enumerate(mig.layouts):
         count = _gpus(layout, gpus_per_node)
@@ -41,44 +41,36 @@ def _own_names(devices: Mapping[str, int], renamed: Mapping[str, str]) -> Mappin
     return frozen(total({renamed.get(name, name): count} for name, count in devices.items()))
 
 
-def _check_distribution(mig: Mig, gpus_per_node: int, path: str) -> list[Finding]:
-    findings: list[Finding] = []
+def _check_distribution(mig: Mig, gpus_per_node: int, path: str) -> Iterator[Finding]:
     everywhere = [i for i, layout in enumerate(mig.layouts) if layout.gpus == "all"]
     if everywhere and len(mig.layouts) > 1:
-        findings.append(
-            error(
-                "mig-layouts-overlap",
-                f"{path}.layouts[{everywhere[0]}].gpus",
-                f"`all` claims every GPU of the node, but there are {len(mig.layouts)} layouts",
-                f"write how many of the {gpus_per_node} GPUs each layout gets",
-                layouts=len(mig.layouts),
-                limit=1,
-            )
+        yield error(
+            "mig-layouts-overlap",
+            f"{path}.layouts[{everywhere[0]}].gpus",
+            f"`all` claims every GPU of the node, but there are {len(mig.layouts)} layouts",
+            f"write how many of the {gpus_per_node} GPUs each layout gets",
+            layouts=len(mig.layouts),
+            limit=1,
         )
     counted = sum(layout.gpus for layout in mig.layouts if layout.gpus != "all")
     if counted > gpus_per_node:
-        findings.append(
-            error(
-                "mig-layouts-exceed-gpus",
-                f"{path}.layouts",
-                f"the layouts take {counted} GPUs, a node has {gpus_per_node}",
-                f"let `gpus` add up to {gpus_per_node} or less",
-                value=counted,
-                limit=gpus_per_node,
-            )
+        yield error(
+            "mig-layouts-exceed-gpus",
+            f"{path}.layouts",
+            f"the layouts take {counted} GPUs, a node has {gpus_per_node}",
+            f"let `gpus` add up to {gpus_per_node} or less",
+            value=counted,
+            limit=gpus_per_node,
         )
     elif not everywhere and counted < gpus_per_node and mig.strategy is MigStrategy.MIXED:
         left = gpus_per_node - counted
-        findings.append(
-            info(
-                "mig-gpus-left-whole",
-                f"{path}.layouts",
-                f"{left} of the node's {gpus_per_node} GPUs get no layout and stay whole, as "
-                "nvidia.com/gpu",
-                value=left,
-            )
+        yield info(
+            "mig-gpus-left-whole",
+            f"{path}.layouts",
+            f"{left} of the node's {gpus_per_node} GPUs get no layout and stay whole, as "
+            "nvidia.com/gpu",
+            value=left,
         )
-    return findings
 
 
 def _check_strategy(mig: Mig, gpus_per_node: int, path: str) -> list[Finding]:
@@ -150,14 +142,12 @@ def _divides(name: str) -> bool:
     )
 
 
-def _check_slicing(gpu: Gpu, mig: Mig, path: str) -> list[Finding]:
+def _check_slicing(gpu: Gpu, mig: Mig, path: str) -> Iterator[Finding]:
     """Time-sliced MIG slices whose turns are left with too little memory."""
     if mig.time_slicing is None:
-        return []
-    findings: list[Finding] = []
+        return
     for name in sorted({name for layout in mig.layouts for name in layout.devices}):
         memory = slice_memory(gpu, gpu_instance_of(name))
-        findings += rules.small_shares(
+        yield from rules.small_shares(
             f"a {name} slice", mig.time_slicing.replicas, memory, f"{path}.timeSlicing"
         )
-    return findings

@@ -1,6 +1,6 @@
 """One layout on one GPU: proof or refusal as findings, and what it wastes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Evidence, Gpu, MigGeometry
@@ -36,9 +36,10 @@ def validate_layout(
     return answer, tuple(findings)
 
 
-def _refusals(refusal: Refusal, gpu: Gpu, devices: Mapping[str, int], where: str) -> list[Finding]:
+def _refusals(
+    refusal: Refusal, gpu: Gpu, devices: Mapping[str, int], where: str
+) -> Iterator[Finding]:
     """A refused layout as findings: one per unknown profile or bad count, one for the limits."""
-    findings: list[Finding] = []
     nearest = refusal.alternatives[0] if refusal.alternatives else None
     fix = None if nearest is None else f"write `{written(nearest.devices)}`"
     if len(refusal.alternatives) > 1:
@@ -52,35 +53,30 @@ def _refusals(refusal: Refusal, gpu: Gpu, devices: Mapping[str, int], where: str
         remediate = f"write `{reason.similar[0]}`" if reason.similar else None
         if reason.code == "count-invalid":
             remediate = "write how many instances each GPU gets, such as 1"
-        findings.append(
-            error(
-                code,
-                f'{where}["{reason.profile}"]',
-                f"{gpu.key}: {reason.message}",
-                remediate,
-                gpu=gpu.key,
-                value=reason.value,
-                limit=reason.limit,
-            )
+        yield error(
+            code,
+            f'{where}["{reason.profile}"]',
+            f"{gpu.key}: {reason.message}",
+            remediate,
+            gpu=gpu.key,
+            value=reason.value,
+            limit=reason.limit,
         )
     if limits:
         geometry = gpu.mig
         assert geometry is not None
-        findings.append(
-            error(
-                "mig-layout-impossible",
-                where,
-                f"{written(devices)} cannot exist on one {gpu.key}: {'; '.join(limits)}",
-                fix,
-                gpu=gpu.key,
-                reasons=tuple(reason.code for reason in refusal.reasons),
-                compute_slices=geometry.compute_slices,
-                memory_slots=geometry.memory_slots,
-                alternatives=tuple(dict(a.devices) for a in refusal.alternatives),
-                source=refusal.evidence.value,
-            )
+        yield error(
+            "mig-layout-impossible",
+            where,
+            f"{written(devices)} cannot exist on one {gpu.key}: {'; '.join(limits)}",
+            fix,
+            gpu=gpu.key,
+            reasons=tuple(reason.code for reason in refusal.reasons),
+            compute_slices=geometry.compute_slices,
+            memory_slots=geometry.memory_slots,
+            alternatives=tuple(dict(a.devices) for a in refusal.alternatives),
+            source=refusal.evidence.value,
         )
-    return findings
 
 
 def _renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding]:
@@ -101,11 +97,11 @@ def _renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding
 
 def _check_waste(
     gpu: Gpu, geometry: MigGeometry, strategy: MigStrategy, placement: MigPlacement, where: str
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Compute slices that this layout leaves unused."""
     unused, of = placement.unused_compute, geometry.compute_slices
     if unused == 0:
-        return []
+        return
     stranded = placement.stranded_compute
     numbers: dict[str, object] = {
         "unused_compute": unused,
@@ -136,24 +132,22 @@ def _check_waste(
         them = "them" if stranded == unused else f"{stranded} compute slices of them"
         tail = f"and no further instance can use {them}"
     message = f"{written(devices)} on {gpu.key} leaves {share} unused, {tail}"
-    return [warning(code, where, message, fix, gpu=gpu.key, **numbers)]
+    yield warning(code, where, message, fix, gpu=gpu.key, **numbers)
 
 
-def _check_evidence(gpu: Gpu, placement: MigPlacement, where: str) -> list[Finding]:
+def _check_evidence(gpu: Gpu, placement: MigPlacement, where: str) -> Iterator[Finding]:
     if placement.evidence is Evidence.VERIFIED:
-        return []
+        return
     basis = {
         Evidence.PARTLY_VERIFIED: "one emulator table, consistent with published terminal output",
         Evidence.INFERRED: "the geometry all published parts of this kind share",
     }[placement.evidence]
-    return [
-        info(
-            "mig-placement-inferred",
-            where,
-            f"the start slots of {gpu.key} rest on {basis}; no `nvidia-smi mig -lgipp` output of "
-            "this board was found",
-            "compare with `nvidia-smi mig -lgipp` before relying on a tight layout",
-            gpu=gpu.key,
-            evidence=placement.evidence.value,
-        )
-    ]
+    yield info(
+        "mig-placement-inferred",
+        where,
+        f"the start slots of {gpu.key} rest on {basis}; no `nvidia-smi mig -lgipp` output of "
+        "this board was found",
+        "compare with `nvidia-smi mig -lgipp` before relying on a tight layout",
+        gpu=gpu.key,
+        evidence=placement.evidence.value,
+    )

@@ -139,9 +139,13 @@ def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, 
     for key, items in (("env", asked.env), ("volumeMounts", mounts)):
         if items:
             main[key] = [dict(one) for one in items]
-    spec["containers"] += [
-        {**one, "image": mirrored(one["image"], images)} for one in asked.sidecars
-    ]
+    if asked.sidecars:
+        # Beside a job that ends: an init container that restarts does not keep its pod alive
+        # (Kubernetes documentation, sidecar containers, "Jobs with sidecar containers").
+        spec["initContainers"] = [
+            {**one, "image": mirrored(one["image"], images), "restartPolicy": "Always"}
+            for one in asked.sidecars
+        ]
     if volumes := [*asked.volumes, *(one.volume for one in own)]:
         spec["volumes"] = [dict(one) for one in volumes]
     return spec

@@ -1,5 +1,7 @@
 """Alerts on queues: nothing is admitted, or quota and hardware contradict each other."""
 
+from collections.abc import Iterator
+
 from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.alert import Alert
@@ -36,7 +38,7 @@ def queue_alerts(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
     ]
 
 
-def _quota(fleet: Fleet) -> list[Alert]:
+def _quota(fleet: Fleet) -> Iterator[Alert]:
     """Quota that someone raised by hand, and nodes that offer less than was promised."""
     capacity: dict[str, int] = {}
     fixed: dict[str, bool] = {}
@@ -54,28 +56,22 @@ def _quota(fleet: Fleet) -> list[Alert]:
         for resource, amount in sorted(capacity.items())
         if fixed[resource]
     )
-    found: list[Alert] = []
     if over:
-        found.append(
-            Alert(
-                "GpuQuotaOverCapacity",
-                over,
-                15,
-                "warning",
-                "Queues promise {{ $value }} of {{ $labels.resource }}, more than the pools have",
-                "Someone changed a ClusterQueue: deploy the fleet again, which writes the quota "
-                "that follows from the pools.",
-            )
+        yield Alert(
+            "GpuQuotaOverCapacity",
+            over,
+            15,
+            "warning",
+            "Queues promise {{ $value }} of {{ $labels.resource }}, more than the pools have",
+            "Someone changed a ClusterQueue: deploy the fleet again, which writes the quota "
+            "that follows from the pools.",
         )
     if under:
-        found.append(
-            Alert(
-                "GpuCapacityUnderQuota",
-                under,
-                30,
-                "warning",
-                "Nodes offer {{ $value }} of {{ $labels.resource }}, less than the queues promise",
-                "Nodes are missing or GPUs are not cut as declared; admitted jobs will wait.",
-            )
+        yield Alert(
+            "GpuCapacityUnderQuota",
+            under,
+            30,
+            "warning",
+            "Nodes offer {{ $value }} of {{ $labels.resource }}, less than the queues promise",
+            "Nodes are missing or GPUs are not cut as declared; admitted jobs will wait.",
         )
-    return found

@@ -6,6 +6,7 @@
 * `GPU_I_ID` and `GPU_I_PROFILE` identify a MIG slice. Whole GPUs do not have them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,52 +157,41 @@ def _teams(fleet: Fleet) -> list[RecordingRule]:
     ]
 
 
-def _money(fleet: Fleet) -> list[RecordingRule]:
+def _money(fleet: Fleet) -> Iterator[RecordingRule]:
     """What nodes and pods cost an hour, from the prices the fleet was compiled with."""
-    rules: list[RecordingRule] = []
     priced = [pool for pool in fleet.pools if pool.hourly_micro_usd is not None]
     for pool in priced:
-        rules.append(
-            RecordingRule(
-                "gpu:pool_node:usd_per_hour", _constant(pool.hourly_usd), {"pool": pool.name}
-            )
+        yield RecordingRule(
+            "gpu:pool_node:usd_per_hour", _constant(pool.hourly_usd), {"pool": pool.name}
         )
         for resource, price in unit_prices(pool).items():
-            rules.append(
-                RecordingRule(
-                    "gpu:unit:usd_per_hour",
-                    _constant(price),
-                    {"pool": pool.name, "resource": resource},
-                )
+            yield RecordingRule(
+                "gpu:unit:usd_per_hour",
+                _constant(price),
+                {"pool": pool.name, "resource": resource},
             )
     if not priced:
-        return rules
-    rules += [
-        RecordingRule(
-            "gpu:node:usd_per_hour",
-            "gpu:node:pool * on (pool) group_left () gpu:pool_node:usd_per_hour",
-        ),
-        RecordingRule(
-            "gpu:pod:usd_per_hour",
-            "gpu:requested:count * on (node) group_left (pool) gpu:node:pool "
-            "* on (pool, resource) group_left () gpu:unit:usd_per_hour",
-        ),
-        RecordingRule(
-            "gpu:idle:usd_per_hour",
-            "sum by (node, pool) (gpu:node:usd_per_hour) - "
-            "(sum by (node, pool) (gpu:pod:usd_per_hour) "
-            "or sum by (node, pool) (gpu:node:usd_per_hour) * 0)",
-        ),
-    ]
+        return
+    yield RecordingRule(
+        "gpu:node:usd_per_hour",
+        "gpu:node:pool * on (pool) group_left () gpu:pool_node:usd_per_hour",
+    )
+    yield RecordingRule(
+        "gpu:pod:usd_per_hour",
+        "gpu:requested:count * on (node) group_left (pool) gpu:node:pool "
+        "* on (pool, resource) group_left () gpu:unit:usd_per_hour",
+    )
+    yield RecordingRule(
+        "gpu:idle:usd_per_hour",
+        "sum by (node, pool) (gpu:node:usd_per_hour) - "
+        "(sum by (node, pool) (gpu:pod:usd_per_hour) "
+        "or sum by (node, pool) (gpu:node:usd_per_hour) * 0)",
+    )
     if fleet.spec.queues is not None:
-        rules.append(
-            RecordingRule(
-                "gpu:team:usd_per_hour",
-                "sum by (team) (gpu:pod:usd_per_hour "
-                "* on (namespace) group_left (team) gpu:team:info)",
-            )
+        yield RecordingRule(
+            "gpu:team:usd_per_hour",
+            "sum by (team) (gpu:pod:usd_per_hour * on (namespace) group_left (team) gpu:team:info)",
         )
-    return rules
 
 
 def _constant(value: object) -> str:

@@ -43,7 +43,7 @@ class Cluster(SpecModel):
     ]
     """Name of the cluster, at most 100 characters."""
     region: str | None = Field(default=None, min_length=1, max_length=40)
-    """EKS and GKE region, `us-east-1`, `us-central1`. Needed there; no meaning elsewhere."""
+    """Region of the cloud, `us-east-1`, `us-central1`. Needed there; own hardware has none."""
     kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
     """Minor version of the API server. Default "1.36"."""
     project: str | None = Field(default=None, min_length=1, max_length=63)

@@ -1,17 +1,10 @@
 """Credentials do not belong into declarations: specs are committed, and values end up in state."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from gpufleet.findings import Finding, error
-from gpufleet.secret_text import secret_in
-
-_KEY = re.compile(
-    r"(password|passwd|token|secret[-_]?(access[-_]?)?key|api[-_]?key|private[-_]?key)$",
-    re.IGNORECASE,
-)
-"""Names of values and variables that hold a secret, not the name of one."""
+from gpufleet.secret_text import SECRET_NAME, secret_in
 
 
 def validate_secrets(value: object, path: str = "") -> Iterator[Finding]:
@@ -41,15 +34,8 @@ def validate_secrets(value: object, path: str = "") -> Iterator[Finding]:
             yield from validate_secrets(item, f"{path}[{index}]")
 
 
-def may_be_secret(name: str, value: object) -> bool:
-    """Whether the value of a field or variable may be a credential: no message repeats it."""
-    if _KEY.search(name) is not None:
-        return True
-    return isinstance(value, str) and secret_in(value) is not None
-
-
 def _holds_secret(name: str, value: object) -> bool:
-    return isinstance(value, str) and bool(value) and _KEY.search(name) is not None
+    return isinstance(value, str) and bool(value) and SECRET_NAME.search(name) is not None
 
 
 def _finding(path: str, why: str) -> Finding:

@@ -298,7 +298,8 @@ def test_a_name_that_another_set_has(
     ask_aws: Ask, aws_cluster: OpenShiftCluster, owner: str, refused: bool
 ) -> None:
     (pool,) = fleet("openshiftAws", CHAT).pools
-    place = OnAws().open_place(fleet("openshiftAws", CHAT).spec)
+    spec = fleet("openshiftAws", CHAT).spec
+    place = OnAws().place(OnAws().placeholders(spec), spec)
     name = machine_set(pool, "ocp", place, "us-east-1a")["metadata"]["name"]
     assert aws_cluster.machine_sets is not None
     taken = installed("AWSMachineProviderConfig", name, on_aws("us-east-1a"), pool=owner)

@@ -87,7 +87,7 @@ def test_too_many_labels_are_refused_with_the_limit() -> None:
     (finding,) = validate_autoscaler_tags(pool)
     assert finding.code == "autoscaler-tags-too-many"
     assert "49 tags of the 50" in finding.message
-    assert validate_autoscaler_tags(one(gpu="L4", labels=labels)) == []
+    assert not [*validate_autoscaler_tags(one(gpu="L4", labels=labels))]
 
 
 def test_a_key_too_long_for_a_tag_is_refused() -> None:

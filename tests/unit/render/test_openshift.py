@@ -23,21 +23,20 @@ from gpufleet.platforms.openshift.olm import (
     subscription,
 )
 from gpufleet.platforms.openshift.shape import machine_set_name
-from gpufleet.platforms.openshift.vsphere_machines import MachinePlace
 from gpufleet.render.artefacts import artefacts
 from gpufleet_sandbox import custom_resources
 from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, NOTEBOOKS, TRAIN, fleet
 from tests.unit.render.upstream_definitions import assert_fits, problems_of
 
-PLACE = MachinePlace(
-    infrastructure="lab-x7k2p",
-    server="vcenter.example.com",
-    datacenter="DC1",
-    network="machines",
-    datastore="/DC1/datastore/nvme",
-    folder="/DC1/vm/lab-x7k2p",
-    resource_pool="/DC1/host/gpu/Resources",
-)
+PLACE = {
+    "infrastructureName": "lab-x7k2p",
+    "server": "vcenter.example.com",
+    "datacenter": "DC1",
+    "network": "machines",
+    "datastore": "/DC1/datastore/nvme",
+    "folder": "/DC1/vm/lab-x7k2p",
+    "resourcePool": "/DC1/host/gpu/Resources",
+}
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
 
 
@@ -146,7 +145,7 @@ def test_own_options_win_over_the_connections() -> None:
     ]["spec"]["providerSpec"]["value"]
     assert value["workspace"]["datastore"] == "/DC1/datastore/slow"
     assert value["numCoresPerSocket"] == 8
-    bare = MachinePlace("lab", "vc", "DC1", "net")
+    bare = {"infrastructureName": "lab", "server": "vc", "datacenter": "DC1", "network": "net"}
     workspace = machine_set(fleet(CHAT).pools[0], "lab", bare)["spec"]["template"]["spec"][
         "providerSpec"
     ]["value"]["workspace"]

@@ -1,6 +1,6 @@
 """Rules that no changed row may break; `tests/data` holds editions to the same."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from gpufleet.catalogue.catalogue import Catalogue
@@ -14,9 +14,8 @@ _COUNTS = frozenset({1, 2, 4, 6, 8, 12, 16})
 _GIB_PER_VCPU = (1, 40)
 
 
-def implausible(changes: Iterable[RowChange], edition: Catalogue) -> list[Finding]:
+def implausible(changes: Iterable[RowChange], edition: Catalogue) -> Iterator[Finding]:
     """An error for each changed row that cannot be true."""
-    findings: list[Finding] = []
     changed = list(changes)
     new = {one.key: Decimal(one.row["usd"]) for one in changed if one.table.startswith("prices-")}
     for one in changed:
@@ -29,8 +28,7 @@ def implausible(changes: Iterable[RowChange], edition: Catalogue) -> list[Findin
         if reason is not None:
             name = " ".join(map(str, one.key))
             fix = "look into a second source, and write what is right into an overlay of yours"
-            findings.append(error("catalogue-implausible", f"{one.table}.{name}", reason, fix))
-    return findings
+            yield error("catalogue-implausible", f"{one.table}.{name}", reason, fix)
 
 
 def _price(

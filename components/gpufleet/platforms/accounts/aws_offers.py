@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.findings import error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
 from gpufleet.platforms.accounts.vcpu_quotas import needs
@@ -31,16 +30,14 @@ def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answe
         offered.setdefault(one["InstanceType"], set()).add(one["Location"])
     if not any(offered.get(name, set()) & set(zones or offered.get(name, ())) for name in types):
         elsewhere = sorted(set().union(*offered.values())) if offered else []
-        answers.findings.append(
-            error(
-                "instance-type-not-offered",
-                path,
-                f"{', '.join(types)} {'is' if len(types) == 1 else 'are'} not offered in "
-                f"{', '.join(zones) or 'this region'}",
-                f"offered in {', '.join(elsewhere)}" if elsewhere else "choose another region",
-                found=types,
-                allowed=elsewhere,
-            )
+        answers.error(
+            "instance-type-not-offered",
+            path,
+            f"{', '.join(types)} {'is' if len(types) == 1 else 'are'} not offered in "
+            f"{', '.join(zones) or 'this region'}",
+            f"offered in {', '.join(elsewhere)}" if elsewhere else "choose another region",
+            found=types,
+            allowed=elsewhere,
         )
         return
     lacking = [
@@ -50,14 +47,12 @@ def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answe
         if zone not in offered.get(name, set())
     ]
     if lacking:
-        answers.findings.append(
-            warning(
-                "instance-type-not-everywhere",
-                path,
-                f"not offered: {', '.join(lacking)}",
-                "the pool has fewer ways to grow than it reads",
-                found=lacking,
-            )
+        answers.warning(
+            "instance-type-not-everywhere",
+            path,
+            f"not offered: {', '.join(lacking)}",
+            "the pool has fewer ways to grow than it reads",
+            found=lacking,
         )
 
 
@@ -95,15 +90,13 @@ def ask_quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
                 "look up the right quota in Service Quotas",
             )
         elif quota["Value"] < need.vcpus:
-            answers.findings.append(
-                error(
-                    "quota-short",
-                    path,
-                    f"{names} may need {need.vcpus} vCPUs of {quota['QuotaName']!r}, and the quota "
-                    f"is {quota['Value']:g}",
-                    f"ask for {need.vcpus} in Service Quotas ({bucket.code}), or lower nodes.max",
-                    found=quota["Value"],
-                    limit=need.vcpus,
-                    quota=bucket.code,
-                )
+            answers.error(
+                "quota-short",
+                path,
+                f"{names} may need {need.vcpus} vCPUs of {quota['QuotaName']!r}, and the quota "
+                f"is {quota['Value']:g}",
+                f"ask for {need.vcpus} in Service Quotas ({bucket.code}), or lower nodes.max",
+                found=quota["Value"],
+                limit=need.vcpus,
+                quota=bucket.code,
             )

@@ -62,14 +62,12 @@ def _ask_reservation(
         answer = {"CapacityReservations": [], "why": str(missing)}
     found: list[dict[str, Any]] = answer["CapacityReservations"]
     if not found:
-        answers.findings.append(
-            error(
-                "reservation-not-found",
-                f"{path}.id",
-                f"there is no reservation {bought.id} in this region and account",
-                "correct the id, or share the reservation with this account",
-                found=bought.id,
-            )
+        answers.error(
+            "reservation-not-found",
+            f"{path}.id",
+            f"there is no reservation {bought.id} in this region and account",
+            "correct the id, or share the reservation with this account",
+            found=bought.id,
         )
         return
     own = _own_instances(aws, pool, path, bought.id)

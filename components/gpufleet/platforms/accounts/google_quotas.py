@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.findings import error, warning
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.accounts.google_client import GoogleClient
 from gpufleet.platforms.accounts.gpu_quotas import ALL_REGIONS, GpuNeed, Purchase, needs
@@ -41,14 +40,12 @@ def ask_quotas(
     except NotAnsweredError:
         return
     except MissingError:
-        answers.findings.append(
-            error(
-                "region-unknown",
-                "cluster.region",
-                f"there is no region {region}",
-                "correct it",
-                found=region,
-            )
+        answers.error(
+            "region-unknown",
+            "cluster.region",
+            f"there is no region {region}",
+            "correct it",
+            found=region,
         )
         return
     for need in wanted:
@@ -97,29 +94,25 @@ def _compare(need: GpuNeed, metric: str, quotas: Any, who: str, answers: Answers
         return
     limit, used = int(found.limit), int(found.usage)
     if need.gpus > limit:
-        answers.findings.append(
-            error(
-                "gpu-quota-short",
-                _place(need),
-                f"{names} may need {need.gpus} GPUs of {metric}, and {who} {limit}",
-                f"ask for {need.gpus} or more, or lower nodes.max",
-                found=need.gpus,
-                limit=limit,
-                used=used,
-            )
+        answers.error(
+            "gpu-quota-short",
+            _place(need),
+            f"{names} may need {need.gpus} GPUs of {metric}, and {who} {limit}",
+            f"ask for {need.gpus} or more, or lower nodes.max",
+            found=need.gpus,
+            limit=limit,
+            used=used,
         )
     elif need.gpus > limit - used:
-        answers.findings.append(
-            warning(
-                "gpu-quota-tight",
-                _place(need),
-                f"{names} may need {need.gpus} GPUs of {metric}; {who} {limit}, {used} of them "
-                "used, perhaps by these very pools",
-                f"ask for {need.gpus + used} where others use them",
-                found=need.gpus,
-                limit=limit,
-                used=used,
-            )
+        answers.warning(
+            "gpu-quota-tight",
+            _place(need),
+            f"{names} may need {need.gpus} GPUs of {metric}; {who} {limit}, {used} of them "
+            "used, perhaps by these very pools",
+            f"ask for {need.gpus + used} where others use them",
+            found=need.gpus,
+            limit=limit,
+            used=used,
         )
 
 

@@ -7,7 +7,7 @@ device plugin has no configuration), `ml/device-management-efa` 43d79bd and `ml/
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Fleet, Pool
@@ -50,25 +50,23 @@ def makes_auto_entry(fleet: Fleet) -> bool:
     return bool(auto_pools(fleet.pools)) and fleet.spec.addons.karpenter.access_entry is True
 
 
-def validate_auto_sharing(pool: GpuPool, path: str) -> list[Finding]:
+def validate_auto_sharing(pool: GpuPool, path: str) -> Iterator[Finding]:
     """Auto Mode's device plugin gives whole GPUs."""
     mode = pool.sharing.mode
     if pool.provisioner is not Provisioner.AUTO_MODE or mode == "exclusive":
-        return []
+        return
     what = (
         "Dynamic Resource Allocation is not supported on EKS Auto Mode"
         if pool.sharing.dra is not None
         else "AWS runs the device plugin of EKS Auto Mode and exposes no configuration of it"
     )
-    return [
-        error(
-            "auto-mode-sharing",
-            f"{path}.sharing.{mode}",
-            f"{what}: nodes advertise whole GPUs",
-            f"remove `sharing`, or {_OTHER}",
-            found=mode,
-        )
-    ]
+    yield error(
+        "auto-mode-sharing",
+        f"{path}.sharing.{mode}",
+        f"{what}: nodes advertise whole GPUs",
+        f"remove `sharing`, or {_OTHER}",
+        found=mode,
+    )
 
 
 def validate_auto_mode(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:

@@ -5,6 +5,8 @@ group carries them, and the EKS node group too: from a group that never had a no
 Autoscaler asks EKS.
 """
 
+from collections.abc import Iterator
+
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.autoscaler_rules import UNNEEDED, has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
@@ -117,47 +119,39 @@ def _taints(pool: Pool) -> dict[str, str]:
     return {taint.key: f"{taint.value}:{taint.effect}" for taint in pool.taints}
 
 
-def validate_autoscaler_tags(pool: Pool) -> list[Finding]:
+def validate_autoscaler_tags(pool: Pool) -> Iterator[Finding]:
     """What of the pool does not fit into tags; nothing for pools without."""
     tags = autoscaler_tags(pool)
     if tags is None:
-        return []
-    findings: list[Finding] = []
+        return
     if len(tags) > MAX_TAGS - _OWN_TAGS:
-        findings.append(
-            error(
-                "autoscaler-tags-too-many",
-                pool.path,
-                f"labels, taints and resources of {pool.name} need {len(tags)} tags of the "
-                f"{MAX_TAGS} an Auto Scaling group may have, {_OWN_TAGS} of which are taken",
-                "remove labels, or write `provisioner: karpenter`, which needs no tags",
-                found=len(tags),
-                limit=MAX_TAGS - _OWN_TAGS,
-            )
+        yield error(
+            "autoscaler-tags-too-many",
+            pool.path,
+            f"labels, taints and resources of {pool.name} need {len(tags)} tags of the "
+            f"{MAX_TAGS} an Auto Scaling group may have, {_OWN_TAGS} of which are taken",
+            "remove labels, or write `provisioner: karpenter`, which needs no tags",
+            found=len(tags),
+            limit=MAX_TAGS - _OWN_TAGS,
         )
     for key in tags:
         if len(key) > MAX_KEY:
-            findings.append(
-                error(
-                    "autoscaler-tag-too-long",
-                    pool.path,
-                    f"tag {key} of {pool.name} has {len(key)} characters, at most {MAX_KEY} fit",
-                    "choose a shorter label or taint key",
-                    found=len(key),
-                    limit=MAX_KEY,
-                )
+            yield error(
+                "autoscaler-tag-too-long",
+                pool.path,
+                f"tag {key} of {pool.name} has {len(key)} characters, at most {MAX_KEY} fit",
+                "choose a shorter label or taint key",
+                found=len(key),
+                limit=MAX_KEY,
             )
     taken: set[str] = set()
     for taint in pool.taints:
         if taint.key in taken:
-            findings.append(
-                error(
-                    "autoscaler-taint-twice",
-                    pool.path,
-                    f"{pool.name} has {taint.key} with two effects, and a tag holds one",
-                    "keep one effect, or write `provisioner: karpenter`",
-                    found=taint.key,
-                )
+            yield error(
+                "autoscaler-taint-twice",
+                pool.path,
+                f"{pool.name} has {taint.key} with two effects, and a tag holds one",
+                "keep one effect, or write `provisioner: karpenter`",
+                found=taint.key,
             )
         taken.add(taint.key)
-    return findings

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.components_base.component import GpuComponent
+from gpufleet.components_base.component import GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.ready_output import ready_output
 from gpufleet.findings import has_errors
@@ -114,19 +114,8 @@ class EksCluster(GpuComponent[EksClusterPlan]):
     kubeconfig: pulumi.Output[str]
     """JSON that asks `aws eks get-token` for credentials, once add-ons and system nodes work."""
 
-    def __init__(
-        self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Make the cluster.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `providers` must hold the AWS provider of the account and region.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: EksClusterArgs, opts: Options = None) -> None:
+        """`providers` must hold the AWS provider of the account and region."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     @property

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
-from gpufleet.components_base.component import ComponentPlan, GpuComponent
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.declarations import compiled_declarations
 from gpufleet.components_base.inputs import checked, declared, refuse
 from gpufleet.components_base.release import chart_release
@@ -103,23 +103,8 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
     role_arn: pulumi.Output[str]
     """IAM role of the program."""
 
-    def __init__(
-        self,
-        name: str,
-        args: ClusterAutoscalerArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Install it.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `providers` must hold the AWS provider of the cluster's account and the
-                cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: Options = None) -> None:
+        """`providers` must hold the AWS provider of the account next to the Kubernetes one."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: ClusterAutoscalerPlan) -> Mapping[str, object]:

@@ -4,7 +4,7 @@ The program is matched to the cluster's Kubernetes minor; the chart's own defaul
 kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws`, `expander/priority`, tag 1.36.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from gpufleet.findings import Finding, error
@@ -40,21 +40,19 @@ def scaled_pools(pools: Sequence[Pool]) -> list[Pool]:
     return [pool for pool in pools if pool.provisioner is Provisioner.CLUSTER_AUTOSCALER]
 
 
-def validate_program(addon: ClusterAutoscaler, kubernetes_version: str) -> list[Finding]:
+def validate_program(addon: ClusterAutoscaler, kubernetes_version: str) -> Iterator[Finding]:
     """Whether a program for the cluster's version is known, or was named."""
     if _named_tag(addon) is not None or kubernetes_version in PROGRAMS:
-        return []
-    return [
-        error(
-            "cluster-autoscaler-version-unknown",
-            f"{ADDON}.values.image.tag",
-            f"no program for Kubernetes {kubernetes_version} is pinned; pinned are "
-            f"{', '.join(PROGRAMS)}",
-            f"name one: `values: {{image: {{tag: v{kubernetes_version}.0}}}}`",
-            found=kubernetes_version,
-            allowed=list(PROGRAMS),
-        )
-    ]
+        return
+    yield error(
+        "cluster-autoscaler-version-unknown",
+        f"{ADDON}.values.image.tag",
+        f"no program for Kubernetes {kubernetes_version} is pinned; pinned are "
+        f"{', '.join(PROGRAMS)}",
+        f"name one: `values: {{image: {{tag: v{kubernetes_version}.0}}}}`",
+        found=kubernetes_version,
+        allowed=list(PROGRAMS),
+    )
 
 
 def _named_tag(addon: ClusterAutoscaler) -> str | None:
@@ -117,28 +115,24 @@ def priorities(pools: Sequence[Pool], prefix: str) -> dict[str, list[str]]:
 
 def validate_priorities(
     addon: ClusterAutoscaler, pools: Sequence[Pool], prefix: str
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Pools whose groups the priority expander could not tell apart: long names are cut."""
     if addon.expander is not Expander.PRIORITY:
-        return []
+        return
     first: dict[str, Pool] = {}
-    findings: list[Finding] = []
     for pool in scaled_pools(pools):
         other = first.setdefault(_pattern(pool, prefix), pool)
         if _rank(other) != _rank(pool):
-            findings.append(
-                error(
-                    "cluster-autoscaler-pools-alike",
-                    f"{pool.path}.name",
-                    f"the node groups of {other.name} and {pool.name} have names that start with "
-                    "the same characters, and the priority expander would give both the higher "
-                    f"priority: EKS allows {LONGEST['node group']} characters",
-                    "shorten one of the two, or let them differ at the beginning",
-                    found=pool.name,
-                    limit=LONGEST["node group"],
-                )
+            yield error(
+                "cluster-autoscaler-pools-alike",
+                f"{pool.path}.name",
+                f"the node groups of {other.name} and {pool.name} have names that start with "
+                "the same characters, and the priority expander would give both the higher "
+                f"priority: EKS allows {LONGEST['node group']} characters",
+                "shorten one of the two, or let them differ at the beginning",
+                found=pool.name,
+                limit=LONGEST["node group"],
             )
-    return findings
 
 
 def _rank(pool: Pool) -> int:

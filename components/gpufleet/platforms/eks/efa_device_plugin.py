@@ -9,6 +9,7 @@ from pydantic import Field
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.platforms.eks.efa_device_plugin_values import CHART, efa_device_plugin_values
@@ -58,19 +59,7 @@ class EfaDevicePlugin(ChartComponent[ReleasePlan]):
     chart_version: pulumi.Output[str]
     """Version of the chart that is asked for."""
 
-    def __init__(
-        self, name: str, args: EfaDevicePluginArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Install the chart.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: EfaDevicePluginArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
 

@@ -10,6 +10,7 @@ FACTS = PlatformFacts(
     title="EKS",
     clouds=(Cloud.AWS,),
     example_region="us-east-1",
+    cluster_fields=("region",),
     vendors=("nvidia", "aws"),
     provisioners=(
         Provisioner.MANAGED,

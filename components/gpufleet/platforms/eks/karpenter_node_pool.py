@@ -7,7 +7,7 @@ from typing import Any
 
 import pulumi
 
-from gpufleet.components_base.component import GpuPoolComponent
+from gpufleet.components_base.component import GpuPoolComponent, Options
 from gpufleet.components_base.configurations import checked_labels
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -45,23 +45,9 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its operands have run."""
 
-    def __init__(
-        self,
-        name: str,
-        args: EksPoolArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the objects.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: Declaration and connection.
-            opts: Options; `providers` must hold the cluster's Kubernetes provider and, for pools
-                with EFA or a placement group, the AWS provider of its account.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: EksPoolArgs, opts: Options = None) -> None:
+        """`providers` must hold the AWS provider of the account, too, for pools with EFA or a
+        placement group."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: KarpenterPoolPlan) -> Mapping[str, object]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 
-from gpufleet.components_base.component import GpuPoolComponent
+from gpufleet.components_base.component import GpuPoolComponent, Options
 from gpufleet.components_base.configurations import checked_labels
 from gpufleet.components_base.inputs import refuse
 from gpufleet.findings import has_errors
@@ -59,22 +59,8 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its operands have run."""
 
-    def __init__(
-        self,
-        name: str,
-        args: EksPoolArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the node group.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: Declaration and connection.
-            opts: Options; `providers` must hold the AWS provider of the cluster's account.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: EksPoolArgs, opts: Options = None) -> None:
+        """`providers` must hold the AWS provider of the cluster's account."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: NodeGroupPlan) -> Mapping[str, object]:

@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.components_base.component import ComponentPlan, GpuComponent
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import declared
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
@@ -51,19 +51,8 @@ class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
     addon_name: pulumi.Output[str]
     """Name of the add-on."""
 
-    def __init__(
-        self, name: str, args: NodeMonitoringAgentArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Install the add-on.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `provider` or `providers` must hold the AWS provider of the account.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: NodeMonitoringAgentArgs, opts: Options = None) -> None:
+        """`provider` or `providers` must hold the AWS provider of the account."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: MonitoringAgentPlan) -> Mapping[str, object]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
-from gpufleet.findings import error
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
@@ -51,27 +50,23 @@ def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, Any]:
     except NotAnsweredError:
         return {}
     except MissingError:
-        answers.findings.append(
-            error(
-                "cluster-not-found",
-                "cluster.name",
-                f"there is no EKS cluster {name} in {fleet.spec.cluster.region}",
-                "make it first, or correct name and region",
-                found=name,
-            )
+        answers.error(
+            "cluster-not-found",
+            "cluster.name",
+            f"there is no EKS cluster {name} in {fleet.spec.cluster.region}",
+            "make it first, or correct name and region",
+            found=name,
         )
         return {}
     if found["version"] != wanted:
-        answers.findings.append(
-            error(
-                "cluster-version-differs",
-                "cluster.kubernetesVersion",
-                f"{name} runs Kubernetes {found['version']}, and {wanted} is declared: images and "
-                "programs would be chosen for the wrong version",
-                f'write kubernetesVersion: "{found["version"]}"',
-                found=found["version"],
-                limit=wanted,
-            )
+        answers.error(
+            "cluster-version-differs",
+            "cluster.kubernetesVersion",
+            f"{name} runs Kubernetes {found['version']}, and {wanted} is declared: images and "
+            "programs would be chosen for the wrong version",
+            f'write kubernetesVersion: "{found["version"]}"',
+            found=found["version"],
+            limit=wanted,
         )
     return found
 
@@ -108,23 +103,21 @@ def _subnets(
     except NotAnsweredError:
         return
     except MissingError as missing:
-        answers.findings.append(
-            error("subnet-not-found", "connection.subnetIdsByZone", str(missing), "correct the id")
+        answers.error(
+            "subnet-not-found", "connection.subnetIdsByZone", str(missing), "correct the id"
         )
         return
     found = {one["SubnetId"]: one for one in answer["Subnets"]}
     for zone, identifier in sorted(subnets.items()):
         actual = found[identifier]["AvailabilityZone"]
         if actual != zone:
-            answers.findings.append(
-                error(
-                    "subnet-in-other-zone",
-                    f"connection.subnetIdsByZone.{zone}",
-                    f"{identifier} is in {actual}, not in {zone}",
-                    f"write {actual}: {identifier}",
-                    found=actual,
-                    limit=zone,
-                )
+            answers.error(
+                "subnet-in-other-zone",
+                f"connection.subnetIdsByZone.{zone}",
+                f"{identifier} is in {actual}, not in {zone}",
+                f"write {actual}: {identifier}",
+                found=actual,
+                limit=zone,
             )
     _addresses(aws, subnets, found, pools, answers)
 
@@ -139,16 +132,14 @@ def _addresses(
     for pool in pools:
         missing = [zone for zone in eks_shape(pool).zones if zone not in subnets]
         if missing:
-            answers.findings.append(
-                error(
-                    "zone-without-subnet",
-                    pool.path,
-                    f"{pool.name} needs {', '.join(missing)}, and there are subnets in "
-                    f"{', '.join(sorted(subnets))}",
-                    "give the subnet of that zone",
-                    found=missing,
-                    allowed=sorted(subnets),
-                )
+            answers.error(
+                "zone-without-subnet",
+                pool.path,
+                f"{pool.name} needs {', '.join(missing)}, and there are subnets in "
+                f"{', '.join(sorted(subnets))}",
+                "give the subnet of that zone",
+                found=missing,
+                allowed=sorted(subnets),
             )
     free = {
         zone: int(found[identifier]["AvailableIpAddressCount"])

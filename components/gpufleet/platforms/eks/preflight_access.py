@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
-from gpufleet.findings import error
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
 from gpufleet.platforms.eks.auto_mode_rules import auto_pools, makes_auto_entry
@@ -53,29 +52,25 @@ def ask_access(
     automatic = (cluster.get("computeConfig") or {}).get("enabled") is True
     auto = auto_pools(fleet.pools)
     if auto and not automatic:
-        answers.findings.append(
-            error(
-                "auto-mode-off",
-                f"{auto[0].path}.provisioner",
-                f"{fleet.spec.cluster.name} is not in EKS Auto Mode: nothing would make the nodes "
-                f"of {', '.join(pool.name for pool in auto)}",
-                "aws eks update-cluster-config with computeConfig, storageConfig and "
-                "kubernetesNetworkConfig enabled, or write `provisioner: karpenter`",
-                found=False,
-            )
+        answers.error(
+            "auto-mode-off",
+            f"{auto[0].path}.provisioner",
+            f"{fleet.spec.cluster.name} is not in EKS Auto Mode: nothing would make the nodes "
+            f"of {', '.join(pool.name for pool in auto)}",
+            "aws eks update-cluster-config with computeConfig, storageConfig and "
+            "kubernetesNetworkConfig enabled, or write `provisioner: karpenter`",
+            found=False,
         )
     if auto:
         _entry(aws, fleet, cluster, wiring, answers, made=makes_auto_entry(fleet))
         _spot(aws, auto, answers)
     if automatic and pools and _ours(addons.karpenter):
-        answers.findings.append(
-            error(
-                "karpenter-beside-auto-mode",
-                "addons.karpenter",
-                f"{fleet.spec.cluster.name} is in EKS Auto Mode, which has Karpenter built in, and "
-                "a second one would be installed: Amazon describes that for a migration only",
-                "write `provisioner: autoMode` or `managed` on the pools, or switch Auto Mode off",
-            )
+        answers.error(
+            "karpenter-beside-auto-mode",
+            "addons.karpenter",
+            f"{fleet.spec.cluster.name} is in EKS Auto Mode, which has Karpenter built in, and "
+            "a second one would be installed: Amazon describes that for a migration only",
+            "write `provisioner: autoMode` or `managed` on the pools, or switch Auto Mode off",
         )
     if bound and not automatic:  # Auto Mode has the agent built in
         _agent(aws, fleet, bound, answers)
@@ -97,15 +92,13 @@ def _entry(
     name = fleet.spec.cluster.name
     mode = (cluster.get("accessConfig") or {}).get("authenticationMode")
     if mode == _MAP_ONLY and made:
-        answers.findings.append(
-            error(
-                "cluster-without-access-entries",
-                "addons.karpenter.accessEntry",
-                f"{name} authenticates by the ConfigMap aws-auth alone, and takes no access entry",
-                "set its authentication mode to API_AND_CONFIG_MAP, or write `accessEntry: false` "
-                "and add the node role to aws-auth",
-                found=mode,
-            )
+        answers.error(
+            "cluster-without-access-entries",
+            "addons.karpenter.accessEntry",
+            f"{name} authenticates by the ConfigMap aws-auth alone, and takes no access entry",
+            "set its authentication mode to API_AND_CONFIG_MAP, or write `accessEntry: false` "
+            "and add the node role to aws-auth",
+            found=mode,
         )
         return
     if wiring.node_role is None:
@@ -126,26 +119,21 @@ def _entry(
         return
     there = wiring.node_role in found
     if there and made:
-        answers.findings.append(
-            error(
-                "access-entry-exists",
-                path,
-                f"{wiring.node_role} has an access entry already, and EKS refuses a second one",
-                "write `accessEntry: false`, unless it is the one this fleet made",
-                found=wiring.node_role,
-            )
+        answers.error(
+            "access-entry-exists",
+            path,
+            f"{wiring.node_role} has an access entry already, and EKS refuses a second one",
+            "write `accessEntry: false`, unless it is the one this fleet made",
+            found=wiring.node_role,
         )
     elif not there and not made and mode != _MAP_ONLY:
-        answers.findings.append(
-            error(
-                "access-entry-missing",
-                path,
-                f"{wiring.node_role} has no access entry: machines would start, bill and never "
-                "join",
-                "write `accessEntry: true`, or make one of type "
-                + ("EC2 with AmazonEKSAutoNodePolicy" if auto_pools(fleet.pools) else "EC2_LINUX"),
-                found=wiring.node_role,
-            )
+        answers.error(
+            "access-entry-missing",
+            path,
+            f"{wiring.node_role} has no access entry: machines would start, bill and never join",
+            "write `accessEntry: true`, or make one of type "
+            + ("EC2 with AmazonEKSAutoNodePolicy" if auto_pools(fleet.pools) else "EC2_LINUX"),
+            found=wiring.node_role,
         )
 
 
@@ -159,13 +147,11 @@ def _agent(aws: AwsClient, fleet: Fleet, bound: Sequence[str], answers: Answers)
     except NotAnsweredError:
         return
     except MissingError:
-        answers.findings.append(
-            error(
-                "pod-identity-agent-missing",
-                "cluster.name",
-                f"{name} has no {AGENT}: {' and '.join(bound)} would get no credentials",
-                f"aws eks create-addon --cluster-name {name} --addon-name {AGENT}",
-            )
+        answers.error(
+            "pod-identity-agent-missing",
+            "cluster.name",
+            f"{name} has no {AGENT}: {' and '.join(bound)} would get no credentials",
+            f"aws eks create-addon --cluster-name {name} --addon-name {AGENT}",
         )
 
 
@@ -180,12 +166,10 @@ def _spot(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
         return
     except MissingError:
         names = ", ".join(pool.name for pool in buying)
-        answers.findings.append(
-            error(
-                "spot-role-missing",
-                path,
-                f"the account has no {SPOT_ROLE}, without which Karpenter can start no Spot "
-                f"machine for {names}",
-                "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
-            )
+        answers.error(
+            "spot-role-missing",
+            path,
+            f"the account has no {SPOT_ROLE}, without which Karpenter can start no Spot "
+            f"machine for {names}",
+            "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
         )

@@ -1,7 +1,7 @@
 """Findings about pools on EKS that no single layer sees: image, zones, purchase, raw arguments."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gpufleet.findings import Finding, Severity, error, warning
@@ -38,24 +38,23 @@ FOR_PARTS = ("al2023-nvidia",)
 81fec2e, `nvidia-kmod-load.sh`)."""
 
 
-def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
-    findings = [*_tags(spec, pools), *validate_node_repair(pools), *validate_mig_start(pools)]
+    yield from _tags(spec, pools)
+    yield from validate_node_repair(pools)
+    yield from validate_mig_start(pools)
     for pool in pools:
         if pool.ownership is Ownership.EXISTING:
             continue
         shape, auto = eks_shape(pool), pool.provisioner is Provisioner.AUTO_MODE
-        findings += [
-            *_import(pool),
-            *([] if auto else _image(pool, shape, spec)),
-            *validate_zones(pool, shape.zones, shape.one_zone, spec.cluster.region),
-            *validate_purchase(pool, shape),
-            *validate_ultraserver(pool, spec.cluster.kubernetes_version),
-            *validate_bottlerocket(pool),
-            *validate_scaled_group(pool),
-            *([] if auto else validate_raw(pool, shape, spec.cluster.kubernetes_version)),
-        ]
-    return findings
+        yield from _import(pool)
+        yield from [] if auto else _image(pool, shape, spec)
+        yield from validate_zones(pool, shape.zones, shape.one_zone, spec.cluster.region)
+        yield from validate_purchase(pool, shape)
+        yield from validate_ultraserver(pool, spec.cluster.kubernetes_version)
+        yield from validate_bottlerocket(pool)
+        yield from validate_scaled_group(pool)
+        yield from [] if auto else validate_raw(pool, shape, spec.cluster.kubernetes_version)
 
 
 def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:

@@ -1,6 +1,6 @@
 """Whether subnets have the addresses that pools take at their largest size. Pure arithmetic."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
@@ -15,7 +15,7 @@ UNCOUNTED = " (nodes that run already could not be counted)"
 
 def short_of_addresses(
     pools: Sequence[Pool], free: Mapping[str, int], running: Mapping[str, int] | None = None
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Pools that do not fit into the subnets they may use, together with those that may use
     nothing else.
 
@@ -26,7 +26,6 @@ def short_of_addresses(
     """
     there_already = running or {}
     confined = {pool.name: _zones(pool, free) for pool in pools}
-    findings: list[Finding] = []
     for zones in dict.fromkeys(zones for zones in confined.values() if zones):
         inside = [pool for pool in pools if confined[pool.name] and confined[pool.name] <= zones]
         nodes = sum(max(0, pool.nodes.maximum - there_already.get(pool.name, 0)) for pool in inside)
@@ -36,18 +35,15 @@ def short_of_addresses(
             names = ", ".join(pool.name for pool in inside)
             more = "more " if any(there_already.get(pool.name) for pool in inside) else ""
             unknown = UNCOUNTED if running is None else ""
-            findings.append(
-                error(
-                    "subnet-addresses-short",
-                    f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools",
-                    f"{nodes} {more}nodes of {names} take {needed} addresses or more, and there "
-                    f"are free: {shown}{unknown}",
-                    "use larger subnets, or lower max",
-                    found=there,
-                    limit=needed,
-                )
+            yield error(
+                "subnet-addresses-short",
+                f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools",
+                f"{nodes} {more}nodes of {names} take {needed} addresses or more, and there "
+                f"are free: {shown}{unknown}",
+                "use larger subnets, or lower max",
+                found=there,
+                limit=needed,
             )
-    return findings
 
 
 def _zones(pool: Pool, free: Mapping[str, int]) -> frozenset[str]:

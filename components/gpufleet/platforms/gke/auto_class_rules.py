@@ -5,7 +5,7 @@ size; limits are those of the cluster; no surge settings), read 2026-11-23.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
@@ -32,21 +32,19 @@ _NO_FIELD = {
 """Option of GKE -> why a ComputeClass does not have it."""
 
 
-def validate_class_sharing(pool: GpuPool, path: str) -> list[Finding]:
+def validate_class_sharing(pool: GpuPool, path: str) -> Iterator[Finding]:
     """A ComputeClass has type, number and driver of GPUs, and no partition and no clients."""
     mode = pool.sharing.mode
     if pool.provisioner is not Provisioner.COMPUTE_CLASS or mode == "exclusive":
-        return []
-    return [
-        error(
-            "compute-class-sharing",
-            f"{path}.sharing.{mode}",
-            "a ComputeClass names type, number and driver of the GPUs, and neither a partition "
-            "size nor clients: nodes advertise whole GPUs",
-            f"remove `sharing`, or {_MANAGED}",
-            found=mode,
-        )
-    ]
+        return
+    yield error(
+        "compute-class-sharing",
+        f"{path}.sharing.{mode}",
+        "a ComputeClass names type, number and driver of the GPUs, and neither a partition "
+        "size nor clients: nodes advertise whole GPUs",
+        f"remove `sharing`, or {_MANAGED}",
+        found=mode,
+    )
 
 
 def validate_auto_class(pool: Pool, shape: GkeShape, *, autopilot: bool) -> Iterable[Finding]:

@@ -2,17 +2,35 @@
 
 Sources: GKE documentation, Autopilot overview, security capabilities in Autopilot (the Baseline
 policy: no privileged containers, no folders of the node) and privileged open-source workloads
-(the allowlist has none of NVIDIA), read 2026-11-23; NVIDIA/gpu-operator issue 581. Which GPUs it
-offers is not validated.
+(the allowlist has none of NVIDIA), read 2026-11-23; NVIDIA/gpu-operator issue 581.
 """
 
 from collections.abc import Iterable, Sequence
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+ADMITTED = frozenset(
+    [
+        "nvidia-a100-80gb",
+        "nvidia-h100-80gb",
+        "nvidia-h100-mega-80gb",
+        "nvidia-h200-141gb",
+        "nvidia-l4",
+        "nvidia-tesla-a100",
+        "nvidia-tesla-p100",
+        "nvidia-tesla-p4",
+        "nvidia-tesla-t4",
+        "nvidia-tesla-v100",
+    ]
+)
+"""Accelerator types that the admission rule of Autopilot clusters names itself: the answer of
+`autogke-gpu-limitation` to another type (pastebin.com/cVrwvR2j, 2025-05-13). Until 2023-11 there
+were three (substratusai/helm issue 8), so a type that is not here may have come since."""
 
 
 def validate_autopilot(
@@ -31,6 +49,20 @@ def validate_autopilot(
             f"{', '.join(pool.name for pool in ours)} would be refused",
             "write `provisioner: computeClass`",
             found=ours[0].provisioner.value,
+        )
+    for pool in pools:
+        row = pool.machines[0].instance
+        if row is None or is_tpu(pool) or row.gke_accelerator_type in ADMITTED:
+            continue
+        yield info(
+            "autopilot-gpu-not-validated",
+            f"{pool.path}.instanceTypes" if pool.spec.instance_types else f"{pool.path}.gpu",
+            f"whether Autopilot offers {row.gke_accelerator_type} is not known here: the newest "
+            "list that was read, of May 2025, lacks it",
+            "ask the cluster: `kubectl apply --dry-run=server` of a pod with the node selector "
+            f"cloud.google.com/gke-accelerator: {row.gke_accelerator_type}",
+            found=row.gke_accelerator_type,
+            known=sorted(ADMITTED),
         )
     privileged = {
         "addons.gpuOperator": addons.gpu_operator.enabled,

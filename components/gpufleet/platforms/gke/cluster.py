@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.components_base.component import GpuComponent
+from gpufleet.components_base.component import GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.ready_output import ready_output
 from gpufleet.findings import has_errors
@@ -106,19 +106,8 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
     kubeconfig: pulumi.Output[str]
     """JSON that asks `gke-gcloud-auth-plugin` for credentials, once system nodes work."""
 
-    def __init__(
-        self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Make the cluster.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The settings.
-            opts: Options; `providers` must hold the Google provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: GkeClusterArgs, opts: Options = None) -> None:
+        """`providers` must hold the Google provider."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     @property

@@ -102,7 +102,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
     both = networks and wired.gpu_networks
     if networks:
         wired = replace(wired, gpu_networks=made_networks(networks))
-    findings = validate_networks(needed_networks(fleet.pools), wired.gpu_networks)
+    findings = [*validate_networks(needed_networks(fleet.pools), wired.gpu_networks)]
     if both:
         findings.append(
             error(

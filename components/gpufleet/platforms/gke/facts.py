@@ -10,6 +10,7 @@ FACTS = PlatformFacts(
     title="GKE",
     clouds=(Cloud.GCP,),
     example_region="us-central1",
+    cluster_fields=("region", "project", "autopilot"),
     vendors=("nvidia", "google"),
     provisioners=(Provisioner.MANAGED, Provisioner.COMPUTE_CLASS),
     # GKE runs its own autoscaler, and a second one fights it (GKE documentation).

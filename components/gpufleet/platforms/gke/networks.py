@@ -5,7 +5,7 @@ name (GoogleCloudPlatform/cluster-toolkit 1047080 and GKE documentation, multi-n
 2026-11-21). They exist once per cluster, whichever pools use them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.findings import Finding, error
@@ -25,23 +25,22 @@ def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
     return tuple(found)
 
 
-def validate_networks(needed: Sequence[GpuInterface], given: Mapping[str, Any]) -> list[Finding]:
+def validate_networks(
+    needed: Sequence[GpuInterface], given: Mapping[str, Any]
+) -> Iterator[Finding]:
     """Networks that the pools need and the connection does not have."""
     missing = [network.name for network in needed if network.name not in given]
     if not missing:
-        return []
-    return [
-        error(
-            "connection-missing",
-            "connection.gpuNetworks",
-            f"GPUDirect needs a network for each GPU interface, and {', '.join(missing)} are "
-            "missing",
-            "give `gpuNetworks: {" + missing[0] + ": {network: ..., subnetwork: ...}, ...}`, write "
-            "`addons: {gpuDirect: {networks: {}}}` to have them made, or "
-            "`gke: {acceleratorNetworkProfile: auto}` on the pool",
-            missing=missing,
-        )
-    ]
+        return
+    yield error(
+        "connection-missing",
+        "connection.gpuNetworks",
+        f"GPUDirect needs a network for each GPU interface, and {', '.join(missing)} are missing",
+        "give `gpuNetworks: {" + missing[0] + ": {network: ..., subnetwork: ...}, ...}`, write "
+        "`addons: {gpuDirect: {networks: {}}}` to have them made, or "
+        "`gke: {acceleratorNetworkProfile: auto}` on the pool",
+        missing=missing,
+    )
 
 
 def network_objects(network: GpuInterface, vpc: Any, subnet: Any) -> tuple[dict[str, Any], ...]:

@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
@@ -99,23 +99,9 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its driver and device plugin run."""
 
-    def __init__(
-        self,
-        name: str,
-        args: GkeGpuNodePoolArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the node pools.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: Declaration and connection.
-            opts: Options; `providers` must hold the Google provider, and the Kubernetes provider
-                of the cluster for a pool with several ways of buying.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: GkeGpuNodePoolArgs, opts: Options = None) -> None:
+        """`providers` must hold the Google provider, and the Kubernetes provider of the cluster
+        for a pool with several ways of buying."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: GkePoolPlan) -> Mapping[str, object]:

@@ -168,7 +168,8 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
             f"write {_AUTOMATIC}, by which GKE makes the networks",
             found=pool.fabric.value,
         )
-    if pool.fabric is Fabric.NONE and row.gpudirect is not None and pool.intent.value == "training":
+    plain = pool.fabric is Fabric.NONE and pool.nodes.maximum > 1
+    if plain and row.gpudirect is not None and pool.intent.value == "training":
         yield warning(
             "gke-training-without-gpudirect",
             f"{pool.path}.fabric",

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers
-from gpufleet.findings import error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import imported_place
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
@@ -30,30 +29,26 @@ def validate_imports(pools: Sequence[Pool], found: Iterable[Any], answers: Answe
         path = f"{pool.path}.importId"
         one = there.get(place["name"])
         if one is None:
-            answers.findings.append(
-                error(
-                    "import-not-found",
-                    path,
-                    f"the cluster has no node pool {place['name']}",
-                    f"one of {', '.join(sorted(there))}" if there else "remove importId",
-                    found=place["name"],
-                )
+            answers.error(
+                "import-not-found",
+                path,
+                f"the cluster has no node pool {place['name']}",
+                f"one of {', '.join(sorted(there))}" if there else "remove importId",
+                found=place["name"],
             )
             continue
         (arguments,) = node_pools(pool, "", {}).values()
         declared, real = _said(arguments["nodeConfig"]), _is(one.config)
         for what in declared:
             if declared[what] != real[what]:
-                answers.findings.append(
-                    error(
-                        "import-differs",
-                        path,
-                        f"{place['name']} has {what} {real[what]}, and the pool declares "
-                        f"{declared[what]}: taken over, it stays as it is",
-                        "declare what it is, or make a new pool",
-                        found=real[what],
-                        declared=declared[what],
-                    )
+                answers.error(
+                    "import-differs",
+                    path,
+                    f"{place['name']} has {what} {real[what]}, and the pool declares "
+                    f"{declared[what]}: taken over, it stays as it is",
+                    "declare what it is, or make a new pool",
+                    found=real[what],
+                    declared=declared[what],
                 )
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.findings import error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.google_client import GoogleClient
 from gpufleet.platforms.gke.shape import gke_shape
@@ -35,14 +34,12 @@ def ask_reservation(
     except NotAnsweredError:
         return
     except MissingError:
-        answers.findings.append(
-            error(
-                "reservation-not-found",
-                f"{path}.id",
-                f"there is no reservation {name} in {zone} of {project}",
-                "correct name, zone or project; a shared one is projects/P/reservations/R",
-                found=reserved.id,
-            )
+        answers.error(
+            "reservation-not-found",
+            f"{path}.id",
+            f"there is no reservation {name} in {zone} of {project}",
+            "correct name, zone or project; a shared one is projects/P/reservations/R",
+            found=reserved.id,
         )
         return
     _shape(pool, path, found, answers)
@@ -61,29 +58,24 @@ def ask_reservation(
         except NotAnsweredError:
             return
         except MissingError:
-            answers.findings.append(
-                error(
-                    "reservation-block-not-found",
-                    f"{path}.blocks",
-                    f"{name} has no block {block}",
-                    "correct it, or leave blocks out",
-                    found=block,
-                )
+            answers.error(
+                "reservation-block-not-found",
+                f"{path}.blocks",
+                f"{name} has no block {block}",
+                "correct it, or leave blocks out",
+                found=block,
             )
             return
         resource: Any = answer.resource
         room, what = int(resource.count) - int(resource.in_use_count), f"block {block} of {name}"
     if room < pool.nodes.maximum:
-        answers.findings.append(
-            error(
-                "reservation-full",
-                f"{pool.path}.nodes.max",
-                f"{pool.name} may grow to {pool.nodes.maximum} nodes, and {what} has room for "
-                f"{room}",
-                f"write max: {room}" if room > 0 else "wait, or name another reservation",
-                found=pool.nodes.maximum,
-                limit=room,
-            )
+        answers.error(
+            "reservation-full",
+            f"{pool.path}.nodes.max",
+            f"{pool.name} may grow to {pool.nodes.maximum} nodes, and {what} has room for {room}",
+            f"write max: {room}" if room > 0 else "wait, or name another reservation",
+            found=pool.nodes.maximum,
+            limit=room,
         )
 
 
@@ -91,38 +83,32 @@ def _shape(pool: Pool, path: str, found: Any, answers: Answers) -> None:
     shape = gke_shape(pool)
     machine = str(found.specific_reservation.instance_properties.machine_type)
     if machine and machine != shape.machine_type:
-        answers.findings.append(
-            error(
-                "reservation-of-other-machine",
-                f"{path}.id",
-                f"the reservation holds {machine}, and the pool is of {shape.machine_type}",
-                f"write instanceTypes: [{machine}], or name another reservation",
-                found=machine,
-                limit=shape.machine_type,
-            )
+        answers.error(
+            "reservation-of-other-machine",
+            f"{path}.id",
+            f"the reservation holds {machine}, and the pool is of {shape.machine_type}",
+            f"write instanceTypes: [{machine}], or name another reservation",
+            found=machine,
+            limit=shape.machine_type,
         )
     if not found.specific_reservation_required:
-        answers.findings.append(
-            error(
-                "reservation-not-specific",
-                f"{path}.id",
-                "the reservation is open to any machine that matches, and GKE takes specific ones "
-                "alone by name",
-                "make it with `--require-specific-reservation`, or write `onDemand` with "
-                "`gke: {openReservations: true}`",
-            )
+        answers.error(
+            "reservation-not-specific",
+            f"{path}.id",
+            "the reservation is open to any machine that matches, and GKE takes specific ones "
+            "alone by name",
+            "make it with `--require-specific-reservation`, or write `onDemand` with "
+            "`gke: {openReservations: true}`",
         )
     status = str(found.status)
     if status not in ("", "READY"):
-        answers.findings.append(
-            error(
-                "reservation-not-ready",
-                f"{path}.id",
-                f"the reservation is {status}",
-                "wait until it is READY",
-                found=status,
-                limit="READY",
-            )
+        answers.error(
+            "reservation-not-ready",
+            f"{path}.id",
+            f"the reservation is {status}",
+            "wait until it is READY",
+            found=status,
+            limit="READY",
         )
 
 

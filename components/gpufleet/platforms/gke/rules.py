@@ -6,7 +6,7 @@ TPUs in `tpu`; here are the rules between pools, and between pools and the rest 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
 from gpufleet.findings import Finding, error, info, warning
@@ -29,29 +29,28 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
-def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
-    findings: list[Finding] = [*_operated(pools), *_names(spec, pools), *_queued(spec, pools)]
-    findings += _cluster_name(spec.cluster.name)
-    findings += [one for pool in pools for one in validate_release(pool)]
-    findings += validate_tags(spec.tags)
-    findings += validate_gpu_networks(spec, pools)
+    yield from _operated(pools)
+    yield from _names(spec, pools)
+    yield from _queued(spec, pools)
+    yield from _cluster_name(spec.cluster.name)
+    yield from (one for pool in pools for one in validate_release(pool))
+    yield from validate_tags(spec.tags)
+    yield from validate_gpu_networks(spec, pools)
     for pool in pools:
         row = pool.machines[0].instance
         if pool.ownership is Ownership.EXISTING or row is None:
             continue
         shape = gke_shape(pool)
-        findings += [
-            *validate_place(pool, shape, row, spec),
-            *validate_auto_class(pool, shape, autopilot=spec.cluster.autopilot),
-            *_class_name(pool, shape),
-            *validate_purchase(pool, shape),
-            *validate_node(pool, shape, row, spec),
-            *validate_tpu(pool),
-            *validate_floors(pool, spec.cluster.kubernetes_version),
-            *validate_raw(pool, shape),
-        ]
-    return findings
+        yield from validate_place(pool, shape, row, spec)
+        yield from validate_auto_class(pool, shape, autopilot=spec.cluster.autopilot)
+        yield from _class_name(pool, shape)
+        yield from validate_purchase(pool, shape)
+        yield from validate_node(pool, shape, row, spec)
+        yield from validate_tpu(pool)
+        yield from validate_floors(pool, spec.cluster.kubernetes_version)
+        yield from validate_raw(pool, shape)
 
 
 def _operated(pools: Sequence[Pool]) -> Iterable[Finding]:

@@ -105,7 +105,8 @@ def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
 def open_machine_set(fleet: Fleet, pool: Pool, prefix: str, zone: str | None) -> MANIFEST:
     """A MachineSet as far as it follows from the declaration, without a size that the autoscaler
     changes: a tool that applies it again would put the first size back."""
-    place = CLOUDS[pool.platform].open_place(fleet.spec)
+    cloud = CLOUDS[pool.platform]
+    place = cloud.place(cloud.placeholders(fleet.spec), fleet.spec)
     machines = machine_set(pool, prefix, place, zone)
     if openshift_shape(pool).scaled:
         del machines["spec"]["replicas"]

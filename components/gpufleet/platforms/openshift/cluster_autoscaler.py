@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import ClusterAutoscalerOptionsArgs, GpuPoolArgs
-from gpufleet.components_base.component import ComponentPlan, GpuComponent
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.declarations import compiled_declarations
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -55,22 +55,8 @@ class OpenShiftClusterAutoscaler(GpuComponent[OpenShiftAutoscalerPlan]):
     """Type of GPU -> most of them, counted as nodes offer them."""
 
     def __init__(
-        self,
-        name: str,
-        args: OpenShiftClusterAutoscalerArgs,
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, args: OpenShiftClusterAutoscalerArgs, opts: Options = None
     ) -> None:
-        """Make the object.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declarations.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: a declaration has an error, or no pool is scaled; the text holds
-                all of them.
-        """
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: OpenShiftAutoscalerPlan) -> Mapping[str, object]:

@@ -24,15 +24,9 @@ cloud says of the type, and ask for it by hand where they do not know the type
 openshift/machine-api-provider-gcp 00650f7 `pkg/cloud/gcp/actuators/machineset/controller.go`)."""
 
 
-class ClusterPlace(ABC):
-    """Where machines go, which only the cluster knows. Values may be Outputs; None is left out."""
-
-    infrastructure: Any
-    """Infrastructure name of the cluster, `lab-x7k2p`."""
-
-    @abstractmethod
-    def provider(self, pool: Pool, zone: str | None) -> MANIFEST:
-        """`providerSpec.value` of the pool's machines, in a zone where there are zones."""
+MachinePlace = Mapping[str, Any]
+"""Where machines go, which only the cluster knows: a connection in the spelling of files, next to
+`region` and `tags` of the declaration. Values may be Outputs."""
 
 
 class MachineCloud(ABC):
@@ -58,15 +52,19 @@ class MachineCloud(ABC):
     def machine(self, pool: Pool) -> MANIFEST:
         """The fields of `providerSpec.value` that the pool declares."""
 
+    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> MachinePlace:
+        """The place that a connection names, in the spelling of files."""
+        return {**connection, "region": spec.cluster.region or "", "tags": spec.tags}
+
     @abstractmethod
-    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> ClusterPlace:
-        """A connection, in the spelling of files."""
+    def provider(self, place: MachinePlace, pool: Pool, zone: str | None) -> MANIFEST:
+        """`providerSpec.value` of the pool's machines, in a zone where there are zones."""
 
     def connection_of(
         self, infrastructure: str, machines: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
-        """The connection that MachineSets of the cluster show, in the spelling of files: `place`
-        the other way round. `machines` are their `providerSpec.value`, at least one."""
+        """The connection that MachineSets of the cluster show, in the spelling of files:
+        `provider` the other way round. `machines` are their `providerSpec.value`, at least one."""
         raise NotImplementedError
 
     def knows_zone(self, connection: Mapping[str, Any], zone: str) -> bool:
@@ -75,8 +73,8 @@ class MachineCloud(ABC):
         return True
 
     @abstractmethod
-    def open_place(self, spec: FleetSpec) -> ClusterPlace:
-        """Placeholders for values that only the cluster has."""
+    def placeholders(self, spec: FleetSpec) -> dict[str, Any]:
+        """A connection with placeholders for values that only the cluster has."""
 
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
         """What the machine API there refuses of a pool."""

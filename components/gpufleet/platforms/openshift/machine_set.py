@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
-from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
@@ -18,7 +18,7 @@ from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionAr
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
 from gpufleet.platforms.openshift.kubelet_config import kubelet_config
-from gpufleet.platforms.openshift.machine_cloud import ClusterPlace
+from gpufleet.platforms.openshift.machine_cloud import MachinePlace
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, zones_of
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
@@ -82,7 +82,7 @@ class MachineSetPlan(PoolPlan):
 
     prefix: str
     """First part of the objects' names."""
-    place: ClusterPlace
+    place: MachinePlace
     configurations: pulumi.Input[list[str]] | None
 
 
@@ -109,22 +109,7 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its driver and device plugin run."""
 
-    def __init__(
-        self,
-        name: str,
-        args: OpenShiftGpuMachineSetArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the objects.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: Declaration and connection.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: the declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: OpenShiftGpuMachineSetArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: MachineSetPlan) -> Mapping[str, object]:

@@ -6,8 +6,8 @@ openshift/cluster-autoscaler-operator `pkg/apis/autoscaling/v1beta1`.
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MANIFEST, ClusterPlace
-from gpufleet.platforms.openshift.machine_clouds import options_of, sizes_of
+from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MANIFEST, MachinePlace
+from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, sizes_of
 from gpufleet.platforms.openshift.shape import (
     ACCELERATOR_LABEL,
     MACHINE_NAMESPACE,
@@ -28,7 +28,7 @@ _ROLE = {
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 
 
-def machine_set(pool: Pool, prefix: str, place: ClusterPlace, zone: str | None = None) -> MANIFEST:
+def machine_set(pool: Pool, prefix: str, place: MachinePlace, zone: str | None = None) -> MANIFEST:
     """The MachineSet of a pool, or of a pool in one of its zones, with its smallest number of
     machines.
 
@@ -37,14 +37,15 @@ def machine_set(pool: Pool, prefix: str, place: ClusterPlace, zone: str | None =
     """
     name, born = machine_set_name(prefix, pool, zone), born_with(pool)
     shape = openshift_shape(pool)
-    selected = {CLUSTER_LABEL: place.infrastructure, SET_LABEL: name}
+    infrastructure = place["infrastructureName"]
+    selected = {CLUSTER_LABEL: infrastructure, SET_LABEL: name}
     spec: MANIFEST = {
         "metadata": {"labels": born["labels"]},
-        "providerSpec": {"value": place.provider(pool, zone)},
+        "providerSpec": {"value": CLOUDS[pool.platform].provider(place, pool, zone)},
     }
     if born["taints"]:
         spec["taints"] = born["taints"]
-    labels = {CLUSTER_LABEL: place.infrastructure, POOL_LABEL: pool.name, **MANAGED_BY}
+    labels = {CLUSTER_LABEL: infrastructure, POOL_LABEL: pool.name, **MANAGED_BY}
     if shape.accelerator is not None:
         labels[ACCELERATOR_LABEL] = shape.accelerator
     return {

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from gpufleet.arguments import LifecycleManagerArgs
 from gpufleet.catalogue import UnknownKeyError, load
-from gpufleet.components_base.component import ComponentPlan, GpuComponent
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
@@ -68,22 +68,7 @@ class OlmOperator(GpuComponent[OlmOperatorPlan]):
     starting_csv: pulumi.Output[str | None]
     """ClusterServiceVersion it begins with; absent: the channel's newest."""
 
-    def __init__(
-        self,
-        name: str,
-        args: OlmOperatorArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Subscribe to it.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: Operator and settings.
-            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: an argument cannot work; the text holds all problems.
-        """
+    def __init__(self, name: str, args: OlmOperatorArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: OlmOperatorPlan) -> Mapping[str, object]:

@@ -48,6 +48,10 @@ class OpenShiftRules(PlatformRules):
             "`ownership: existing` for nodes that exist already",
         )
 
+    def planned_zones(self, zones: Sequence[str], nodes: int, *, joined: bool) -> Sequence[str]:
+        """`nodes` is divided among the zones: no more of them than nodes."""
+        return super().planned_zones(zones, nodes, joined=joined)[:nodes]
+
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
         return refused_kubelet_settings(pool)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
 from gpufleet.documents.shapes import mapping
-from gpufleet.findings import error, info, warning
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
@@ -52,15 +51,13 @@ def ask_cluster(fleet: Fleet, pools: Sequence[Pool], answers: Answers) -> Mappin
         _place(fleet, cloud, status, answers)
         hosted = status.get("controlPlaneTopology") == HOSTED
         if hosted:
-            answers.findings.append(
-                error(
-                    "openshift-hosted",
-                    "platform",
-                    f"the control plane of {fleet.spec.cluster.name} runs in another cluster: "
-                    "machines come from NodePools there, and no MachineSet makes any here",
-                    "make the NodePool there, and write `ownership: existing` on the pool",
-                    found=HOSTED,
-                )
+            answers.error(
+                "openshift-hosted",
+                "platform",
+                f"the control plane of {fleet.spec.cluster.name} runs in another cluster: "
+                "machines come from NodePools there, and no MachineSet makes any here",
+                "make the NodePool there, and write `ownership: existing` on the pool",
+                found=HOSTED,
             )
         else:
             _machine_sets(cluster, fleet, pools, status, answers)
@@ -76,15 +73,13 @@ def _version(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
         return
     minor = ".".join(map(str, minor_of(found.lstrip("v"))))
     if minor != wanted:
-        answers.findings.append(
-            error(
-                "cluster-version-differs",
-                "cluster.kubernetesVersion",
-                f"the cluster runs Kubernetes {found}, and {wanted} is declared",
-                f'write kubernetesVersion: "{minor}", or log in to the right cluster',
-                found=minor,
-                limit=wanted,
-            )
+        answers.error(
+            "cluster-version-differs",
+            "cluster.kubernetesVersion",
+            f"the cluster runs Kubernetes {found}, and {wanted} is declared",
+            f'write kubernetesVersion: "{minor}", or log in to the right cluster',
+            found=minor,
+            limit=wanted,
         )
 
 
@@ -102,13 +97,11 @@ def _infrastructure(cluster: ClusterClient, answers: Answers) -> dict[str, Any] 
     except NotAnsweredError:
         return None
     except MissingError:
-        answers.findings.append(
-            error(
-                "cluster-is-no-openshift",
-                "platform",
-                "the cluster of the kubeconfig has no Infrastructure of OpenShift",
-                "log in to the right cluster, or write its platform",
-            )
+        answers.error(
+            "cluster-is-no-openshift",
+            "platform",
+            "the cluster of the kubeconfig has no Infrastructure of OpenShift",
+            "log in to the right cluster, or write its platform",
         )
         return None
     return mapping(found.get("status"))
@@ -118,16 +111,14 @@ def _place(fleet: Fleet, cloud: MachineCloud, status: Mapping[str, Any], answers
     there = mapping(status.get("platformStatus"))
     kind = str(there.get("type") or status.get("platform"))
     if kind != cloud.infrastructure_type:
-        answers.findings.append(
-            error(
-                "cluster-on-other-platform",
-                "platform",
-                f"the cluster's infrastructure is {kind}, and {fleet.spec.platform.value} makes "
-                f"machines of {cloud.infrastructure_type}",
-                "write the cluster's platform, or log in to the right cluster",
-                found=kind,
-                limit=cloud.infrastructure_type,
-            )
+        answers.error(
+            "cluster-on-other-platform",
+            "platform",
+            f"the cluster's infrastructure is {kind}, and {fleet.spec.platform.value} makes "
+            f"machines of {cloud.infrastructure_type}",
+            "write the cluster's platform, or log in to the right cluster",
+            found=kind,
+            limit=cloud.infrastructure_type,
         )
         return
     declared = fleet.spec.cluster
@@ -138,15 +129,13 @@ def _place(fleet: Fleet, cloud: MachineCloud, status: Mapping[str, Any], answers
     ):
         actual = found.get(key)
         if isinstance(actual, str) and wanted is not None and actual != wanted:
-            answers.findings.append(
-                error(
-                    f"cluster-in-other-{field}",
-                    f"cluster.{field}",
-                    f"the cluster is in {actual}, and {wanted} is declared",
-                    f"write {field}: {actual}",
-                    found=actual,
-                    limit=wanted,
-                )
+            answers.error(
+                f"cluster-in-other-{field}",
+                f"cluster.{field}",
+                f"the cluster is in {actual}, and {wanted} is declared",
+                f"write {field}: {actual}",
+                found=actual,
+                limit=wanted,
             )
 
 
@@ -164,14 +153,11 @@ def _machine_sets(
     except NotAnsweredError:
         return
     except MissingError:
-        answers.findings.append(
-            error(
-                "machine-api-missing",
-                "platform",
-                f"the cluster does not serve MachineSets of {API_VERSION}: nothing would make "
-                "machines",
-                "make the machines otherwise, and write `ownership: existing` on the pool",
-            )
+        answers.error(
+            "machine-api-missing",
+            "platform",
+            f"the cluster does not serve MachineSets of {API_VERSION}: nothing would make machines",
+            "make the machines otherwise, and write `ownership: existing` on the pool",
         )
         return
     named = {str(one["metadata"]["name"]): one for one in found}
@@ -193,15 +179,13 @@ def _machine_sets(
         )
         return
     connection = cloud.connection_of(str(status.get("infrastructureName")), machines)
-    answers.findings.append(
-        info(
-            "openshift-connection",
-            path,
-            "the cluster's own MachineSets are wired like this: "
-            + ", ".join(f"{key}: {value}" for key, value in connection.items()),
-            "compare it with the connection that the fleet is given",
-            connection=connection,
-        )
+    answers.info(
+        "openshift-connection",
+        path,
+        "the cluster's own MachineSets are wired like this: "
+        + ", ".join(f"{key}: {value}" for key, value in connection.items()),
+        "compare it with the connection that the fleet is given",
+        connection=connection,
     )
     for pool in pools:
         missing = [z for z in named_zones(pool.spec) if not cloud.knows_zone(connection, z)]
@@ -225,15 +209,13 @@ def _names_taken(
                 continue
             owner = mapping(there["metadata"].get("labels")).get(POOL_LABEL)
             if owner != pool.name:
-                answers.findings.append(
-                    error(
-                        "machine-set-exists",
-                        pool.path,
-                        f"there is a MachineSet {one['metadata']['name']} already, which is not "
-                        f"of the pool {pool.name}",
-                        "write another `namePrefix`",
-                        found=owner,
-                    )
+                answers.error(
+                    "machine-set-exists",
+                    pool.path,
+                    f"there is a MachineSet {one['metadata']['name']} already, which is not "
+                    f"of the pool {pool.name}",
+                    "write another `namePrefix`",
+                    found=owner,
                 )
 
 
@@ -261,15 +243,12 @@ def _permissions(
             continue
         if not allowed:
             where = "" if namespace is None else f" in {namespace}"
-            answers.findings.append(
-                warning(
-                    "permission-missing",
-                    "pools",
-                    f"who asks may not create {plural}.{group}{where}, which the pools need",
-                    f"allow create, get, patch and delete of {plural}.{group}{where} to who "
-                    "deploys",
-                    found=plural,
-                )
+            answers.warning(
+                "permission-missing",
+                "pools",
+                f"who asks may not create {plural}.{group}{where}, which the pools need",
+                f"allow create, get, patch and delete of {plural}.{group}{where} to who deploys",
+                found=plural,
             )
 
 

@@ -8,7 +8,6 @@ b2522f6 `pkg/controller/vsphere/reconciler.go`. Both read 2026-11-23.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.documents.shapes import mapping
@@ -18,8 +17,8 @@ from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
     MANIFEST,
     USER_DATA,
-    ClusterPlace,
     MachineCloud,
+    MachinePlace,
     named_zones,
 )
 from gpufleet.platforms.openshift.zonal_rules import validate_zonal_pool
@@ -37,50 +36,6 @@ PROVISIONING = {
     DiskFormat.THICK: "Thick",
     DiskFormat.EAGER_ZEROED: "EagerlyZeroed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class MachinePlace(ClusterPlace):
-    """The cluster's place on its vCenter."""
-
-    infrastructure: Any
-    server: Any
-    datacenter: Any
-    network: Any
-    datastore: Any = None
-    folder: Any = None
-    resource_pool: Any = None
-    vm_group: Any = None
-    """DRS group that machines are put into, where a failure domain is a group of hosts."""
-    credentials: Any = CREDENTIALS
-    """Name of the Secret with the vCenter's credentials."""
-    user_data: Any = USER_DATA
-    """Name of the Secret with the workers' Ignition."""
-    domains: Mapping[str, "MachinePlace"] = field(default_factory=dict[str, "MachinePlace"])
-    """Failure domain -> its place."""
-
-    def provider(self, pool: Pool, zone: str | None) -> MANIFEST:
-        if zone is not None:
-            return self.domains[zone].provider(pool, None)
-        options = vsphere_options(pool)
-        workspace = {
-            "server": self.server,
-            "datacenter": self.datacenter,
-            "datastore": options.datastore or self.datastore,
-            "folder": options.folder or self.folder,
-            "resourcePool": self.resource_pool,
-            "vmGroup": self.vm_group,
-        }
-        return {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            "network": {"devices": [{"networkName": self.network}]},
-            **vsphere_machine(pool),
-            "credentialsSecret": {"name": self.credentials},
-            "userDataSecret": {"name": self.user_data},
-            "snapshot": "",
-            "workspace": {key: value for key, value in workspace.items() if value is not None},
-        }
 
 
 class OnVsphere(MachineCloud):
@@ -104,28 +59,37 @@ class OnVsphere(MachineCloud):
     def machine(self, pool: Pool) -> MANIFEST:
         return vsphere_machine(pool)
 
-    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> MachinePlace:
-        domains = mapping(connection.get("failureDomains"))
-        return MachinePlace(
-            domains={
-                name: self.place({**connection, "failureDomains": {}, **mapping(one)}, spec)
-                for name, one in domains.items()
-            },
-            infrastructure=connection["infrastructureName"],
-            server=connection["server"],
-            datacenter=connection["datacenter"],
-            network=connection["network"],
-            datastore=connection.get("datastore"),
-            folder=connection.get("folder"),
-            resource_pool=connection.get("resourcePool"),
-            vm_group=connection.get("vmGroup"),
-            credentials=connection.get("credentialsSecret", CREDENTIALS),
-            user_data=connection.get("userDataSecret", USER_DATA),
-        )
+    def provider(self, place: MachinePlace, pool: Pool, zone: str | None) -> MANIFEST:
+        if zone is not None:
+            place = {**place, **place["failureDomains"][zone]}
+        options = vsphere_options(pool)
+        workspace = {
+            "server": place["server"],
+            "datacenter": place["datacenter"],
+            "datastore": options.datastore or place.get("datastore"),
+            "folder": options.folder or place.get("folder"),
+            "resourcePool": place.get("resourcePool"),
+            # DRS group that machines are put into, where a failure domain is a group of hosts.
+            "vmGroup": place.get("vmGroup"),
+        }
+        return {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "network": {"devices": [{"networkName": place["network"]}]},
+            **vsphere_machine(pool),
+            "credentialsSecret": {"name": place.get("credentialsSecret", CREDENTIALS)},
+            "userDataSecret": {"name": place.get("userDataSecret", USER_DATA)},
+            "snapshot": "",
+            "workspace": {key: value for key, value in workspace.items() if value is not None},
+        }
 
-    def open_place(self, spec: FleetSpec) -> MachinePlace:
+    def placeholders(self, spec: FleetSpec) -> dict[str, Any]:
         zones = sorted({zone for pool in spec.pools for zone in named_zones(pool)})
-        return _open_place("", {zone: _open_place(zone) for zone in zones})
+        return {
+            "infrastructureName": "${INFRASTRUCTURE_NAME}",
+            **_placeholders(""),
+            "failureDomains": {zone: _placeholders(zone) for zone in zones},
+        }
 
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
         yield from validate_zonal_pool(pool, None)
@@ -237,20 +201,18 @@ def _device(adapter: OpenShiftNetwork) -> MANIFEST:
     return {"networkName": adapter.network, **{k: v for k, v in addresses.items() if v}}
 
 
-def _open_place(domain: str, domains: Mapping[str, MachinePlace] | None = None) -> MachinePlace:
+def _placeholders(domain: str) -> dict[str, str]:
     """Placeholders for values that only the cluster has. `envsubst` and Flux fill them in. An API
     server refuses a file that still contains one."""
     end = f"_{domain.upper().replace('-', '_')}" if domain else ""
-    return MachinePlace(
-        infrastructure="${INFRASTRUCTURE_NAME}",
-        server=f"${{VCENTER{end}}}",
-        datacenter=f"${{DATACENTER{end}}}",
-        network=f"${{NETWORK{end}}}",
-        datastore=f"${{DATASTORE{end}}}",
-        folder=f"${{FOLDER{end}}}",
-        resource_pool=f"${{RESOURCE_POOL{end}}}",
-        domains=domains or {},
-    )
+    return {
+        "server": f"${{VCENTER{end}}}",
+        "datacenter": f"${{DATACENTER{end}}}",
+        "network": f"${{NETWORK{end}}}",
+        "datastore": f"${{DATASTORE{end}}}",
+        "folder": f"${{FOLDER{end}}}",
+        "resourcePool": f"${{RESOURCE_POOL{end}}}",
+    }
 
 
 def _addresses(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Finding]:

@@ -10,6 +10,7 @@ FACTS = PlatformFacts(
     title="the sandbox",
     # It simulates the instance types of any cloud.
     clouds=(Cloud.AWS, Cloud.GCP),
+    cluster_fields=("region",),
     vendors=("nvidia", "aws"),
     fabrics=(Fabric.NONE, Fabric.RDMA),
     capacity=("onDemand", "spot", "reserved", "onPrem"),

@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.catalogue import Catalogue, load
-from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.core_objects import Node
 from gpufleet.components_base.declarations import compiled_pool
@@ -71,22 +71,7 @@ class SimulatedGpuNodePool(GpuPoolComponent[SimulatedPoolPlan]):
     usd_per_node_hour: pulumi.Output[str | None]
     """What one such node costs an hour where it is sold. Absent when no price is known."""
 
-    def __init__(
-        self,
-        name: str,
-        args: SimulatedGpuNodePoolArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the nodes.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: The declaration.
-            opts: Options; `provider` or `providers` must hold the sandbox's Kubernetes provider.
-
-        Raises:
-            InvalidArgumentsError: the declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: SimulatedGpuNodePoolArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: SimulatedPoolPlan) -> Mapping[str, object]:

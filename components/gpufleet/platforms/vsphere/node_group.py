@@ -8,7 +8,7 @@ import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import Finding, error
@@ -85,22 +85,8 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
     instance_uuids: pulumi.Output[list[str]]
     """vCenter's instance uuid of each, by ordinal: what identifies a machine in vCenter."""
 
-    def __init__(
-        self,
-        name: str,
-        args: VsphereGpuNodeGroupArgs,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Make the machines.
-
-        Args:
-            name: Name of the component, unique in its stack.
-            args: Declaration and connection.
-            opts: Options.
-
-        Raises:
-            InvalidArgumentsError: the declaration has an error; the text holds all of them.
-        """
+    def __init__(self, name: str, args: VsphereGpuNodeGroupArgs, opts: Options = None) -> None:
+        """No provider is needed."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: VsphereGroupPlan) -> Mapping[str, object]:

@@ -78,3 +78,19 @@ def test_what_autopilot_refuses_is_refused_before(
 def test_pools_that_exist_are_left_alone() -> None:
     pool = {**L4, "provisioner": "managed", "ownership": "existing"}
     assert "autopilot-makes-node-pools" not in {one.code for one in compiled(pool).findings}
+
+
+@pytest.mark.parametrize(
+    ("machine", "asked"),
+    [("a3-highgpu-8g", []), ("g2-standard-4", []), ("a4-highgpu-8g", ["nvidia-b200"])],
+)
+def test_a_gpu_that_the_list_of_autopilot_lacks_is_not_validated(
+    machine: str, asked: list[str]
+) -> None:
+    """The list: what the admission rule `autogke-gpu-limitation` answered in May 2025."""
+    pool = {"name": "p", "instanceTypes": [machine], **CLASS, "capacity": [{"spot": {}}]}
+    found = [one for one in compiled(pool).findings if one.code == "autopilot-gpu-not-validated"]
+    assert [one.evidence["found"] for one in found] == asked
+    for one in found:
+        assert (one.severity.value, one.path) == ("info", "pools[0].instanceTypes")
+        assert "gke-accelerator: nvidia-b200" in (one.fix or "")

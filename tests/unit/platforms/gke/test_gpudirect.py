@@ -50,13 +50,20 @@ def networks(document: dict[str, Any]) -> list[str]:
     return [one["network"] for one in listed]
 
 
+def containers(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """That of the job, and the daemon that restarts beside it: a plain container that never ends
+    would keep the pod of a finished job running (Kubernetes, sidecar containers; so in NVIDIA/aicr,
+    `docs/user/fabric-attached-training.md` at aed90c5)."""
+    beside = document["spec"].get("initContainers", [])
+    assert all(one["restartPolicy"] == "Always" for one in beside)
+    return [*document["spec"]["containers"], *beside]
+
+
 def volumes_are_mounted(document: dict[str, Any]) -> dict[str, str]:
     """Name -> folder of the node; each is mounted, and each mount has its volume."""
     volumes = {one["name"]: one for one in document["spec"]["volumes"]}
     mounted = {
-        mount["name"]
-        for container in document["spec"]["containers"]
-        for mount in container["volumeMounts"]
+        mount["name"] for container in containers(document) for mount in container["volumeMounts"]
     }
     assert mounted == set(volumes)
     assert volumes.pop("shared-memory")["emptyDir"] == {"medium": "Memory"}
@@ -74,7 +81,7 @@ def test_tcpx_has_its_daemon() -> None:
         document["metadata"]["annotations"]["devices.gke.io/container.tcpx-daemon"]
     )
     assert [one["path"] for one in listed] == DEVICES
-    main, daemon = document["spec"]["containers"]
+    main, daemon = containers(document)
     assert main["resources"]["limits"]["nvidia.com/gpu"] == "8"
     assert main["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
     assert mounts(main)["tcpx-socket"] == "/tmp"
@@ -103,7 +110,7 @@ def test_tcpxo_has_its_daemon() -> None:
         document["metadata"]["annotations"]["devices.gke.io/container.tcpxo-daemon"]
     )
     assert [one["path"] for one in listed] == [*DEVICES, "/dev/dmabuf_import_helper"]
-    main, daemon = document["spec"]["containers"]
+    main, daemon = containers(document)
     assert daemon["name"] == "tcpxo-daemon"
     assert daemon["args"][0].endswith("--num_hops=2 --num_nics=8 --uid= --alsologtostderr")
     assert daemon["securityContext"]["capabilities"]["add"] == ["NET_ADMIN", "NET_BIND_SERVICE"]
@@ -238,11 +245,8 @@ def test_plugin_and_daemon_are_of_one_release_and_meet_in_one_folder(
     spec = made["spec"]["template"]["spec"]
     install = spec["initContainers"][-1]
     assert install["image"].endswith(f":{plugin}")
-    (sidecar,) = [
-        one
-        for one in pod(machine, **chosen)["spec"]["containers"]
-        if one["name"] == f"{fabric}-daemon"
-    ]
+    _, sidecar = containers(pod(machine, **chosen))
+    assert sidecar["name"] == f"{fabric}-daemon"
     assert sidecar["image"].endswith(f":{daemon}")
     folders = {one["name"]: one["hostPath"]["path"] for one in spec["volumes"]}
     reached = {path: folders[name] for name, path in mounts(install).items()}
@@ -263,7 +267,7 @@ MEGA = {"instanceTypes": ["a3-megagpu-8g"], "fabric": "tcpxo", "intent": "traini
 def test_pods_set_what_the_plugin_enforces(version: str, chunk: str | None, dropped: bool) -> None:
     """Release notes of 2025-08-21 (`gpudirect-tcpxo/README.md`, v1.0.12): the plugin aborts jobs
     without the variable, and the daemon takes two arguments less."""
-    main, daemon = pod("a3-megagpu-8g", **gke(gpuDirectPlugin=version))["spec"]["containers"]
+    main, daemon = containers(pod("a3-megagpu-8g", **gke(gpuDirectPlugin=version)))
     env = {one["name"]: one["value"] for one in main["env"]}
     assert env.get("NCCL_NVLSTREE_MAX_CHUNKSIZE") == chunk
     assert daemon["args"][0].endswith("--num_hops=2 --num_nics=8") == dropped
@@ -322,7 +326,7 @@ def test_installers_come_from_the_mirror_and_can_be_left_out() -> None:
     assert "docker.io" not in text
     assert "mirror.example.com/library/ubuntu:24.04" in text
     (pods,) = [one.text for one in artefacts(fleet) if one.path == "pods/p.yaml"]
-    (_, daemon) = yaml.safe_load(pods)["spec"]["containers"]
+    _, daemon = containers(yaml.safe_load(pods))
     assert daemon["image"].startswith("mirror.example.com/gce-ai-infra/gpudirect-tcpxo/")
 
     def files(**addons: Any) -> list[str]:

@@ -11,6 +11,7 @@ FACTS = PlatformFacts(
     title="OpenShift on AWS",
     clouds=(Cloud.AWS,),
     example_region="us-east-1",
+    cluster_fields=("region",),
     provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
     # AWSMachineProviderConfig: spotMarketOptions, capacityReservationId, marketType. A machine has
     # one network interface, so that EFA on all cards cannot be had.

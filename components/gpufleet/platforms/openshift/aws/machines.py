@@ -7,7 +7,6 @@ openshift/machine-api-provider-aws bf5b668 `pkg/actuators/machine/instances.go` 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
@@ -19,8 +18,8 @@ from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
     MANIFEST,
     USER_DATA,
-    ClusterPlace,
     MachineCloud,
+    MachinePlace,
     machine_size,
     named_zones,
 )
@@ -36,44 +35,6 @@ CREDENTIALS = "aws-cloud-credentials"
 
 _BY = ("Ids", "Names")
 """How a connection names subnets and security groups."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AwsPlace(ClusterPlace):
-    """The cluster's place on AWS. References to resources are as the machine API writes them."""
-
-    infrastructure: Any
-    region: str
-    ami_id: Any
-    iam_instance_profile: Any
-    subnets: Mapping[str, MANIFEST]
-    """Zone -> subnet."""
-    security_groups: tuple[MANIFEST, ...]
-    tags: Mapping[str, str]
-    credentials: Any = CREDENTIALS
-    user_data: Any = USER_DATA
-
-    def provider(self, pool: Pool, zone: str | None) -> MANIFEST:
-        assert zone is not None
-        declared = aws_machine(pool)
-        placement = {"region": self.region, "availabilityZone": zone, **declared.pop("placement")}
-        return {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            "ami": {"id": self.ami_id},
-            **declared,
-            "credentialsSecret": {"name": self.credentials},
-            "deviceIndex": 0,
-            "iamInstanceProfile": {"id": self.iam_instance_profile},
-            "placement": placement,
-            "securityGroups": [dict(one) for one in self.security_groups],
-            "subnet": self.subnets.get(zone, {}),
-            "tags": [
-                {"name": key, "value": value}
-                for key, value in {**self.tags, POOL_LABEL: pool.name}.items()
-            ],
-            "userDataSecret": {"name": self.user_data},
-        }
 
 
 class OnAws(MachineCloud):
@@ -96,26 +57,33 @@ class OnAws(MachineCloud):
     def machine(self, pool: Pool) -> MANIFEST:
         return aws_machine(pool)
 
-    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> AwsPlace:
-        ids = mapping(connection.get("subnetIdsByZone"))
-        names = mapping(connection.get("subnetNamesByZone"))
-        return AwsPlace(
-            infrastructure=connection["infrastructureName"],
-            region=spec.cluster.region or "",
-            ami_id=connection.get("amiId"),
-            iam_instance_profile=connection["iamInstanceProfile"],
-            subnets={
-                **{zone: {"id": one} for zone, one in ids.items()},
-                **{zone: _named(one) for zone, one in names.items()},
-            },
-            security_groups=(
-                *({"id": one} for one in items(connection.get("securityGroupIds"))),
-                *(_named(one) for one in items(connection.get("securityGroupNames"))),
-            ),
-            tags=spec.tags,
-            credentials=connection.get("credentialsSecret", CREDENTIALS),
-            user_data=connection.get("userDataSecret", USER_DATA),
-        )
+    def provider(self, place: MachinePlace, pool: Pool, zone: str | None) -> MANIFEST:
+        assert zone is not None
+        declared = aws_machine(pool)
+        placement = {"region": place["region"], "availabilityZone": zone}
+        placement |= declared.pop("placement")
+        ids, names = (mapping(place.get(f"subnet{kind}ByZone")) for kind in _BY)
+        subnet = {"id": ids[zone]} if zone in ids else {}
+        return {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "ami": {"id": place.get("amiId")},
+            **declared,
+            "credentialsSecret": {"name": place.get("credentialsSecret", CREDENTIALS)},
+            "deviceIndex": 0,
+            "iamInstanceProfile": {"id": place["iamInstanceProfile"]},
+            "placement": placement,
+            "securityGroups": [
+                *({"id": one} for one in items(place.get("securityGroupIds"))),
+                *map(_named, items(place.get("securityGroupNames"))),
+            ],
+            "subnet": _named(names[zone]) if zone in names else subnet,
+            "tags": [
+                {"name": key, "value": value}
+                for key, value in {**place["tags"], POOL_LABEL: pool.name}.items()
+            ],
+            "userDataSecret": {"name": place.get("userDataSecret", USER_DATA)},
+        }
 
     def connection_of(
         self, infrastructure: str, machines: Sequence[Mapping[str, Any]]
@@ -142,20 +110,17 @@ class OnAws(MachineCloud):
     def knows_zone(self, connection: Mapping[str, Any], zone: str) -> bool:
         return any(zone in mapping(connection.get(f"subnet{kind}ByZone")) for kind in _BY)
 
-    def open_place(self, spec: FleetSpec) -> AwsPlace:
-        zones = {zone for pool in spec.pools for zone in named_zones(pool)}
-        return AwsPlace(
-            infrastructure="${INFRASTRUCTURE_NAME}",
-            region=spec.cluster.region or "",
-            ami_id="${AMI_ID}",
-            iam_instance_profile="${IAM_INSTANCE_PROFILE}",
-            subnets={
-                zone: {"id": f"${{SUBNET_{zone.upper().replace('-', '_')}}}"}
-                for zone in sorted(zones)
+    def placeholders(self, spec: FleetSpec) -> dict[str, Any]:
+        zones = sorted({zone for pool in spec.pools for zone in named_zones(pool)})
+        return {
+            "infrastructureName": "${INFRASTRUCTURE_NAME}",
+            "amiId": "${AMI_ID}",
+            "iamInstanceProfile": "${IAM_INSTANCE_PROFILE}",
+            "subnetIdsByZone": {
+                zone: f"${{SUBNET_{zone.upper().replace('-', '_')}}}" for zone in zones
             },
-            security_groups=({"id": "${SECURITY_GROUP}"},),
-            tags=spec.tags,
-        )
+            "securityGroupIds": ["${SECURITY_GROUP}"],
+        }
 
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
         return validate_aws_pool(pool, spec) if pool.ownership is not Ownership.EXISTING else ()

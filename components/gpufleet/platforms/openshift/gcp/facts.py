@@ -11,6 +11,7 @@ FACTS = PlatformFacts(
     title="OpenShift on Google Cloud",
     clouds=(Cloud.GCP,),
     example_region="us-central1",
+    cluster_fields=("region", "project"),
     provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
     # GCPMachineProviderSpec has no field for a reservation, and one network interface cannot be
     # GPUDirect's.

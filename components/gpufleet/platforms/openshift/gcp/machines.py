@@ -7,7 +7,6 @@ openshift/machine-api-provider-gcp 00e1f30 `pkg/cloud/gcp/actuators/machine/reco
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
@@ -21,8 +20,8 @@ from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
     MANIFEST,
     USER_DATA,
-    ClusterPlace,
     MachineCloud,
+    MachinePlace,
     machine_size,
 )
 from gpufleet.spec.base import Ownership
@@ -34,50 +33,6 @@ KIND = "GCPMachineProviderSpec"
 CREDENTIALS = "gcp-cloud-credentials"
 """Name of the Secret with credentials, in every cluster on Google Cloud."""
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GcpPlace(ClusterPlace):
-    """The cluster's place on Google Cloud."""
-
-    infrastructure: Any
-    region: str
-    project_id: Any
-    network: Any
-    subnetwork: Any
-    service_account: Any
-    image: Any
-    network_project_id: Any
-    network_tags: tuple[Any, ...]
-    labels: Mapping[str, str]
-    credentials: Any = CREDENTIALS
-    user_data: Any = USER_DATA
-
-    def provider(self, pool: Pool, zone: str | None) -> MANIFEST:
-        assert zone is not None
-        declared = gcp_machine(pool)
-        labels = resource_labels({**self.labels, POOL_LABEL: pool.name})
-        disk = {"image": self.image, **declared.pop("disk"), "labels": labels}
-        interface = {"network": self.network, "subnetwork": self.subnetwork}
-        if self.network_project_id is not None:
-            interface["projectID"] = self.network_project_id
-        return {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            **declared,
-            "region": self.region,
-            "zone": zone,
-            "projectID": self.project_id,
-            "canIPForward": False,
-            "deletionProtection": False,
-            "disks": [{"autoDelete": True, "boot": True, **disk}],
-            "labels": labels,
-            "networkInterfaces": [interface],
-            "serviceAccounts": [{"email": self.service_account, "scopes": [SCOPE]}],
-            **({"tags": list(self.network_tags)} if self.network_tags else {}),
-            "credentialsSecret": {"name": self.credentials},
-            "userDataSecret": {"name": self.user_data},
-        }
 
 
 class OnGcp(MachineCloud):
@@ -100,21 +55,31 @@ class OnGcp(MachineCloud):
     def machine(self, pool: Pool) -> MANIFEST:
         return gcp_machine(pool)
 
-    def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> GcpPlace:
-        return GcpPlace(
-            infrastructure=connection["infrastructureName"],
-            region=spec.cluster.region or "",
-            project_id=connection["projectId"],
-            network=connection["network"],
-            subnetwork=connection["subnetwork"],
-            service_account=connection["serviceAccount"],
-            image=connection.get("image"),
-            network_project_id=connection.get("networkProjectId"),
-            network_tags=tuple(items(connection.get("networkTags"))),
-            labels=spec.tags,
-            credentials=connection.get("credentialsSecret", CREDENTIALS),
-            user_data=connection.get("userDataSecret", USER_DATA),
-        )
+    def provider(self, place: MachinePlace, pool: Pool, zone: str | None) -> MANIFEST:
+        declared = gcp_machine(pool)
+        labels = resource_labels({**place["tags"], POOL_LABEL: pool.name})
+        disk = {"image": place.get("image"), **declared.pop("disk"), "labels": labels}
+        interface = {"network": place["network"], "subnetwork": place["subnetwork"]}
+        if place.get("networkProjectId") is not None:
+            interface["projectID"] = place["networkProjectId"]
+        tags = items(place.get("networkTags"))
+        return {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            **declared,
+            "region": place["region"],
+            "zone": zone,
+            "projectID": place["projectId"],
+            "canIPForward": False,
+            "deletionProtection": False,
+            "disks": [{"autoDelete": True, "boot": True, **disk}],
+            "labels": labels,
+            "networkInterfaces": [interface],
+            "serviceAccounts": [{"email": place["serviceAccount"], "scopes": [SCOPE]}],
+            **({"tags": tags} if tags else {}),
+            "credentialsSecret": {"name": place.get("credentialsSecret", CREDENTIALS)},
+            "userDataSecret": {"name": place.get("userDataSecret", USER_DATA)},
+        }
 
     def connection_of(
         self, infrastructure: str, machines: Sequence[Mapping[str, Any]]
@@ -135,19 +100,16 @@ class OnGcp(MachineCloud):
         }
         return {key: value for key, value in found.items() if value}
 
-    def open_place(self, spec: FleetSpec) -> GcpPlace:
-        return GcpPlace(
-            infrastructure="${INFRASTRUCTURE_NAME}",
-            region=spec.cluster.region or "",
-            project_id=spec.cluster.project or "${PROJECT}",
-            network="${NETWORK}",
-            subnetwork="${SUBNETWORK}",
-            service_account="${SERVICE_ACCOUNT}",
-            image="${IMAGE}",
-            network_project_id=None,
-            network_tags=("${NETWORK_TAG}",),
-            labels=spec.tags,
-        )
+    def placeholders(self, spec: FleetSpec) -> dict[str, Any]:
+        return {
+            "infrastructureName": "${INFRASTRUCTURE_NAME}",
+            "projectId": spec.cluster.project or "${PROJECT}",
+            "network": "${NETWORK}",
+            "subnetwork": "${SUBNETWORK}",
+            "serviceAccount": "${SERVICE_ACCOUNT}",
+            "image": "${IMAGE}",
+            "networkTags": ["${NETWORK_TAG}"],
+        }
 
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
         return validate_gcp_pool(pool, spec) if pool.ownership is not Ownership.EXISTING else ()
