@@ -38,6 +38,33 @@ def test_pods_of_owners_that_nobody_knows_are_judged():
     assert kinds(loose) == ["Pod"]
 
 
+def app_wrapper(*templates: Any, **metadata: Any) -> dict[str, Any]:
+    """What project-codeflare/appwrapper, samples/wrapped-gpu-job.yaml, is the shape of."""
+    return {
+        "apiVersion": "workload.codeflare.dev/v1beta2",
+        "kind": "AppWrapper",
+        "metadata": {"name": "wrapped", **metadata},
+        "spec": {"components": [{"template": one} for one in templates]},
+    }
+
+
+def test_what_an_app_wrapper_makes_is_judged_in_its_namespace_and_queue():
+    bare = {**DEPLOYMENT, "metadata": {"name": "chat"}}
+    labels = {"kueue.x-k8s.io/queue-name": "team", "app": "other"}
+    found = facts_of_document(
+        plain(app_wrapper(bare, None, DEPLOYMENT, namespace="lab", labels=labels))
+    )
+    workloads = [one for one in found if isinstance(one, WorkloadFacts)]
+    assert [str(one.locator) for one in workloads] == ["Deployment lab/chat", "Deployment ml/chat"]
+    assert all(one.labels["kueue.x-k8s.io/queue-name"] == "team" for one in workloads)
+    assert "other" not in workloads[0].labels.values()
+
+
+def test_the_object_in_the_cluster_is_left_to_its_app_wrapper():
+    made = owned("Pod", "AppWrapper", "workload.codeflare.dev/v1beta2")
+    assert kinds(app_wrapper(DEPLOYMENT), made) == ["Deployment"]
+
+
 def test_pods_that_ended_hold_nothing():
     for phase, validated in (("Succeeded", []), ("Failed", []), ("Running", ["Pod"])):
         pod = owned("Pod", "Crawler", "acme.example/v1", status={"phase": phase})

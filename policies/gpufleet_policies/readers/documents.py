@@ -12,7 +12,7 @@ from typing import Any
 from gpufleet.contract.charts import chart_of_file, dependency_of, is_values_file
 from gpufleet.contract.foreign.recognition import kind_of
 from gpufleet.contract.wrappers.registry import wrapper_of
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, mapping
 from gpufleet_policies.facts import FleetFacts, Locator
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.readers.blocks import inside
@@ -71,11 +71,6 @@ def _facts(
     if kind == "dra-config" and "metadata" not in document:
         yield from _configuration(kind, document, path, line, written())
     elif "kind" in document and "apiVersion" in document:
-        if str(document["kind"]).endswith("List") and is_list(document.get("items")):
-            for item in items(document["items"]):
-                member = typed_member(document, item)
-                yield from facts_of_document(member, path, line=line)
-            return
         yield from facts_of_object(document, path, line=line)
     elif is_plan(document):
         yield from facts_of_plan(document, path)
@@ -120,14 +115,6 @@ def _is_object_without_version(document: Mapping[str, Any]) -> bool:
 def _name(document: Mapping[str, Any]) -> str:
     name = mapping(document.get("metadata")).get("name")
     return name if isinstance(name, str) else ""
-
-
-def typed_member(whole: Mapping[str, Any], item: Any) -> Any:
-    """A member of a list with its kind: `DeploymentList` states it once for all members."""
-    kind = str(whole.get("kind", "")).removesuffix("List")
-    if not kind or not is_mapping(item) or "kind" in item:
-        return item
-    return {"apiVersion": whole.get("apiVersion"), "kind": kind, **item}
 
 
 def is_operation(document: Mapping[str, Any]) -> bool:

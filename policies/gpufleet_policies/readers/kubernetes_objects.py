@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.contract.foreign.recognition import OBJECTS
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import autoscaler, claims
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
+from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
 from gpufleet_policies.readers.nvidia_objects import config_object, is_placeholder
 from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus, is_validated_by_definition
@@ -46,7 +47,8 @@ def is_left_to_its_owner(document: dict[str, Any]) -> bool:
     for owner in items(at(document, "metadata.ownerReferences")):
         kind = at(owner, "kind")
         if at(owner, "controller") is True and isinstance(kind, str):
-            return (group_of(at(owner, "apiVersion")), kind) in KINDS
+            found = (group_of(at(owner, "apiVersion")), kind)
+            return found in KINDS or found == APP_WRAPPER
     return False
 
 
@@ -84,7 +86,7 @@ def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
     pods = [mapping(inside(document, place)) for place in _PODS]
     if any("resourceClaims" in pod or ("nodeSelector" in pod and _asks(pod)) for pod in pods):
         yield "karpenter"
-    if "kueue.x-k8s.io/queue-name" in mapping(inside(document, "metadata.labels")):
+    if QUEUE in mapping(inside(document, "metadata.labels")):
         yield "kueue"
 
 
@@ -108,6 +110,11 @@ def facts_of_object(
     urn: str = "",
 ) -> Iterator[Any]:
     """Every fact one object gives; none for kinds that no rule knows."""
+    if has_members(document):
+        for _, member in members_of(document):
+            if is_mapping(member) and "kind" in member and "apiVersion" in member:
+                yield from facts_of_object(member, path, line=line, urn=urn)
+        return
     group = group_of(document.get("apiVersion"))
     locator = object_locator(document, name, urn, path, line)
     if is_left_to_its_owner(document):

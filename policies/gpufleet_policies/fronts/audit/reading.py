@@ -32,7 +32,8 @@ from gpufleet_policies.readers.document_text import (
     json_documents,
     read_documents,
 )
-from gpufleet_policies.readers.documents import Facts, facts_of_document, is_operation, typed_member
+from gpufleet_policies.readers.documents import Facts, facts_of_document, is_operation
+from gpufleet_policies.readers.members import has_members, members_of
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10
@@ -236,10 +237,9 @@ def _members(document: Document) -> Iterator[Document]:
             yield document.member((index,), item)
         return
     data = mapping(content)
-    items = data.get("items")
-    if isinstance(items, list) and str(data.get("kind", "")).endswith("List"):
-        for index, item in enumerate(cast("list[Any]", items)):
-            yield document.member(("items", index), typed_member(data, item))
+    if has_members(data):
+        for steps, member in members_of(data):
+            yield document.member(steps, member)
     else:
         yield document
 
