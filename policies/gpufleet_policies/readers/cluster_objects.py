@@ -64,7 +64,7 @@ def _is_blind(container: Any) -> bool:
     """Whether the exporter is to name pods, and no volume has the kubelet's socket, wherever it is
     said to be (NVIDIA/dcgm-exporter 00673ef internal/pkg/transformation/kubernetes.go)."""
     env, mounts = inside(container, "env"), inside(container, "volumeMounts")
-    named = {inside(one, "name"): inside(one, "value") for one in items(env)}
+    named = {str(inside(one, "name")): inside(one, "value") for one in items(env)}
     said = f"{inside(container, 'args')} {list(named)}".lower()
     if mounts is UNKNOWN or named.get("DCGM_EXPORTER_KUBERNETES") not in ("true", "1"):
         return False

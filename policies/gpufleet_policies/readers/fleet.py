@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from gpufleet.catalogue import editions
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts
 from gpufleet_policies.facts.locator import Locator
@@ -20,10 +21,11 @@ def fleet_from(
 ) -> FleetFacts | None:
     """The fleet under the key `fleet` of GpuFleet's properties, as plain data.
 
-    None when there is none that could be read: an older component, or a value not known yet.
+    None when there is none that could be read: an older component, a value not known yet, or one
+    that was compiled with an edition of the catalogue that is not installed here.
     """
     summary = properties.get("fleet")
-    if not is_mapping(summary):
+    if not is_mapping(summary) or summary.get("catalogue") not in editions():
         return None
     declared = Provenance.DECLARED
     spend = at(summary, "spend")
@@ -31,7 +33,7 @@ def fleet_from(
         locator=locator,
         environment=fact(summary.get("environment"), text, "environment", declared),
         platform=_text(summary.get("platform")),
-        catalogue=_text(summary.get("catalogue")),
+        catalogue=str(summary["catalogue"]),
         pools=tuple(_pools(summary.get("pools"))),
         budget_micro_usd=fact(
             summary.get("budgetUsdPerHour"), _micro, "budget.usdPerHour", declared

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.public_manifests import manifests
@@ -181,7 +181,7 @@ def replaced(value: Any, place: tuple[Any, ...], new: Any) -> Any:
 
 @given(data=st.data(), documents=st.sampled_from(DOCUMENTS), value=ANYTHING)
 @settings(max_examples=examples(150), deadline=None)
-def test_any_value_anywhere_in_public_manifests(
+def test_any_value_anywhere_in_manifests(
     data: Any, documents: list[Any], value: Any, tmp_path_factory: pytest.TempPathFactory
 ):
     place = data.draw(st.sampled_from(places(documents)))
@@ -192,6 +192,93 @@ def test_any_value_anywhere_in_public_manifests(
     for finding in result.findings:
         assert finding.line >= 1
         assert finding.finding.message
+
+
+ROOT = Path(__file__).parents[3]
+FILES = sorted(
+    path
+    for folder in (ROOT.parent / "shared" / "corpora", ROOT / "examples", ROOT / "tests")
+    for suffix in ("yaml", "yml", "json")
+    for path in folder.rglob(f"*.{suffix}")
+    if path.stat().st_size < 40_000
+)
+"""The project's own files, and public ones where they are next to the checkout."""
+
+
+@given(data=st.data(), path=st.sampled_from(FILES), value=ANYTHING)
+@settings(max_examples=examples(1200), deadline=None)
+def test_any_value_anywhere_in_files(
+    data: Any, path: Path, value: Any, tmp_path_factory: pytest.TempPathFactory
+):
+    try:
+        found = list(yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader))
+        documents = [one for one in found if isinstance(one, dict)]
+    except (yaml.YAMLError, ValueError):
+        documents = []
+    assume(documents)
+    document = data.draw(st.sampled_from(documents))
+    for _ in range(data.draw(st.integers(1, 4))):
+        document = replaced(document, data.draw(st.sampled_from(places(document))), value)
+    validated(tmp_path_factory.getbasetemp(), json.dumps(document, default=str), "any.json")
+
+
+NO_TEXTS = {
+    "name of a volume": """
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers: [{name: a, image: a, volumeMounts: [{name: b, mountPath: /b}]}]
+  volumes: [{name: [], emptyDir: {}}]
+""",
+    "name of a volume claim": """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: a}
+spec:
+  selector: {matchLabels: {app: a}}
+  volumeClaimTemplates: [{metadata: {name: {}}}]
+  template:
+    metadata: {labels: {app: a}}
+    spec: {containers: [{name: a, image: a}], resourceClaims: [{name: []}]}
+""",
+    "name of a variable": """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: dcgm-exporter}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: a, image: dcgm-exporter:4.8.2, env: [{name: [{}], value: a}], volumeMounts: []}
+""",
+    "request of a claim": """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: a}
+spec:
+  devices:
+    requests: [""]
+    config:
+    - opaque:
+        driver: gpu.nvidia.com
+        parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}
+""",
+}
+
+
+@pytest.mark.parametrize("text", NO_TEXTS.values(), ids=NO_TEXTS)
+def test_what_is_no_text_where_one_belongs(text: str, tmp_path: Path):
+    validated(tmp_path, text)
+
+
+@pytest.mark.parametrize("edition", ["2027.01", "", None, ["2026.11"]])
+def test_a_fleet_of_an_edition_that_is_not_installed_is_not_judged(edition: Any, tmp_path: Path):
+    recorded = (ROOT / "tests/recorded/a8d13c3/compile/eks-training.json").read_text()
+    fleet = json.loads(recorded)
+    assert validated(tmp_path, json.dumps(fleet), "it.json").not_judged == ()
+    fleet["fleet"]["catalogue"] = edition
+    assert len(validated(tmp_path, json.dumps(fleet), "it.json").not_judged) == 1
 
 
 @given(st.text(alphabet=st.sampled_from("ab:-[]{}&*!|>'\"\n #?,<%{}\t1.~"), max_size=60))

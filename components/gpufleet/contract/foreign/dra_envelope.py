@@ -351,7 +351,7 @@ def _validate_fit(
                     value=kind,
                 )
     types = {request.type for request in requests}
-    if not named and None not in types and wanted not in types:
+    if types and not named and None not in types and wanted not in types:
         report.add(
             "dra-config-unused",
             f"{place}.opaque.parameters.kind",

@@ -211,9 +211,9 @@ def _selector(
 def _names(steps: Steps, pod: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Said]:
     """Names that containers use and the pod does not declare."""
     templates = as_list(mapping_at(document, "spec").get("volumeClaimTemplates")) or []
-    claimed = {mapping_at(one, "metadata").get("name") for one in templates if is_mapping(one)}
-    volumes = {one.get("name") for _, one in _each(pod, "volumes", steps)} | claimed
-    claims = {one.get("name") for _, one in _each(pod, "resourceClaims", steps)}
+    claimed = [mapping_at(one, "metadata") for one in templates if is_mapping(one)]
+    volumes = _texts([*claimed, *(one for _, one in _each(pod, "volumes", steps))])
+    claims = _texts(one for _, one in _each(pod, "resourceClaims", steps))
     for place, one in _each(pod, "resourceClaims", steps):
         if all(one.get(name) is None for name in _CLAIM_NAMES):
             message = f"an entry names neither {' nor '.join(_CLAIM_NAMES)}"
@@ -229,6 +229,11 @@ def _names(steps: Steps, pod: Mapping[str, Any], document: Mapping[str, Any]) ->
                 if isinstance(one.get("name"), str) and one["name"] not in claims:
                     message = f"no entry of resourceClaims is called {one['name']}"
                     yield (*where, "name"), message, "add it to resourceClaims of the pod"
+
+
+def _texts(found: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The names of entries; what is no text names nothing (the schema says so)."""
+    return {name for one in found if isinstance(name := one.get("name"), str)}
 
 
 def _each(
