@@ -10,6 +10,11 @@ from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.training import Training
 
+IDLE_HOURS = 1 / 6
+"""How long a machine is billed after its run: the time for which Cluster Autoscaler keeps one that
+no pod needs (`DefaultScaleDownUnneededTime`, kubernetes/autoscaler
+cluster-autoscaler/config/const.go, 1.36). Pools may keep it longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -104,10 +109,10 @@ class Option:
 
     @property
     def usd_per_run(self) -> float | None:
-        """Billed dollars of a training run; None without a price or a length."""
+        """Billed dollars of a training run, with IDLE_HOURS; None without a price or a length."""
         if self.billed_micro_usd is None or self.reached.run_hours is None:
             return None
-        return self.billed_micro_usd * self.reached.run_hours / 1e6
+        return self.billed_micro_usd * (self.reached.run_hours + IDLE_HOURS) / 1e6
 
     @property
     def cost_basis(self) -> Basis:

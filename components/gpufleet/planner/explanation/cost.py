@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.planner.explanation.line import ExplanationLine
-from gpufleet.planner.option import Option
+from gpufleet.planner.option import IDLE_HOURS, Option
 from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.ledger import Basis, weakest
 
@@ -101,7 +101,7 @@ def explain_cost(option: Option) -> Iterator[ExplanationLine]:
             "cost",
             "run",
             f"{run:,.2f} USD",
-            f"{billed:,.4f} x {reached.run_hours:,.2f} h",
+            f"{billed:,.4f} x ({reached.run_hours:,.2f} + {IDLE_HOURS:.2f} h idle)",
             known,
             _PRICING,
         )
