@@ -129,7 +129,7 @@ def _check_strategy(mig: Mig, gpus_per_node: int, path: str) -> list[Finding]:
 
 
 def _gpus(layout: MigLayout, gpus_per_node: int) -> int:
-    return gpus_per_node if layout.gpus == "all" else layout.gpus
+    return gpus_per_node if layout.gpus == "all" else min(layout.gpus, gpus_per_node)
 
 
 def _divides(name: str) -> bool:

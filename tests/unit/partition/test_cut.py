@@ -226,6 +226,10 @@ class TestErrors:
         assert found.code == "mig-layouts-exceed-gpus"
         assert found.message == "the layouts take 9 GPUs, a node has 8"
 
+    def test_more_gpus_than_any_list_holds(self) -> None:
+        found = only_error("A100-80GB", 8, mig({"gpus": 2**63, "devices": {"7g.80gb": 1}}))
+        assert found.message == f"the layouts take {2**63} GPUs, a node has 8"
+
     def test_all_gpus_and_some(self) -> None:
         found = only_error(
             "A100-80GB",
