@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.environment import strict_prices
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, has_errors
 from gpufleet.planner.choice import ServingChoice, choose
 from gpufleet.planner.need import Allowed, WorkloadNeed, resolve
 from gpufleet.planner.notebooks import choose_notebooks
@@ -81,7 +81,7 @@ def choose_entry(
         )
         return None, choice, choice.findings
     need, findings = _resolved(entry, path, catalogue)
-    if need is None:
+    if need is None or has_errors(findings):
         return None, None, findings
     choice = choose(need, market, catalogue, path, thorough=False)
     return need, choice, (*findings, *choice.findings)

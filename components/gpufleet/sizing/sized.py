@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, has_errors, info, ordered, warning
+from gpufleet.findings import Finding, error, has_errors, info, ordered, warning
 from gpufleet.sizing.activations import Loss
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import CacheCapacity, capacity
@@ -94,6 +94,8 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
         return _refused(chosen, device, findings)
     model = chosen.architecture
     findings += context_rules(model, request, workload)
+    if has_errors(findings):
+        return _refused(chosen, device, findings)
     if workload.trains:
         job = training_of(request, workload, weights)
         return _training_answer(model, job, request, device, parallel, findings)
@@ -175,15 +177,17 @@ def context_rules(
                 "the cache is sized for the full context: a mean needs both prompt and output",
             )
         )
-    elif request.prompt is not None and request.prompt + (request.output or 0) > request.context:
+    asked = (request.prompt or 0) + (request.output or 0)
+    if asked > request.context and not workload.trains:
         findings.append(
-            warning(
+            error(
                 "mean-beyond-context",
                 "context",
-                f"a mean of {request.prompt} + {request.output} tokens does not fit the context of "
-                f"{request.context}",
-                "raise context",
+                f"a mean of {asked} tokens, prompt and output together, does not fit the context "
+                f"of {request.context}",
+                f"write {asked} or more: engines refuse a request that is longer",
                 value=request.context,
+                limit=asked,
             )
         )
     return tuple(findings)

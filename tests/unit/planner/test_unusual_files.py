@@ -141,8 +141,13 @@ def test_own_machines_where_nodes_are_bought_are_no_plan_of_theirs(tmp_path: Pat
     assert told["hardware-not-on-platform"] == "hardware"
 
 
-def test_lengths_that_do_not_go_together_are_said(tmp_path: Path) -> None:
-    """As `gpufleet size` says them."""
-    _, document = planned(file(service(prompt=10_000, output=10_000)), tmp_path)
-    told = {(one["code"], one["path"]) for one in document["findings"]}
-    assert ("mean-beyond-context", "workloads[0].context") in told
+@pytest.mark.parametrize(
+    "lengths", [{"prompt": 10_000, "output": 10_000}, {"prompt": 10**9, "output": None}]
+)
+def test_lengths_that_no_engine_takes_are_refused(tmp_path: Path, lengths: dict[str, Any]) -> None:
+    """As `gpufleet size` refuses them: vLLM answers 400 to a request above `--max-model-len`
+    ("This model's maximum context length is ...")."""
+    code, document = planned(file(service(context=8192, **lengths)), tmp_path)
+    told = {(one["code"], one["severity"], one["path"]) for one in document["findings"]}
+    assert code == 1
+    assert ("mean-beyond-context", "error", "workloads[0].context") in told
