@@ -304,17 +304,6 @@ def test_a_run_costs_its_hours_and_meets_its_deadline() -> None:
         assert option.usd_per_run == pytest.approx(hour * ((option.reached.run_hours or 0) + 1 / 6))
 
 
-def test_a_run_of_minutes_takes_no_machine_of_16_gpus() -> None:
-    """By the hours of the run alone, 16 GPUs for eight minutes cost less than one for ten hours."""
-    target = ServingTarget(tokens=41_717_432, deadline_hours=24)
-    gke = Market(("gke",), "us-central1")
-    run = {"model": "Llama-3.1-8B", "workload": "lora", "context": 2048, "batch": 1}
-    found = choice(target, market=gke, **run)
-    assert found.best is not None
-    assert found.best.machine.name == "g2-standard-4"
-    assert found.best.devices == 1
-
-
 def test_contradictory_targets_are_named_in_pairs() -> None:
     target = ServingTarget(tokens=10**11, deadline_hours=200, budget_usd="1000")
     found = choice(target, model="Llama-3.1-70B", workload="pre-training", context=8192)

@@ -151,3 +151,11 @@ def test_lengths_that_no_engine_takes_are_refused(tmp_path: Path, lengths: dict[
     told = {(one["code"], one["severity"], one["path"]) for one in document["findings"]}
     assert code == 1
     assert ("mean-beyond-context", "error", "workloads[0].context") in told
+
+
+def test_a_run_of_minutes_takes_no_machine_of_16_gpus(tmp_path: Path) -> None:
+    """By the hours of the run alone, 16 GPUs for eight minutes cost less than one for ten hours."""
+    run = {"name": "tune", "workload": "lora", "model": "Llama-3.1-8B", "context": 2048}
+    target = {"tokens": 41_717_432, "deadlineHours": 24}
+    _, document = planned(file({**run, "batch": 1, "target": target}, **GKE), tmp_path)
+    assert [pool["machine"] for pool in document["pools"]] == ["g2-standard-4"]
