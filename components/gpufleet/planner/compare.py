@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpufleet.planner.option import IDLE_HOURS, Option
+from gpufleet.planner.option import Option
 from gpufleet.sizing.device import DeviceShare
 
 _SIMPLEST = (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS, DeviceShare.TIME_SLICE)
@@ -15,8 +15,7 @@ def rank(option: Option) -> _Rank:
     simpler share, the smaller part of the machines, the faster one."""
     reached = option.reached
     if option.billed_micro_usd is None:
-        hours = 1.0 if reached.run_hours is None else reached.run_hours + IDLE_HOURS
-        cost: float = float(option.gpu_hours_per_hour) * hours
+        cost: float = float(option.gpu_hours_per_hour) * (option.billed_hours or 1.0)
     elif reached.training is None:
         cost = option.billed_micro_usd / 1e6
     else:

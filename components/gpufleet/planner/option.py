@@ -108,11 +108,17 @@ class Option:
         return self.billed_micro_usd / (3600 * done)
 
     @property
+    def billed_hours(self) -> float | None:
+        """Hours of a training run, with IDLE_HOURS after it; None without a length."""
+        hours = self.reached.run_hours
+        return None if hours is None else hours + IDLE_HOURS
+
+    @property
     def usd_per_run(self) -> float | None:
-        """Billed dollars of a training run, with IDLE_HOURS; None without a price or a length."""
-        if self.billed_micro_usd is None or self.reached.run_hours is None:
+        """Billed dollars of a training run; None without a price or a length."""
+        if self.billed_micro_usd is None or self.billed_hours is None:
             return None
-        return self.billed_micro_usd * (self.reached.run_hours + IDLE_HOURS) / 1e6
+        return self.billed_micro_usd * self.billed_hours / 1e6
 
     @property
     def cost_basis(self) -> Basis:

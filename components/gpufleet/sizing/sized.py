@@ -90,8 +90,6 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
         findings += check_capability(device, weights)
         if workload.trains:
             findings += check_arithmetic(device, request.arithmetic)
-    if has_errors(findings):
-        return _refused(chosen, device, findings)
     model = chosen.architecture
     findings += context_rules(model, request, workload)
     if has_errors(findings):
@@ -183,9 +181,8 @@ def context_rules(
             error(
                 "mean-beyond-context",
                 "context",
-                f"a mean of {asked} tokens, prompt and output together, does not fit the context "
-                f"of {request.context}",
-                f"write {asked} or more: engines refuse a request that is longer",
+                f"a mean of {asked} tokens does not fit the context of {request.context}",
+                f"write {asked} or more: context is the longest sequence, prompt and output",
                 value=request.context,
                 limit=asked,
             )

@@ -148,9 +148,9 @@ def test_lengths_that_no_engine_takes_are_refused(tmp_path: Path, lengths: dict[
     """As `gpufleet size` refuses them: vLLM answers 400 to a request above `--max-model-len`
     ("This model's maximum context length is ...")."""
     code, document = planned(file(service(context=8192, **lengths)), tmp_path)
-    told = {(one["code"], one["severity"], one["path"]) for one in document["findings"]}
+    reported = {(one["code"], one["severity"], one["path"]) for one in document["findings"]}
     assert code == 1
-    assert ("mean-beyond-context", "error", "workloads[0].context") in told
+    assert ("mean-beyond-context", "error", "workloads[0].context") in reported
 
 
 def test_a_run_of_minutes_takes_no_machine_of_16_gpus(tmp_path: Path) -> None:
