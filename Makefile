@@ -49,7 +49,7 @@ check: $(STAMP) ## Format, lint, types, import order, links of the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	PYTHONPATH=components:policies:sandbox $(BIN)/lint-imports
+	PYTHONPATH=components:policies:planner:sandbox $(BIN)/lint-imports
 	$(BIN)/pytest -q tests/unit/test_docs_site.py
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
@@ -85,9 +85,9 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	GPUFLEET_WRITE_SCHEMA=1 $(BIN)/pytest -q tests/schema
 	$(BIN)/gpufleet schema > docs/fleet-spec.md
 	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
-	PYTHONPATH=components:policies:. $(BIN)/python -m tests.policies.write_examples
-	PYTHONPATH=components:policies $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
-	$(BIN)/python -m gpufleet.contract.foreign.rule_page docs/check.md
+	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tests.policies.write_examples
+	PYTHONPATH=components:policies:planner $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
+	$(BIN)/python -m gpufleet_policies.configurations.rule_page docs/check.md
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
 
 # FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these; CRDS=DIR CHARTS=DIR

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.foreign.codes import code_space
+from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.documentation import pages, written
 from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.rule_examples import FILE, rule_examples

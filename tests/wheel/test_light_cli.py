@@ -13,9 +13,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpufleet.cli import COMMANDS
+from tests.planner.rightsize.test_command import measured
 from tests.unit.adopt.test_inputs import KARPENTER, fleet_of, rendered_dump
 from tests.unit.cli.test_cost import SPEC, answer
-from tests.unit.rightsize.test_command import measured
 from tests.wheel.environments import Installed, build, install
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gpufleet.contract.wrappers.release import WrappedRelease
 from gpufleet_policies.facts.subject import Subject
+from gpufleet_policies.wrappers.release import WrappedRelease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

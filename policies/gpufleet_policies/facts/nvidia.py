@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.contract.wrappers.release import ReleaseValues, joined
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import NOTHING, Fact
+from gpufleet_policies.wrappers.release import ReleaseValues, joined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.wrappers.release import joined
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.facts.container import GPU
 from gpufleet_policies.facts.locator import Locator
@@ -26,6 +25,7 @@ from gpufleet_policies.readers.raw_pods import (
 )
 from gpufleet_policies.readers.reading import at, boolean, fact
 from gpufleet_policies.readers.workload import read_workload
+from gpufleet_policies.wrappers.release import joined
 
 _CULL_SECONDS = 3600
 """Seconds after which JupyterHub stops an unused server by default: one hour."""

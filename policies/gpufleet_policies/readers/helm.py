@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.charts import chart_name, known_chart
-from gpufleet.contract.wrappers.release import ReleaseValues, joined, merged, set_steps, with_value
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
@@ -18,6 +16,8 @@ from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
 from gpufleet_policies.readers.reading import boolean, fact, text
+from gpufleet_policies.wrappers.charts import chart_name, known_chart
+from gpufleet_policies.wrappers.release import ReleaseValues, joined, merged, set_steps, with_value
 
 
 def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.contract.foreign import karpenter_machines as machines_of
-from gpufleet.contract.foreign.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
-from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
+from gpufleet.contract.programs import karpenter_machines as machines_of
+from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
+from gpufleet.contract.programs.karpenter_machines import NodeRequirement
 from gpufleet.documents.shapes import is_list
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.contract.foreign.recognition import OBJECTS
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet_policies.configurations.recognition import OBJECTS
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import autoscaler, claims

@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.recognition import kind_of_text
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet_policies.configurations.recognition import kind_of_text
 from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.nvidia import (

@@ -9,9 +9,6 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any, cast
 
-from gpufleet.contract.wrappers.holders import Holder, holders_of
-from gpufleet.contract.wrappers.links import GitOpsLink, links_of
-from gpufleet.contract.wrappers.release import steps_of
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import (
     JSON_DUMPS,
@@ -34,6 +31,9 @@ from gpufleet_policies.readers.document_text import (
 )
 from gpufleet_policies.readers.documents import Facts, facts_of_document, is_operation
 from gpufleet_policies.readers.members import has_members, members_of
+from gpufleet_policies.wrappers.holders import Holder, holders_of
+from gpufleet_policies.wrappers.links import GitOpsLink, links_of
+from gpufleet_policies.wrappers.release import steps_of
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10

@@ -5,14 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufleet.contract.wrappers.holders import Holder
-from gpufleet.contract.wrappers.release import (
-    HeldElsewhere,
-    ValuesSource,
-    WrappedRelease,
-    found_elsewhere,
-    joined,
-)
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import items, mapping
@@ -24,6 +16,14 @@ from gpufleet_policies.fronts.audit.unjudged import left_out
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.releases import opened
+from gpufleet_policies.wrappers.holders import Holder
+from gpufleet_policies.wrappers.release import (
+    HeldElsewhere,
+    ValuesSource,
+    WrappedRelease,
+    found_elsewhere,
+    joined,
+)
 
 
 @dataclass(frozen=True, slots=True)
