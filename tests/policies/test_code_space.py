@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import gpufleet
+from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.contract.programs.validation import Verdict
 from gpufleet_policies.configurations.codes import code_space, tables
-from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.fronts.audit.baseline import baseline_text, read_baseline, without_known
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import fingerprint

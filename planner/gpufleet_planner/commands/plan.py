@@ -146,7 +146,7 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
     """What the policy rules say about the planned fleet and its workloads."""
     if answer.fleet is None:
         return []
-    from gpufleet_policies.facts import Locator
+    from gpufleet.cluster import Locator
     from gpufleet_policies.readers.fleet import fleet_from
     from gpufleet_policies.readers.workload import workload_from
     from gpufleet_policies.rules.context import RuleContext

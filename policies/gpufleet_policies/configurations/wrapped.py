@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.cluster.release_values import HeldElsewhere, ReleaseValues, WrappedRelease
 from gpufleet.contract.programs.validation import rule_table, warn
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go_stream
@@ -13,14 +14,7 @@ from gpufleet_policies.configurations.objects import Object
 from gpufleet_policies.wrappers.charts import KnownChart, known_chart
 from gpufleet_policies.wrappers.holders import Holder, holders_of
 from gpufleet_policies.wrappers.registry import releases_of, wrapper_of
-from gpufleet_policies.wrappers.release import (
-    HeldElsewhere,
-    ReleaseValues,
-    WrappedRelease,
-    found_elsewhere,
-    parse_yaml,
-    values_of,
-)
+from gpufleet_policies.wrappers.release import found_elsewhere, parse_yaml, values_of
 
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]|\{\{")
 

@@ -6,6 +6,9 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, cast
 
+from gpufleet.cluster import Locator, WorkloadFacts
+from gpufleet.cluster.nvidia import NvidiaConfig
+from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.programs.context import read_context
 from gpufleet.contract.programs.validation import AdvertisedByConfig, Verdict
 from gpufleet.documents.document import Document
@@ -13,9 +16,6 @@ from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
 from gpufleet.findings import Finding, Severity, error, has_errors, ordered
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.configurations.kinds import READ_TOGETHER
-from gpufleet_policies.facts import Locator, WorkloadFacts
-from gpufleet_policies.facts.nvidia import NvidiaConfig
-from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.cluster import FleetFacts
 from gpufleet.documents.shapes import mapping
-from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 
 CONFIG_KEY = "gpufleet:fleet"

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.fact import known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.release_values import joined
+from gpufleet.cluster.scaling import ScalingFacts
+from gpufleet.cluster.workload import WorkloadFacts
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.facts.container import GPU
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import known, unknown
-from gpufleet_policies.facts.workload import WorkloadFacts
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     PodMakerKind,
@@ -25,7 +26,6 @@ from gpufleet_policies.readers.raw_pods import (
 )
 from gpufleet_policies.readers.reading import at, boolean, fact
 from gpufleet_policies.readers.workload import read_workload
-from gpufleet_policies.wrappers.release import joined
 
 _CULL_SECONDS = 3600
 """Seconds after which JupyterHub stops an unused server by default: one hour."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet_policies.facts.locator import Locator
+from gpufleet.cluster.locator import Locator
 from gpufleet_policies.readers import (
     cluster_api,
     cluster_objects,

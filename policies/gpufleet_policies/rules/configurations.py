@@ -7,11 +7,11 @@ reports the findings of its code.
 
 from collections.abc import Callable, Iterable, Iterator
 
+from gpufleet.cluster import Provenance
+from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.contract.programs.validation import Verdict
 from gpufleet.findings import Finding, Severity
 from gpufleet_policies.configurations.codes import KindRule, code_space
-from gpufleet_policies.facts import Provenance
-from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.rules.checked import declares, verdict
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.plugin_text import replicas_patch

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from gpufleet.cluster import Locator
 from gpufleet.findings import Finding, Severity
-from gpufleet_policies.facts import Locator
 from gpufleet_policies.rules.exceptions import Waiver
 from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Violation

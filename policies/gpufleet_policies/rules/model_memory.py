@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue
-from gpufleet_policies.facts import Fact, Provenance, WorkloadIntent
+from gpufleet.cluster import Fact, Provenance, WorkloadIntent
 
 if TYPE_CHECKING:
     from gpufleet.models.architecture import Architecture

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at, value_at
 from gpufleet_policies.wrappers.charts import chart_name
-from gpufleet_policies.wrappers.release import HeldElsewhere, ValuesSource, WrappedRelease
 
 Document = Mapping[str, Any]
 

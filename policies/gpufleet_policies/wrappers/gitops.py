@@ -11,15 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, text_at, value_at
 from gpufleet_policies.wrappers.charts import chart_name
-from gpufleet_policies.wrappers.release import (
-    HeldElsewhere,
-    ValuesSource,
-    WrappedRelease,
-    set_steps,
-    set_value,
-)
+from gpufleet_policies.wrappers.release import set_steps, set_value
 
 Document = Mapping[str, Any]
 

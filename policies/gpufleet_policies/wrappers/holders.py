@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from gpufleet.cluster.release_values import HeldElsewhere
 from gpufleet.documents.paths import entries_at, items_at, mapping_at, text_at
 from gpufleet_policies.wrappers.charts import chart_name
 from gpufleet_policies.wrappers.files import is_kustomization
-from gpufleet_policies.wrappers.release import HeldElsewhere
 
 _CHART_FILES = frozenset({"Chart.yaml", "Chart.yml"})
 _MOST_TEXT = 256 << 10

@@ -9,14 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
 from gpufleet.documents.paths import entries_at, mapping_at, text_at, value_at
 from gpufleet_policies.wrappers.charts import chart_name
-from gpufleet_policies.wrappers.release import (
-    HeldElsewhere,
-    ValuesSource,
-    WrappedRelease,
-    set_steps,
-)
+from gpufleet_policies.wrappers.release import set_steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.documents.paths import text_at
 from gpufleet_policies.wrappers import files, gitops, others
-from gpufleet_policies.wrappers.release import WrappedRelease
 
 Reader = Callable[[Mapping[str, Any]], Iterator[WrappedRelease]]
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.cluster.release_values import steps_of
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.former_names import former_ids
 from gpufleet_policies.rules.rule import Level
-from gpufleet_policies.wrappers.release import steps_of
 
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str, ensure_ascii=True)
 _PATH = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\s]*\])*")

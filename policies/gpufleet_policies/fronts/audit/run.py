@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import FleetFacts, Surroundings, absent, known
+from gpufleet.cluster import FleetFacts, Surroundings, absent, known
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import NOTHING, Fact
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from gpufleet_policies.facts.tristate import NOTHING, Fact, absent, known, unknown
+from gpufleet.cluster.fact import NOTHING, Fact, absent, known, unknown
 
 GPU = "nvidia.com/gpu"
 """Extended resource of whole GPUs, or of shares where the pool does not rename them."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import Fact, absent, known
+from gpufleet.cluster.fact import Fact, absent, known
+from gpufleet.cluster.locator import Locator
 
 ENVIRONMENT_KEYS = (
     "gpufleet.dev/environment",

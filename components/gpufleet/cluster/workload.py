@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gpufleet_policies.facts.container import Container
-from gpufleet_policies.facts.intent import WorkloadIntent
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pods import PodGroup
-from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import NOTHING, Fact
+from gpufleet.cluster.container import Container
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.intent import WorkloadIntent
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pods import PodGroup
+from gpufleet.cluster.scaling import ScalingFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import NOTHING, Fact
-from gpufleet_policies.wrappers.release import ReleaseValues, joined
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.release_values import ReleaseValues, joined
+from gpufleet.cluster.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gpufleet_policies.facts.tristate import NOTHING, Fact
+from gpufleet.cluster.fact import NOTHING, Fact
 
 PREFIX = "gpufleet.dev/"
 """Prefix of every annotation and label of ours."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from gpufleet_policies.facts.container import Amount, Container
-from gpufleet_policies.facts.tristate import NOTHING, Fact, absent, known, unknown
+from gpufleet.cluster.container import Amount, Container
+from gpufleet.cluster.fact import NOTHING, Fact, absent, known, unknown
 
 
 @dataclass(frozen=True, slots=True)

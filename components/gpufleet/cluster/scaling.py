@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import NOTHING, Fact
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.locator import Locator
 
 
 @dataclass(frozen=True, slots=True)

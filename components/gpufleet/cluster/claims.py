@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import NOTHING, Fact
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.subject import Subject
 
 GPU_CLASS = "gpu.nvidia.com"
 """Device class of whole GPUs of NVIDIA's driver."""

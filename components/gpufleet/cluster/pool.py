@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from gpufleet_policies.facts.fleet import COMMITTED, PoolFacts
-from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import NOTHING, Fact, unknown
+from gpufleet.cluster.fact import NOTHING, Fact, unknown
+from gpufleet.cluster.fleet import COMMITTED, PoolFacts
+from gpufleet.cluster.subject import Subject
 
 _ZONES = re.compile(r"^([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]$|^([a-z]+-[a-z]+[0-9]+)-[a-z]$")
 """Zones whose region is a part of their name: `eu-central-1a` of AWS, `us-central1-a` of GCP."""

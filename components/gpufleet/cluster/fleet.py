@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from gpufleet.cluster.fact import Fact, absent
+from gpufleet.cluster.locator import Locator
 from gpufleet.environment import PRODUCTION
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import Fact, absent
 
 COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
 """Ways of buying that cost the same whether a node runs or not: fixed sizes are right there."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpufleet_policies.facts.subject import Subject
+from gpufleet.cluster.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
