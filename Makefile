@@ -45,11 +45,12 @@ up: $(STAMP) ## Bring up the sandbox: control plane, GPU fleet, workloads; ends 
 down: $(STAMP) ## Stop every process of the sandbox and free its ports; data stays until `gpufleet sandbox reset`
 	@$(BIN)/gpufleet sandbox down
 
-check: $(STAMP) ## Format, lint, types, import order, links of the documentation
+check: $(STAMP) ## Format, lint, types, import order, lines by package, links of the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	PYTHONPATH=components:policies:planner:sandbox $(BIN)/lint-imports
+	$(BIN)/python tools/ceilings.py
 	$(BIN)/pytest -q tests/unit/test_docs_site.py
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
