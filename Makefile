@@ -91,12 +91,13 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	$(BIN)/python -m gpufleet_policies.configurations.rule_page docs/check.md
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
 
-# FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these; CRDS=DIR CHARTS=DIR
-# writes the schemas again from definitions and values files, and shows what changed.
+# FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these, OPTIONS="--region R"
+# are further ones (python -m tools.catalogue --help); CRDS=DIR CHARTS=DIR writes the schemas again from definitions
+# and values files, and shows what changed.
 catalogue: $(STAMP) ## What the sources say beside the newest edition, and the rules of its rows (needs network)
 	$(BIN)/pytest -q tests/data
-	$(BIN)/gpufleet catalogue refresh $(if $(FROM),--from $(FROM)) $(if $(OUT),--out $(OUT)) \
-	  $(foreach s,$(SOURCES),--source $(s))
+	$(BIN)/python -m tools.catalogue $(if $(FROM),--from $(FROM)) $(if $(OUT),--out $(OUT)) \
+	  $(foreach s,$(SOURCES),--source $(s)) $(OPTIONS)
 	$(if $(CRDS),$(BIN)/python tools/schemas/generate.py --crds $(CRDS) --charts $(CHARTS))
 	$(if $(CRDS),git --no-pager diff --stat -- components/gpufleet/catalogue/data)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from gpufleet.catalogue.collect.publication import Collected, Stored, UnreadableSourceError
+from tools.catalogue.publication import Collected, Stored, UnreadableSourceError
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.software_rows import shape_of_config
 

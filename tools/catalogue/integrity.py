@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from gpufleet.catalogue.catalogue import Catalogue
-from gpufleet.catalogue.collect.difference import RowChange
+from tools.catalogue.difference import RowChange
 from gpufleet.catalogue.instance import Cloud, Price
 from gpufleet.findings import Finding, error
 

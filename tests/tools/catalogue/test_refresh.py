@@ -1,4 +1,4 @@
-"""`gpufleet catalogue refresh`: differences, refused rows, the overlay it writes, what it tells."""
+"""`python -m tools.catalogue`: differences, refused rows, the overlay it writes, what it tells."""
 
 import json
 import shutil
@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpufleet.catalogue import load
-from gpufleet.cli.catalogue import command
 from gpufleet.cli.compile import command as compile_command
+from tools.catalogue.command import command
 
 STORED = Path(__file__).parents[2] / "data" / "collected"
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(command, ["refresh", *map(str, arguments)])
+    return CliRunner().invoke(command, [*map(str, arguments)])
 
 
 def document(*arguments: str | Path, code: int = 0) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`gpufleet catalogue refresh`: what the sources say now, compared with an edition."""
+"""`python -m tools.catalogue`: what the sources say now, compared with an edition."""
 
 import sys
 from collections import Counter
@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownKeyError, load
-from gpufleet.catalogue.collect.difference import RowChange
-from gpufleet.catalogue.collect.overlay_edition import check_place
-from gpufleet.catalogue.collect.refresh import Refresh, collect, write
-from gpufleet.catalogue.collect.sources import SOURCES
+from tools.catalogue.difference import RowChange
+from tools.catalogue.overlay_edition import check_place
+from tools.catalogue.refresh import Refresh, collect, write
+from tools.catalogue.sources import SOURCES
 from gpufleet.catalogue.edition import edition_folder
-from gpufleet.cli.catalogue_fetch import Fetcher
+from tools.catalogue.fetch import Fetcher
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -27,7 +27,7 @@ _SHOWN = 20
 """Most rows of a table that text output shows."""
 
 
-@click.command("refresh")
+@click.command()
 @click.option(
     "--out",
     metavar="FOLDER",
@@ -82,9 +82,9 @@ def command(
     """Collect prices and machine types from their sources, and show what differs.
 
     \b
-        gpufleet catalogue refresh --source karpenter-aws --source skypilot
-        gpufleet catalogue refresh --out facts-2027-01 --region eu-central-1
-        gpufleet catalogue refresh --from stored/ --format json
+        python -m tools.catalogue --source karpenter-aws --source skypilot
+        python -m tools.catalogue --out facts-2027-01 --region eu-central-1
+        python -m tools.catalogue --from stored/ --format json
 
     A row is refused when two sources contradict each other or it cannot be true. Then nothing is
     written, unless --leave-out-refused. What cannot be reached is listed, and the rest goes on.

@@ -6,8 +6,8 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from gpufleet.catalogue.collect.publication import KEYS, Collected, Publication
-from gpufleet.catalogue.collect.sources import CollectedSource
+from tools.catalogue.publication import KEYS, Collected, Publication
+from tools.catalogue.sources import CollectedSource
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.findings import Finding, error
 

@@ -19,20 +19,19 @@ import pytest
 from click.testing import CliRunner
 
 from gpufleet.catalogue import DEFAULT_EDITION, load
-from gpufleet.catalogue.collect.publication import CannotReachError, Stored
-from gpufleet.catalogue.collect.sources import SOURCES, CollectedSource, Files
-from gpufleet.cli import catalogue_fetch
-from gpufleet.cli.catalogue import command
-from gpufleet.cli.catalogue_fetch import Fetcher
+from tools.catalogue import fetch
+from tools.catalogue.command import command
+from tools.catalogue.fetch import Fetcher
+from tools.catalogue.publication import CannotReachError, Stored
+from tools.catalogue.sources import SOURCES, CollectedSource, Files
 
-STORED = Path(__file__).parents[2] / "data" / "collected"
+ROOT = Path(__file__).parents[3]
+STORED = ROOT / "tests" / "data" / "collected"
 WATCHED = ("open", "os.mkdir", "os.rename", "os.chmod", "os.remove", "os.rmdir")
 
 
 def refresh(folder: Path, out: Path) -> int:
-    return (
-        CliRunner().invoke(command, ["refresh", "--from", str(folder), "--out", str(out)]).exit_code
-    )
+    return CliRunner().invoke(command, ["--from", str(folder), "--out", str(out)]).exit_code
 
 
 @pytest.fixture
@@ -97,12 +96,13 @@ def test_a_full_disk_leaves_nothing_and_says_so(size: int, stored: Path, tmp_pat
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    words = ["-m", "gpufleet.cli", "catalogue", "refresh", "--from", str(stored), "--out", str(out)]
+    words = ["-m", "tools.catalogue", "--from", str(stored), "--out", str(out)]
     answer = subprocess.run(
         # -B: Python would write compiled files of the limited size, and read them later.
         [sys.executable, "-B", *words],
         capture_output=True,
         text=True,
+        cwd=ROOT,
         preexec_fn=limit,
         check=False,
     )
@@ -223,7 +223,7 @@ def test_a_proxy_that_wants_a_login_is_named_without_its_password(
 def test_a_page_in_place_of_json_is_told_apart(
     server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_fetch, "_GITHUB_API", server.address)
+    monkeypatch.setattr(fetch, "_GITHUB_API", server.address)
     server.answers["/aws/karpenter-provider-aws/releases/latest"] = b"<html>log in</html>"
     karpenter = next(one for one in SOURCES if one.key == "karpenter-aws")
     with pytest.raises(CannotReachError, match="no JSON: is it of a proxy"):
@@ -234,8 +234,8 @@ def test_a_page_in_place_of_json_is_told_apart(
 def published(server: _Server, monkeypatch: pytest.MonkeyPatch) -> _Server:
     """The stored files at the addresses of their sources, on this machine."""
     for name in ("_GITHUB_API", "_GITHUB_RAW", "_AWS", "_GPUHUNT", "_HUB"):
-        monkeypatch.setattr(catalogue_fetch, name, f"{server.address}/{name}")
-    monkeypatch.setattr(catalogue_fetch, "_AWS_INDEX", f"{server.address}/_AWS/region_index.json")
+        monkeypatch.setattr(fetch, name, f"{server.address}/{name}")
+    monkeypatch.setattr(fetch, "_AWS_INDEX", f"{server.address}/_AWS/region_index.json")
     newer = STORED / "newer"
     for source in SOURCES:
         files = source.files
@@ -267,7 +267,7 @@ def _json(document: object) -> bytes:
 
 
 def run(*arguments: str) -> dict[str, Any]:
-    result = CliRunner().invoke(command, ["refresh", *arguments, "--format", "json"])
+    result = CliRunner().invoke(command, [*arguments, "--format", "json"])
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -318,7 +318,7 @@ def test_half_a_file_leaves_its_source_out(published: _Server, tmp_path: Path) -
 def test_single_files_that_are_missing_leave_the_others(
     server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_fetch, "_HUB", server.address)
+    monkeypatch.setattr(fetch, "_HUB", server.address)
     name = "meta-llama--Llama-3.3-70B-Instruct_config.json"
     server.answers["/meta-llama/Llama-3.3-70B-Instruct/resolve/main/config.json"] = (
         STORED / "newer" / "models" / name

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import DEFAULT_EDITION, load
-from gpufleet.catalogue.collect.publication import (
+from tools.catalogue.publication import (
     Collected,
     UnreadableSourceError,
     figure,
     read_stored,
 )
-from gpufleet.catalogue.collect.sources import SOURCES
+from tools.catalogue.sources import SOURCES
 
 STORED = Path(__file__).parents[2] / "data" / "collected"
 BY_KEY = {one.key: one for one in SOURCES}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.catalogue.collect.publication import (
+from tools.catalogue.publication import (
     Collected,
     Stored,
     UnreadableSourceError,

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet.catalogue.catalogue import Catalogue
-from gpufleet.catalogue.collect.merge import NEWER_BY, Contribution, Facts, Key, Merged, same
-from gpufleet.catalogue.collect.publication import KEYS, figure
+from tools.catalogue.merge import NEWER_BY, Contribution, Facts, Key, Merged, same
+from tools.catalogue.publication import KEYS, figure
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.instance import MICRO_USD, Cloud
 from gpufleet.catalogue.lookup import UnknownKeyError

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gpufleet.catalogue.collect.publication import (
+from tools.catalogue.publication import (
     Collected,
     Stored,
     UnreadableSourceError,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from gpufleet.catalogue.collect.publication import (
+from tools.catalogue.publication import (
     Collected,
     Stored,
     UnreadableSourceError,

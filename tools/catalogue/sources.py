@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpufleet.catalogue.catalogue import Catalogue
-from gpufleet.catalogue.collect import (
+from tools.catalogue import (
     aws_prices,
     google_prices,
     karpenter_tables,
     price_tables,
     published_software,
 )
-from gpufleet.catalogue.collect.publication import Collected, Stored
+from tools.catalogue.publication import Collected, Stored
 
 Collector = Callable[[Stored, Catalogue], Collected]
 

@@ -16,9 +16,9 @@ from urllib.parse import quote, urlsplit
 from urllib.request import Request, build_opener
 
 from gpufleet.catalogue.catalogue import Catalogue
-from gpufleet.catalogue.collect.publication import ORIGIN, CannotReachError
-from gpufleet.catalogue.collect.published_software import CONFIG_SUFFIX
-from gpufleet.catalogue.collect.sources import CollectedSource, hubs_of
+from tools.catalogue.publication import ORIGIN, CannotReachError
+from tools.catalogue.published_software import CONFIG_SUFFIX
+from tools.catalogue.sources import CollectedSource, hubs_of
 
 Progress = Callable[[str], None]
 

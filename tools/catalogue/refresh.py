@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpufleet.catalogue.catalogue import Catalogue
-from gpufleet.catalogue.collect.difference import Difference, difference
-from gpufleet.catalogue.collect.integrity import implausible
-from gpufleet.catalogue.collect.merge import Contribution, merge
-from gpufleet.catalogue.collect.overlay_edition import overlay_documents, write_edition
-from gpufleet.catalogue.collect.publication import (
+from tools.catalogue.difference import Difference, difference
+from tools.catalogue.integrity import implausible
+from tools.catalogue.merge import Contribution, merge
+from tools.catalogue.overlay_edition import overlay_documents, write_edition
+from tools.catalogue.publication import (
     CannotReachError,
     UnreadableSourceError,
     read_stored,
 )
-from gpufleet.catalogue.collect.sources import SOURCES, CollectedSource
+from tools.catalogue.sources import SOURCES, CollectedSource
 from gpufleet.catalogue.load import load
 from gpufleet.findings import Finding, FleetError, error
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpufleet.catalogue.collect.difference import RowChange
-from gpufleet.catalogue.collect.publication import Publication
+from tools.catalogue.difference import RowChange
+from tools.catalogue.publication import Publication
 
 Document = dict[str, Any]
 

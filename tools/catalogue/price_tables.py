@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.catalogue.collect.publication import (
+from tools.catalogue.publication import (
     Collected,
     Stored,
     UnreadableSourceError,
