@@ -6,7 +6,8 @@ pool's nodes carry from birth are in `fleet.config_names`.
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.partition.names import gpu_instance_of
-from gpufleet.partition.partition import Partition, PartitionShare
+from gpufleet.partition.grant import Grant
+from gpufleet.partition.model import Partition
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import MIB, SHARED_SUFFIX
 
@@ -80,7 +81,7 @@ def published_labels(
 
 
 def _slice_labels(
-    gpu: Gpu, partition: Partition, share: PartitionShare, profile: str
+    gpu: Gpu, partition: Partition, share: Grant, profile: str
 ) -> dict[str, str]:
     """Labels of one kind of MIG device; under single they replace those of the GPU."""
     single = partition.strategy == "single"
