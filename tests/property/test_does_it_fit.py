@@ -1,4 +1,4 @@
-"""Does a model fit? Compile, size, plan and audit answer by the same bytes, however a GPU is shared.
+"""Does a model fit? Compile, size, plan and audit answer by the same bytes.
 
 Random fleets, models and ways of sharing. The expected relations are those of the sources: weights
 larger than what a process can allocate cannot be loaded (vllm-project/vllm#636), MPS divides memory

@@ -49,14 +49,19 @@ class ShareOffer:
         """Shares of each device; 1: not divided."""
         return self.device.grant.replicas
 
+    @property
+    def slice_parts(self) -> tuple[Fraction, Fraction] | None:
+        """MIG: compute slices of all, memory slots of all; None: `part` of both."""
+        geometry, profile = self.device.gpu.mig, self.profile
+        return None if geometry is None or profile is None else slice_parts(geometry, profile)
+
     def weighted(self, compute: Fraction) -> Fraction:
         """Part of a GPU with so much weight on compute and the rest on memory. With one weight for
         all, the parts on one GPU never add up to more than it: what lower bounds need."""
-        geometry, profile = self.device.gpu.mig, self.profile
-        if geometry is None or profile is None:
+        parts = self.slice_parts
+        if parts is None:
             return self.part
-        of_compute, of_memory = slice_parts(geometry, profile)
-        return compute * of_compute + (1 - compute) * of_memory
+        return compute * parts[0] + (1 - compute) * parts[1]
 
     @property
     def resource_key(self) -> str:

@@ -180,7 +180,7 @@ def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | Non
     return name, size
 
 
-Share = tuple[PoolFacts, Fraction, Fraction | None]
+Share = tuple[PoolFacts, Grant, Fraction, Fraction | None]
 
 
 @once
@@ -209,7 +209,7 @@ def _cheapest_share(context: RuleContext, request: ModelRequest) -> Share | None
         return None
     now = request.hardware.micro_usd_per_gpu_hour
     pods = request.group.pods
-    best: tuple[Fraction, str, PoolFacts] | None = None
+    best: tuple[Fraction, str, PoolFacts, Grant] | None = None
     for pool in context.fleet.pools:
         if not runs(context, pool, request):
             continue
