@@ -16,6 +16,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.source import compile_source, read_text
 from gpufleet.cost.cost import Use, attribute
@@ -71,6 +72,11 @@ def command(
     made = rows(lines, By(by), compiled.fleet.team_of_namespaces())
     seconds = sum(history.end - history.start for history in past)
     total = sum(history.micro_usd for history in past)
+    if not past:
+        print_findings(findings)
+    require_something(
+        past, f"{dump}: no sample is of a node in a pool of {spec}, so there is no cost to divide"
+    )
     assert total == sum(row.micro_usd for row in made), "attribution adds up by construction"
     _finish(made, total, seconds, ordered(findings), output_format)
 

@@ -22,6 +22,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.rendered_folder import apply_plan, plan_folder
 from gpufleet.cli.size_choices import SELLERS
@@ -137,10 +138,10 @@ def command(
     answers: list[Advice] = []
     if not has_errors(findings):
         measured = workloads(_series(files, url, days))
-        if not measured:
-            raise UnreadableInputError(
-                f"no series {MEMORY} has the labels `pod` and `UUID` and a number: nothing is known"
-            )
+        require_something(
+            measured,
+            f"no series {MEMORY} has the labels `pod` and `UUID` and a number: nothing is known",
+        )
         answers = [
             advise(
                 one,
@@ -208,10 +209,10 @@ def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
                 read_text(source) if files else prometheus.query_range(source, QUERY, days * 86_400)
             )
             found += read_series(text)
-    if not any(one.labels.get("__name__") == MEMORY for one in found):
-        raise UnreadableInputError(
-            f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for"
-        )
+    require_something(
+        any(one.labels.get("__name__") == MEMORY for one in found),
+        f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for",
+    )
     return found
 
 

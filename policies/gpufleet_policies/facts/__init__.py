@@ -2,7 +2,7 @@
 
 from gpufleet_policies.facts.claims import DeviceClaim, DeviceClass, DeviceRequest
 from gpufleet_policies.facts.container import Amount, Container, Launch
-from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts
+from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts, UncompiledFleet
 from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pods import PodClaim, PodGroup, PodToleration
@@ -42,6 +42,7 @@ __all__ = [
     "ScalingFacts",
     "ShareFacts",
     "Surroundings",
+    "UncompiledFleet",
     "WorkloadFacts",
     "WorkloadIntent",
     "absent",

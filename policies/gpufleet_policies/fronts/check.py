@@ -13,7 +13,7 @@ from gpufleet.contract.foreign.validation import AdvertisedByConfig, Verdict
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
 from gpufleet.findings import Finding, Severity, error, has_errors, ordered
-from gpufleet_policies.facts import Locator, WorkloadFacts
+from gpufleet_policies.facts import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.fronts.audit.inputs import Input
@@ -128,7 +128,9 @@ def check_file(
         advertised,
         (*audit.not_judged, *left_out),
         audit.waived,
-        any(validating(type_of(fact)) for fact in reading.facts),
+        any(
+            isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
+        ),
     )
 
 

@@ -12,6 +12,31 @@ NAMES = ("gpu-policy.yaml", "gpu-policy.json")
 """Names it may have."""
 
 
+SAFE_SETTINGS: Mapping[str, Any] = {"profile": "prod"}
+"""What a project that must have settings gets where they are missing: a file that `gpufleet
+policies init` wrote with this profile was deleted or emptied, which is not to be less strict."""
+
+
+def settings_of_pack(folder: Path) -> tuple[Mapping[str, Any], str]:
+    """The settings of a pack, and a sentence where they are missing and the safe ones hold.
+
+    Raises as `settings_alongside`.
+    """
+    found = settings_alongside(folder)
+    if found:
+        return found, ""
+    files = [name for name in NAMES if (folder / name).is_file()]
+    return SAFE_SETTINGS, missing(f"the pack's {files[0]} is empty" if files else _NO_FILE)
+
+
+def missing(what: str) -> str:
+    """Says that settings are missing, and which levels hold without them."""
+    return f"{what}, so the levels of profile `prod` hold; write `profile:` prod, dev, strict or auto into it"
+
+
+_NO_FILE = f"the pack's settings file {NAMES[0]} is missing"
+
+
 def settings_alongside(folder: Path) -> Mapping[str, Any]:
     """The settings in a folder, empty without a file.
 
