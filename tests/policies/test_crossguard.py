@@ -18,6 +18,7 @@ from gpufleet.findings import FleetError
 from gpufleet_policies.fronts.crossguard import Front, run_rules
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS
 from gpufleet_policies.fronts.crossguard_server import AnalyzerService
+from gpufleet_policies.fronts.settings_file import settings_file
 from gpufleet_policies.pack_folder import write_pack
 from gpufleet_policies.rules.registry import by_id
 from tests.policies.objects import CONTAINER, DEPLOYMENT, TODAY, WHOLE, changed, summary
@@ -48,6 +49,8 @@ class Host:
     """What the engine does: one call per resource, configuration before the first."""
 
     def __init__(self, folder: Path) -> None:
+        if settings_file(folder) is None:
+            (folder / "gpu-policy.yaml").write_text("profile: auto\n")
         self.servicer = AnalyzerService(Front(folder, today=lambda: TODAY))
         self.infos = {one.name: one for one in self.servicer.GetAnalyzerInfo(None, None).policies}
 

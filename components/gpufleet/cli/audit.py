@@ -265,13 +265,16 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
 
     Raises UnreadableInputError with every problem.
     """
-    from gpufleet_policies.fronts.settings_file import read_settings_file, settings_alongside
+    from gpufleet_policies.fronts.settings_file import settings_file, settings_or_safe
     from gpufleet_policies.rules.settings import read_settings
 
     with refusing(ValueError):
-        data = settings_alongside(Path()) if config is None else read_settings_file(Path(config))
+        path = settings_file(Path()) if config is None else Path(config)
+        data, missing = ({}, "") if path is None else settings_or_safe(path)
         if profile is not None:
             data = {**data, "profile": profile}
+        elif missing:
+            click.echo(f"gpufleet: {missing}", err=True)
         settings = read_settings(data, config or "policy settings")
     print_findings(settings.notes)
     return settings
