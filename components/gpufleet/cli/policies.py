@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, format_option, print_json, refusing
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    format_option,
+    print_json,
+    refusing,
+    require_something,
+)
 
 if TYPE_CHECKING:
     from gpufleet_policies.rules.rule import Rule
@@ -252,6 +258,11 @@ def admission(
         enforcement=front.Enforcement(enforce),
         exempt_namespaces=exempted,
         fleet=fleet,
+    )
+    require_something(
+        made or settings.everything_off,
+        "no rule that a cluster can check is on, so there is no policy to write; turn rules on, or "
+        "write the reason under `everythingOff` in the settings",
     )
     remediation = (
         remediation_policies(settings, queue=queue, exempt_namespaces=exempted) if remediate else ()
