@@ -235,7 +235,9 @@ def test_settings_that_are_missing_mean_the_levels_of_prod_and_are_named(tmp_pat
     for text in ("", "# profile: dev\n"):
         settings.write_text(text)
         empty = f"{settings} is empty, so the levels of profile `prod` hold"
-        note = f"[policy-settings-missing] {empty}; write `profile: prod`, or another profile, into it"
+        note = (
+            f"[policy-settings-missing] {empty}; write `profile: prod`, or another profile, into it"
+        )
         assert said() == [(note, ADVISORY), *fresh]
     settings.write_text("profile: dev\n")
     assert [level for _, level in said()] == [ADVISORY]

@@ -2,12 +2,12 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -270,7 +270,8 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
 
     with refusing(ValueError):
         path = settings_file(Path()) if config is None else Path(config)
-        data, missing = ({}, "") if path is None else settings_or_safe(path)
+        nothing: Mapping[str, Any] = {}
+        data, missing = (nothing, "") if path is None else settings_or_safe(path)
         if profile is not None:
             data = {**data, "profile": profile}
         elif missing:

@@ -16,7 +16,6 @@ from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.regions import check_region
 from gpufleet.cli import prometheus
 from gpufleet.cli.output import (
-    UnreadableInputError,
     exit_code,
     format_option,
     print_findings,

@@ -14,8 +14,8 @@ from gpufleet.contract.foreign.recognition import kind_of
 from gpufleet.contract.wrappers.registry import wrapper_of
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.facts import Locator, UncompiledFleet
-from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.facts.judged import NotJudged
+from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 from gpufleet_policies.readers.helm import of_values

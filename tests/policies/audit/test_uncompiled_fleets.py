@@ -55,7 +55,9 @@ MISTAKES = {
 
 def run(command: Any, *arguments: object) -> tuple[int, Any]:
     result = CliRunner().invoke(command, [*map(str, arguments), "--format", "json"])
-    return exit_status(result), json.loads(result.stdout) if result.stdout else str(result.exception)
+    return exit_status(result), json.loads(result.stdout) if result.stdout else str(
+        result.exception
+    )
 
 
 def in_stack_file(text: str) -> str:
@@ -154,7 +156,7 @@ def test_the_text_names_workloads_and_no_annotation_for_a_declaration(tmp_path: 
             "`gpufleet:fleet` is encrypted or a text: write the FleetSpec plainly, as a mapping",
         ),
         (
-            FLEET.replace("us-east-1", '"${REGION}"'),
+            FLEET.replace("max: 8}", 'max: "${MAX}"}'),
             "variable",
             "a tool fills in values, without which it does not compile",
         ),

@@ -235,9 +235,7 @@ def test_preflight_that_got_no_answer(
         zone = "us-east-1a" if platform is Platform.OPENSHIFT_AWS else "us-central1-a"
         spec["pools"] = [{**FLEET["pools"][0], "zones": [zone]}]
     Path("fleet.yaml").write_text(yaml.safe_dump(spec))
-    code, out, err = run(
-        monkeypatch, capsys, "preflight", "fleet.yaml", "--format", output_format
-    )
+    code, out, err = run(monkeypatch, capsys, "preflight", "fleet.yaml", "--format", output_format)
     assert (code, asked) == (2, [platform]), (out, err)
     assert err.splitlines()[-1] == (
         "gpufleet: fleet.yaml: no question got an answer, so nothing is known about the fleet; "
@@ -282,4 +280,6 @@ def test_hooks_may_name_files_that_hold_nothing(
     assert (code, err) == (0, "")
     hooks = Path(__file__).parents[3] / ".pre-commit-hooks.yaml"
     (hook,) = yaml.safe_load(hooks.read_text())
-    assert hook["entry"] == "gpufleet audit --allow-nothing", "pre-commit names all YAML that changed"
+    assert hook["entry"] == "gpufleet audit --allow-nothing", (
+        "pre-commit names all YAML that changed"
+    )

@@ -17,11 +17,11 @@ from click.testing import CliRunner
 from google.auth.credentials import AnonymousCredentials
 
 from gpufleet.cli.preflight import command
-from tests.exit_status import exit_status
 from gpufleet.platforms.openshift.aws.machines import OnAws
 from gpufleet.platforms.openshift.gcp.machines import OnGcp
 from gpufleet.platforms.openshift.machine_clouds import zones_of
 from gpufleet.platforms.openshift.machine_set_manifest import machine_set
+from tests.exit_status import exit_status
 from tests.unit.platforms.openshift.clouds import (
     AWS_CHAT,
     BLOCK,

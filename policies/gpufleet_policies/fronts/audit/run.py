@@ -239,7 +239,9 @@ def _without_fleet(fact: Any, file: str, contexts: Sequence[RuleContext]) -> Ite
     ]
     if broken:
         names = ", ".join(dict.fromkeys(broken))
-        reason = f"its fleet is not known: {names} does not compile, so no rule compares their pools"
+        reason = (
+            f"its fleet is not known: {names} does not compile, so no rule compares their pools"
+        )
         yield Unjudged(file, fact.locator.line, str(fact.locator), "fleet", reason)
 
 
