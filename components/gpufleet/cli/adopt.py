@@ -49,7 +49,7 @@ def command(
 
     JSON: {"spec": {...} | null, "imports": [{"pool", "type", "address", "id", "importId"}],
     "notExpressed": [{"resource", "path", "found", "declared"}], "notes": [...]}. Exits 1 when no
-    pool was found, 2 when FILE cannot be read.
+    pool was found, 2 when FILE cannot be read or holds none of these.
     """
     found = adopt(
         Observations(tuple(_read(sources))),

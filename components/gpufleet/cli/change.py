@@ -173,8 +173,8 @@ def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
     document = read_mapping(source)
     with refusing(ValueError, file=source):
         nodes, pods = read_nodes(document), read_pods(document)
-        require_something(nodes, f"{source}: no node is in it, so nothing is known about them")
         state = None if pods is None else read_cut_over_state(document, pods)
+    require_something(nodes, f"{source}: no node is in it, so nothing is known about them")
     reports, findings = explain_nodes(fleet, nodes)
     if pods is None or state is None:
         return _Live(reports, findings, None, None)

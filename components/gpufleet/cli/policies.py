@@ -235,7 +235,8 @@ def admission(
     Each policy has a binding that warns and writes the audit log; `--enforce deny` lets those of
     mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md says what they see.
 
-    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`.
+    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`. Exits 2
+    when no rule that a cluster can check is on.
 
     JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
     "file"}], "notExpressible": [...]}.

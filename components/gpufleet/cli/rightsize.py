@@ -118,7 +118,7 @@ def command(
     that was not measured, are `unknown`. `--write` changes nothing but DIR.
 
     JSON: {"workloads": [...], "savingMicroUsdPerHour", "findings"}. Exits 1 when the new
-    declaration has an error, 2 when something cannot be read.
+    declaration has an error, 2 when something cannot be read or no use was measured.
     """
     if show_query:
         click.echo(QUERY)
