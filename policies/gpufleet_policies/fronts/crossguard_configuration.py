@@ -13,9 +13,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.fleet import PRODUCTION
 from gpufleet.findings import FleetError
-from gpufleet_policies.facts import FleetFacts
-from gpufleet_policies.facts.fleet import PRODUCTION
 from gpufleet_policies.fronts.config_schema import threshold, thresholds_of
 from gpufleet_policies.fronts.crossguard_policies import FORMER, SETTINGS, declared_levels
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet

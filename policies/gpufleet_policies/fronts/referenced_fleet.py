@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.cluster import FleetFacts, UncompiledFleet
 from gpufleet.documents.shapes import mapping
 from gpufleet.findings import Severity
-from gpufleet_policies.facts import FleetFacts, UncompiledFleet
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 
 CONFIG_KEY = "gpufleet:fleet"

@@ -9,13 +9,9 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from gpufleet.contract.charts import chart_of_file, dependency_of, is_values_file
-from gpufleet.contract.foreign.recognition import kind_of
-from gpufleet.contract.wrappers.registry import wrapper_of
+from gpufleet.cluster import UNKNOWN, Locator, UncompiledFleet
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet_policies.facts import Locator, UncompiledFleet
-from gpufleet_policies.facts.judged import NotJudged
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.configurations.recognition import kind_of
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 from gpufleet_policies.readers.helm import of_values
@@ -32,6 +28,9 @@ from gpufleet_policies.readers.pulumi_state import (
 from gpufleet_policies.readers.reading import place_of
 from gpufleet_policies.readers.releases import releases
 from gpufleet_policies.readers.terraform import facts_of_plan, is_plan, planned_resources
+from gpufleet_policies.wrappers.charts import chart_of_file, dependency_of, is_values_file
+from gpufleet_policies.wrappers.judged import NotJudged
+from gpufleet_policies.wrappers.registry import wrapper_of
 
 CONFIG_KEY = "gpufleet:fleet"
 """Key of a stack file that holds a FleetSpec."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpufleet.cluster import Locator, UncompiledFleet
 from gpufleet.findings import Finding, Severity
-from gpufleet_policies.facts import Locator, UncompiledFleet
 from gpufleet_policies.rules.exceptions import Waiver
 from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Violation

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from gpufleet_policies.facts import Locator, UncompiledFleet, WorkloadFacts
+from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.context import RuleContext, once

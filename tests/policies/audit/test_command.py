@@ -12,8 +12,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.audit import command
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet_policies.commands.audit import command
 
 IDLE = """\
 # a shell someone forgot

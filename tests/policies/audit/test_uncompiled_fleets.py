@@ -8,9 +8,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.cli.audit import command as audit
-from gpufleet.cli.check import command as check
 from gpufleet.cli.compile import command as compile_command
+from gpufleet_policies.commands.audit import command as audit
+from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from tests.exit_status import exit_status
 

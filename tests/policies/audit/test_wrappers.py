@@ -8,8 +8,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.cli.audit import command
-from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig
+from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig
+from gpufleet_policies.commands.audit import command
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.audit.wrapper_shapes import FAULT, Shape
 from tests.policies.audit.wrapper_shapes_of_others import ALL_SHAPES

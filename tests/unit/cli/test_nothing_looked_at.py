@@ -134,8 +134,8 @@ CASES = (
 
 def leaves() -> Iterator[str]:
     """Every command and subcommand. Those of the sandbox are of another distribution."""
-    for name in program.COMMANDS:
-        command = importlib.import_module(f"gpufleet.cli.{name}").command
+    for name, row in program.commands().items():
+        command = importlib.import_module(row.module).command
         if name == "sandbox":
             continue
         if isinstance(command, click.Group):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet_policies.facts import FleetFacts, Surroundings, UncompiledFleet
+from gpufleet.cluster import FleetFacts, Surroundings, UncompiledFleet
 from gpufleet_policies.fronts.audit.clusters import FilesOfCluster, clusters_of
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.rules.context import RuleContext

@@ -9,9 +9,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any, cast
 
-from gpufleet.contract.wrappers.holders import Holder, holders_of
-from gpufleet.contract.wrappers.links import GitOpsLink, links_of
-from gpufleet.contract.wrappers.release import steps_of
+from gpufleet.cluster.release_values import steps_of
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import (
     JSON_DUMPS,
@@ -22,7 +20,6 @@ from gpufleet.documents.limits import (
 from gpufleet.documents.reading import repeated_keys
 from gpufleet.documents.shapes import mapping
 from gpufleet.messages import message
-from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, TERRAFORM, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
@@ -40,6 +37,9 @@ from gpufleet_policies.readers.documents import (
     place_of_declaration,
 )
 from gpufleet_policies.readers.members import has_members, members_of
+from gpufleet_policies.wrappers.holders import Holder, holders_of
+from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.wrappers.links import GitOpsLink, links_of
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10

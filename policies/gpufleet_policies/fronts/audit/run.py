@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import (
+from gpufleet.cluster import (
     FleetFacts,
     Surroundings,
     UncompiledFleet,

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpufleet.contract.wrappers.release import steps_of
+from gpufleet.cluster.release_values import steps_of
 from gpufleet.messages import message, one_line
-from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.wrappers.judged import NotJudged
 
 KINDS = {
     "file": ("file that cannot be read", "files that cannot be read"),
