@@ -14,7 +14,7 @@ from gpufleet.cluster.fact import (
     known,
     unknown,
 )
-from gpufleet.cluster.fleet import FleetFacts, PoolFacts
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.intent import WorkloadIntent
 from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
@@ -44,6 +44,7 @@ __all__ = [
     "Ray",
     "ScalingFacts",
     "Surroundings",
+    "UncompiledFleet",
     "WorkloadFacts",
     "WorkloadIntent",
     "absent",
