@@ -195,8 +195,8 @@ def reported(doing: str, setting: str, left: str, mmio_gib: int | None = None) -
     except TaskTimeoutError as problem:
         raise timed_out(doing, problem, setting, left) from None
     except VsphereError as failure:
-        if failure.code is Code.INTERRUPTED:
-            raise interrupted(doing, failure.left) from None
+        if failure.code is Code.INTERRUPTED and not failure.left:
+            raise interrupted(doing) from None
         raise
     except vmodl.MethodFault as fault:
         raise translated(fault, doing, mmio_gib) from None
