@@ -1,22 +1,26 @@
 """A copy that an administrator made of a machine: it has the marks, and is not ours."""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
-from tests.engine.vcenter_fixture import Vcenter
+from tests.engine.conftest import Project
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
 from tests.engine.vsphere.direct import BATCH, UNCLOSED, batch_inputs, created, finished
+from tests.engine.vsphere.test_group import PROGRAM
 
 pytestmark = UNCLOSED
 OWNER_PROVIDER = VsphereGpuNodeOwnerProvider()
 NAMES = {"gpu-0-debug": "a name that a node can have", "GPU 0 (debug)": "a name that none can have"}
 
 
-def copy(cloud: Vcenter, name: str) -> None:
+def copy(cloud: Vcenter, name: str, of: str = "gpu-0") -> None:
     """As vCenter clones: with the extra configuration, which vcsim leaves out."""
-    with cloud.machine("gpu-0") as machine, cloud.service() as service:
+    with cloud.machine(of) as machine, cloud.service() as service:
         (datacenter,) = service.RetrieveContent().rootFolder.childEntity
         marks = [
             vim.option.OptionValue(key=entry.key, value=entry.value)
@@ -60,6 +64,21 @@ def test_a_copy_stays_and_is_named(
         uuid = machine.config.instanceUuid
     warned = capfd.readouterr().err
     assert f"warning: {name} (instance uuid {uuid}) stays: it is a copy of the machine" in warned
+
+
+def test_the_engine_shows_which_copy_stays(project: Callable[..., Project], cloud: Vcenter) -> None:
+    made = project({"__main__.py": PROGRAM})
+    made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
+    machine = {"cpus": 8, "memory_gib": 64, "template": "gpu-template"}
+    pool = {"name": "train", "gpu": "A100-80GB", "nodes": {"min": 1, "max": 1}, "vsphere": machine}
+    known = {"pool": pool, "port": cloud.proxy.port, "token": SECRET}
+    made.write({"given.json": json.dumps(known)})
+    made.run("up")
+    copy(cloud, "GPU 0 (debug)", "gpu-train-0")
+    result = made.run("destroy")
+    assert names(cloud) == ["GPU 0 (debug)"]
+    (warned,) = [text for text in result.warnings if "GPU 0 (debug)" in text]
+    assert "stays: it is a copy of the machine" in warned
 
 
 def test_a_machine_of_ours_that_was_renamed_goes_with_its_group(cloud: Vcenter) -> None:

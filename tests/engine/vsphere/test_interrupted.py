@@ -1,19 +1,23 @@
 """An interrupt (Ctrl-C, which the engine hands on as Cancel) ends every wait at once, and nothing
 that destroys comes after a wait that was cut short."""
 
+import json
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING
-from tests.engine.vcenter_fixture import Vcenter
+from tests.engine.conftest import Project
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
 from tests.engine.vsphere.direct import (
     BATCH,
     PROVIDER,
@@ -24,6 +28,7 @@ from tests.engine.vsphere.direct import (
     refused,
 )
 from tests.engine.vsphere.played_cluster import PlayedCluster, played_cluster
+from tests.engine.vsphere.test_group import PROGRAM
 from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
@@ -153,6 +158,38 @@ def test_a_clone_that_is_interrupted_goes_with_its_group(slow: Vcenter) -> None:
     time.sleep(1)
     assert slow.owned() == [], "and none comes afterwards"
     assert slow.proxy.calls["Destroy_Task"] == 2
+
+
+def test_the_engine_ends_soon_after_an_interrupt_and_a_destroy_leaves_nothing(
+    project: Callable[..., Project], slow: Vcenter
+) -> None:
+    made = project({"__main__.py": PROGRAM})
+    made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
+    machine = {"cpus": 8, "memory_gib": 64, "template": "gpu-template"}
+    pool = {"name": "train", "gpu": "A100-80GB", "nodes": {"min": 2, "max": 2}, "vsphere": machine}
+    known = {"pool": pool, "port": slow.proxy.port, "token": SECRET}
+    made.write({"given.json": json.dumps(known)})
+    moment: list[float] = []
+
+    def interrupt() -> None:
+        """Ctrl-C once the second clone is on its way."""
+        while slow.proxy.calls["CloneVM_Task"] < 2:
+            time.sleep(0.1)
+        time.sleep(1)
+        moment.append(time.monotonic())
+        for engine in psutil.Process().children():
+            if engine.name() == "pulumi":
+                engine.send_signal(signal.SIGINT)
+
+    watcher = threading.Thread(target=interrupt, daemon=True)
+    watcher.start()
+    result = made.run("up", check=False)
+    watcher.join()
+    assert result.status != 0
+    assert time.monotonic() - moment[0] < 25, "a clone takes 40"
+    assert "vsphere-interrupted" in "".join(result.errors)
+    made.run("destroy")
+    assert slow.owned() == []
 
 
 def test_a_machine_that_is_half_made_stays_where_the_update_was_interrupted(cloud: Vcenter) -> None:
