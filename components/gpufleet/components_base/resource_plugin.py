@@ -238,7 +238,8 @@ def warn(text: str) -> None:
         return
     with grpc.insecure_channel(_EngineAddress.value) as channel:
         row = engine_pb2.LogRequest(severity=engine_pb2.WARNING, message=text, urn="", streamId=0)
-        engine_pb2_grpc.EngineStub(channel).Log(row)
+        engine: Any = engine_pb2_grpc.EngineStub(channel)
+        engine.Log(row)
 
 
 class _EngineAddress:

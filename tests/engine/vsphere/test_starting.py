@@ -3,6 +3,7 @@ the option `OverrideAutomationLevel`, and recommends a host otherwise (vSphere A
 ClusterPowerOnVmOption and DrsBehavior). The proxy plays it; vcsim does not know the option."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def recommending(answer: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("more", [{}, {"drsBehavior": "manual"}], ids=["cluster", "machine"])
-def test_drs_manual_gets_its_machine(cloud: Vcenter, more: dict[str, str]) -> None:
+def test_drs_manual_gets_its_machine(cloud: Vcenter, more: dict[str, Any]) -> None:
     cloud.proxy.reset([Rule(Action.REWRITE, "PowerOnMultiVM_Task", nth=0, rewrite=manual)])
     assert created(cloud.node(1, **more))["powerState"] == "poweredOn"
     assert cloud.proxy.calls["PowerOnMultiVM_Task"] == 1

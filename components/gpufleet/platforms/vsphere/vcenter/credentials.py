@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -35,7 +35,7 @@ _LOGGING_IN = threading.Lock()
 
 
 @contextmanager
-def one_login(server: str, port: int, known: Credentials) -> Iterator[None]:
+def one_login(server: str, port: int, known: Credentials) -> Generator[None]:
     """One login at a time, and none with credentials that this process has seen refused: vCenter
     locks an account after 5 failed logins (VMware vSphere 8.0 Authentication, "Edit the vCenter
     Single Sign-On Lockout Policy").

@@ -92,9 +92,11 @@ class Rest:
         self._token = ""
         with one_login(self._endpoint.server, self._endpoint.port, self._known):
             status, answer = self._answer("POST", "/session", None, basic)
+            call = f"POST {_ROOT}/session"
+            if status in (401, 403):
+                raise self._known.refused(self._endpoint.server, f"HTTP {status} of {call}")
             if status != 200:
-                fault = f"HTTP {status} of {_ROOT}/session"
-                raise self._known.refused(self._endpoint.server, fault)
+                raise _refusal(self._endpoint, call, status, answer)
         self._token = str(answer["value"])
 
     def _answer(self, method: str, path: str, body: Any, more: dict[str, str]) -> tuple[int, Any]:
