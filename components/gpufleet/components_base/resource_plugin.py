@@ -223,8 +223,8 @@ def refusal(failure: CheckFailure) -> provider_pb2.CheckFailure:
     """A failure of Check as the engine gets it: the property is named in the text alone.
 
     The engine prints the whole value of a property that a failure names, secrets included
-    (pulumi/pulumi `pkg/resource/deploy/step_generator.go`, `issueCheckFailures`, 3.259.0): a secret in a list
-    is then readable. It has no value to print where none is named.
+    (pulumi/pulumi `pkg/resource/deploy/step_generator.go`, `issueCheckFailures`, 3.259.0): a
+    secret in a list is then readable. It has no value to print where none is named.
     """
     where = f"{failure.property}: " if failure.property else ""
     return provider_pb2.CheckFailure(reason=f"{where}{failure.reason}")
