@@ -263,7 +263,7 @@ def test_what_the_engine_makes_of_a_refusal_has_no_token(
     declare(None)
     made.run("up")
     for template, nodes, reason in (
-        ("gpu-template", 99, "vsphere-gpu-capacity"),
+        ("gpu-template", 13, "vsphere-gpu-capacity"),
         ("none", 2, "no template named"),
     ):
         declare(template, nodes)
