@@ -45,11 +45,12 @@ up: $(STAMP) ## Bring up the sandbox: control plane, GPU fleet, workloads; ends 
 down: $(STAMP) ## Stop every process of the sandbox and free its ports; data stays until `gpufleet sandbox reset`
 	@$(BIN)/gpufleet sandbox down
 
-check: $(STAMP) ## Format, lint, types, import order, links of the documentation
+check: $(STAMP) ## Format, lint, types, import order, lines by package, links of the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	PYTHONPATH=components:policies:sandbox $(BIN)/lint-imports
+	PYTHONPATH=components:policies:planner:sandbox $(BIN)/lint-imports
+	$(BIN)/python tools/ceilings.py
 	$(BIN)/pytest -q tests/unit/test_docs_site.py
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
@@ -85,17 +86,18 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	GPUFLEET_WRITE_SCHEMA=1 $(BIN)/pytest -q tests/schema
 	$(BIN)/gpufleet schema > docs/fleet-spec.md
 	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
-	PYTHONPATH=components:policies:. $(BIN)/python -m tests.policies.write_examples
-	PYTHONPATH=components:policies $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
-	$(BIN)/python -m gpufleet.contract.foreign.rule_page docs/check.md
+	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tests.policies.write_examples
+	PYTHONPATH=components:policies:planner $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
+	$(BIN)/python -m gpufleet_policies.configurations.rule_page docs/check.md
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
 
-# FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these; CRDS=DIR CHARTS=DIR
-# writes the schemas again from definitions and values files, and shows what changed.
+# FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these, OPTIONS="--region R"
+# are further ones (python -m tools.catalogue --help); CRDS=DIR CHARTS=DIR writes the schemas again from definitions
+# and values files, and shows what changed.
 catalogue: $(STAMP) ## What the sources say beside the newest edition, and the rules of its rows (needs network)
 	$(BIN)/pytest -q tests/data
-	$(BIN)/gpufleet catalogue refresh $(if $(FROM),--from $(FROM)) $(if $(OUT),--out $(OUT)) \
-	  $(foreach s,$(SOURCES),--source $(s))
+	$(BIN)/python -m tools.catalogue $(if $(FROM),--from $(FROM)) $(if $(OUT),--out $(OUT)) \
+	  $(foreach s,$(SOURCES),--source $(s)) $(OPTIONS)
 	$(if $(CRDS),$(BIN)/python tools/schemas/generate.py --crds $(CRDS) --charts $(CHARTS))
 	$(if $(CRDS),git --no-pager diff --stat -- components/gpufleet/catalogue/data)
 

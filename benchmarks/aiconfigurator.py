@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpufleet.catalogue import load
-from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.catalogue_models import find_catalogue_model
-from gpufleet.sizing.device import Device, whole_gpu
-from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.sizing.inference import InferenceEngine, Serving
-from gpufleet.sizing.parallel import Parallelism
-from gpufleet.sizing.serving_rates import PERCENTILE, serving_replica
+from gpufleet.models.architecture import Architecture
+from gpufleet.models.catalogue_models import find_catalogue_model
+from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.models.inference import InferenceEngine, Serving
+from gpufleet.models.parallel import Parallelism
+from gpufleet_planner.sizing.device import Device, whole_gpu
+from gpufleet_planner.sizing.serving_rates import PERCENTILE, serving_replica
 
 ENGINES = {
     "trtllm": InferenceEngine.TENSORRT_LLM,

@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 from gpufleet.catalogue import load
-from gpufleet.planner.packing import Mode, Packing, PackingMachine, PackingProblem, ShareClass, pack
+from gpufleet_planner.packing import Mode, Packing, PackingMachine, PackingProblem, ShareClass, pack
 
 GIB = 2**30
 PROFILES = ("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb")

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 from gpufleet.catalogue import load
-from gpufleet.planner.packing import (
+from gpufleet_planner.packing import (
     ExistingGpu,
     ExistingNode,
     Mode,

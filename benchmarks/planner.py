@@ -8,9 +8,9 @@ from typing import Any
 from click.testing import CliRunner
 
 from gpufleet.catalogue import load
-from gpufleet.cli.size import command as size_command
-from gpufleet.planner.manifest import manifests
-from gpufleet.planner.plan import plan
+from gpufleet_planner.commands.size import command as size_command
+from gpufleet_planner.planning.manifest import manifests
+from gpufleet_planner.planning.plan import plan
 
 SIZE_BUDGET, PLAN_BUDGET = 0.3, 5.0
 WORKLOADS = 200

@@ -4,9 +4,9 @@ fragmentation policy and by best fit. The tasks are cut from full nodes, so that
 
 import time
 
-from gpufleet.planner.trace import TracePolicy, place_trace
-from tests.unit.planner.trace.checker import broken
-from tests.unit.planner.trace.generated_trace import generated_trace, overfull
+from gpufleet_planner.trace import TracePolicy, place_trace
+from tests.planner.trace.checker import broken
+from tests.planner.trace.generated_trace import generated_trace, overfull
 
 NODES = 1213
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpufleet.contract.foreign.codes import EVERY_KIND, tables
 from gpufleet.documents.whole_file import write_whole_text
+from gpufleet_policies.configurations.codes import EVERY_KIND, tables
 from gpufleet_policies.explanation import SEEN, explanation
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rules.registry import FAMILIES, RULES

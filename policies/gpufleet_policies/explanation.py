@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpufleet.contract.foreign.codes import code_space
-from gpufleet_policies.facts import Provenance
+from gpufleet.cluster import Provenance
+from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rule_examples import RuleExample, rule_examples
 from gpufleet_policies.rules.configurations import CONFIG_RULES

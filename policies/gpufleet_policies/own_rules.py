@@ -31,9 +31,9 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpufleet_policies.facts import FleetFacts, WorkloadFacts
-from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.facts.queues import ClusterQueue
+from gpufleet.cluster import FleetFacts, WorkloadFacts
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.queues import ClusterQueue
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import add_rules, by_id
 from gpufleet_policies.rules.rule import Level, Rule, Violation, rule

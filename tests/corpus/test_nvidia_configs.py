@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.foreign.kinds import validate_text
 from gpufleet.findings import Severity
+from gpufleet_policies.configurations.kinds import validate_text
 
 FILES = Path(__file__).resolve().parents[3] / "shared/corpora/nvidia-configs"
 OF_WRAPPERS = "wrapped"

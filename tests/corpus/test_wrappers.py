@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.charts import known_chart
-from gpufleet.contract.wrappers.registry import releases_of
-from gpufleet.contract.wrappers.release import WrappedRelease
+from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet_policies.fronts.audit.inputs import Input, find_inputs
 from gpufleet_policies.fronts.audit.reading import Reading, documents_of, read_input
 from gpufleet_policies.fronts.audit.run import judged
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.wrappers.charts import known_chart
+from gpufleet_policies.wrappers.registry import releases_of
 
 CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"
 LEAST_WRAPPERS = 2

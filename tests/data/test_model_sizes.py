@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import has_errors
-from gpufleet.sizing.config_model import architecture_from_config
-from gpufleet.sizing.config_quantisation import stored_format
-from gpufleet.sizing.parameters import count_parameters
+from gpufleet.models.config_model import architecture_from_config
+from gpufleet.models.config_quantisation import stored_format
+from gpufleet.models.parameters import count_parameters
 from tests.data.short_configs import whole
 
 LINES = Path(__file__).with_name("model_sizes.jsonl").read_text("utf-8").splitlines()

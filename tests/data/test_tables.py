@@ -194,7 +194,7 @@ def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) ->
         assert (model.active_parameters < model.parameters) == (model.experts is not None)
         assert (model.sliding_window is None) == (model.full_attention_every == 1)
         if model.config is not None:
-            continue  # tests/unit/sizing/test_catalogue_configs.py
+            continue  # tests/planner/sizing/test_catalogue_configs.py
         if model.experts is None and model.kv_heads is not None and model.head_dim is not None:
             attention = 2 * model.hidden * model.head_dim * (model.query_heads + model.kv_heads)
             feed_forward = (3 if model.gated else 2) * model.hidden * model.intermediate

@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 from kubernetes import client, utils
 
-from gpufleet.cli.plan import command
+from gpufleet_planner.commands.plan import command
 from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION
 from tests.engine.sandbox_stack import ROOT, Stack, gpus
 from tests.engine.waiting import until

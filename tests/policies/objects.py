@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from gpufleet.catalogue import load
+from gpufleet.cluster import FleetFacts, Locator, WorkloadFacts
 from gpufleet.fleet import compile_data, fleet_as_dict
-from gpufleet_policies.facts import FleetFacts, Locator, WorkloadFacts
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.context import RuleContext

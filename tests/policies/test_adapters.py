@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import UNKNOWN, Provenance, WorkloadFacts
+from gpufleet.cluster import UNKNOWN, Provenance, WorkloadFacts
 from gpufleet_policies.readers.plain import SENTINELS, plain
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.rules.model_memory import memory_need

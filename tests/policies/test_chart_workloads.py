@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.facts import WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Thing

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.check import command
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet_policies.commands.check import command
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import CheckedFile, check_file
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.audit.wrapper_shapes import FAULT
+from tests.policies.configurations.test_wrapped import release
 from tests.policies.objects import TODAY
-from tests.unit.contract.foreign.test_wrapped import release
 
 PLUGIN = (
     "version: v1\nsharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [%s]}}\n"

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.cli.policies import command
+from gpufleet_policies.commands.policies import command
 from tests.policies.audit.test_command import IDLE
 
 ROOT = Path(__file__).parents[2]

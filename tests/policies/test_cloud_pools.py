@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Surroundings
-from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
-from gpufleet_policies.facts.monitoring import MetricsSource
-from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet.cluster import Surroundings
+from gpufleet.cluster.capacity import LaunchTemplate, Reservation
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.monitoring import MetricsSource
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.pools import completed
 from tests.policies.cases.pools import GKE_POOL, NODE_GROUP

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import gpufleet
-from gpufleet.contract.foreign.codes import code_space, tables
-from gpufleet.contract.foreign.validation import Verdict
-from gpufleet_policies.facts.nvidia import NvidiaConfig
+from gpufleet.cluster.nvidia import NvidiaConfig
+from gpufleet.contract.programs.validation import Verdict
+from gpufleet_policies.configurations.codes import code_space, tables
 from gpufleet_policies.fronts.audit.baseline import baseline_text, read_baseline, without_known
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import fingerprint
@@ -67,7 +67,6 @@ SHARED = {
     "mig-placement-inferred",
     "mig-placement-unknown",
     "mig-profile-renamed",
-    "mig-profile-unknown",
     "mig-unsupported",
     "vgpu-unlicensed",
 }
@@ -79,7 +78,7 @@ def _codes_of_components() -> dict[str, set[str]]:
     folder = Path(gpufleet.__path__[0])
     found: dict[str, set[str]] = {}
     for file in folder.rglob("*.py"):
-        if "foreign" in file.parts:
+        if "programs" in file.parts:
             continue
         for code in _codes(ast.parse(file.read_text(encoding="utf-8"))):
             found.setdefault(code, set()).add(str(file.relative_to(folder)))

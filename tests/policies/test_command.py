@@ -9,7 +9,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.policies import command
+from gpufleet_policies.commands.policies import command
 from gpufleet_policies.pack_folder import own_requirement
 from gpufleet_policies.rules.registry import RULES
 

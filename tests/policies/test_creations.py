@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.audit import command
+from gpufleet_policies.commands.audit import command
 
 VLLM = """\
 # the chat service

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.foreign.codes import code_space
+from gpufleet.cluster.intent import WorkloadIntent
+from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.documentation import pages, written
-from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.rule_examples import FILE, rule_examples
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
 from gpufleet_policies.rules.settings import KEYS, THRESHOLDS, read_settings

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet_policies.facts import WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
 from tests.policies.cases.workloads import template

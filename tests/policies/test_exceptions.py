@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from gpufleet_policies.facts.intent import PREFIX
+from gpufleet.cluster.intent import PREFIX
 from gpufleet_policies.rules.registry import RULES
 from gpufleet_policies.rules.rule import Level
 from tests.policies.objects import CONTAINER, deployment, findings, fleet, ids, only

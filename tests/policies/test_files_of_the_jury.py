@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, audit

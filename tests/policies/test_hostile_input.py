@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Locator, Surroundings, WorkloadFacts
+from gpufleet.cluster import Locator, Surroundings, WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.plain import SENTINELS

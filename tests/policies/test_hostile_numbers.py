@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gpufleet.cli.audit import command as audit
-from gpufleet.cli.check import command as check
+from gpufleet_policies.commands.audit import command as audit
+from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.readers.durations import seconds
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import decimal, whole

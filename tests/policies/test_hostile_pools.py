@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Surroundings
+from gpufleet.cluster import Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi

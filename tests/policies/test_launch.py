@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.facts import Autoscaler, DeviceClaim, Provenance, WorkloadFacts
-from gpufleet_policies.facts.container import Launch
+from gpufleet.cluster import Autoscaler, DeviceClaim, Provenance, WorkloadFacts
+from gpufleet.cluster.container import Launch
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.options import read_options
 from gpufleet_policies.rules.cron import shortest_interval

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Surroundings
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet.cluster import Surroundings
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.pools import completed
 from tests.policies.cases.pools import KARPENTER

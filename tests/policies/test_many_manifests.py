@@ -3,7 +3,7 @@
 import json
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import FleetFacts, Surroundings
+from gpufleet.cluster import FleetFacts, Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULE_FAILED, validating

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet_policies.facts import Provenance
+from gpufleet.cluster import Provenance
 from gpufleet_policies.rules.rule import Level
 from tests.policies.objects import (
     CONTAINER,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.locator import Locator
 from gpufleet_policies.readers.object_shape import KIND, refused_shape
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, Thing

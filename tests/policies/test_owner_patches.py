@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.cluster import UNKNOWN, Surroundings
 from gpufleet.findings import FleetError
-from gpufleet_policies.facts import UNKNOWN, Surroundings
 from gpufleet_policies.fronts.audit.patches import patched
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding

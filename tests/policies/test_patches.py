@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Surroundings
+from gpufleet.cluster import Surroundings
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.settings import read_settings

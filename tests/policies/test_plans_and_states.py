@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.nvidia import OperatorChoices
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.nvidia import OperatorChoices
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.cases.pools import KARPENTER, NODE_GROUP
 from tests.policies.test_cloud_pools import EKS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet_policies.facts import WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.pulumi_props import group_and_kind, is_validated
 from tests.policies.objects import from_pulumi_props, workload

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.cluster import Surroundings
 from gpufleet.documents.reading import read_go
 from gpufleet.fleet import compile_data, fleet_as_dict
-from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.context import RuleContext

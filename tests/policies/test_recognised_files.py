@@ -1,10 +1,10 @@
 """What a file is, told by its name or by what is in it."""
 
-from gpufleet_policies.facts import FleetFacts
-from gpufleet_policies.facts.judged import NotJudged
-from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig, OperatorChoices, SharingConfig
-from gpufleet_policies.facts.queues import ClusterQueue, KueueConfiguration
+from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.nvidia import MigLayouts, NvidiaConfig, OperatorChoices, SharingConfig
+from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration
 from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.wrappers.judged import NotJudged
 from tests.policies.cases.pools import KARPENTER
 from tests.policies.objects import summary
 

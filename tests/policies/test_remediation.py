@@ -53,7 +53,7 @@ def applied(document: dict[str, Any], patch: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def test_every_workload_rule_with_a_patch_is_listed():
-    from gpufleet_policies.facts import WorkloadFacts
+    from gpufleet.cluster import WorkloadFacts
 
     patched = {
         case.rule

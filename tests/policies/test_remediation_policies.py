@@ -11,8 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.policies import command
 from gpufleet.components_base.inputs import InvalidArgumentsError
+from gpufleet_policies.commands.policies import command
 from gpufleet_policies.fronts.admission.policies import expressible
 from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
 from gpufleet_policies.fronts.admission.remediations import MENDS

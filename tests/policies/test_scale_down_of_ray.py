@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.facts import WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.scaling import RAY

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpufleet.contract.foreign.codes import code_space
 from gpufleet.findings import FleetError
+from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.rule import Level, Profile

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpufleet_policies.facts import FleetFacts
+from gpufleet.cluster import FleetFacts
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.rules.registry import RULE_FAILED
 from tests.examples import part

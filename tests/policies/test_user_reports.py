@@ -1,7 +1,7 @@
 """Public reports whose cause was a configuration, through `audit`, and what has to be said of each.
 
 Each is the smallest form of what the reporter had. What has to be said was decided from the thread
-before the program was asked. tests/unit/contract/foreign/test_user_reports.py has thirty others.
+before the program was asked. tests/policies/configurations/test_user_reports.py has thirty others.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings

@@ -5,7 +5,7 @@ from typing import Any
 from google.protobuf import json_format, struct_pb2
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE
 
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet_policies.readers.plain import plain
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"

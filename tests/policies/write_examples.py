@@ -3,7 +3,7 @@
     PYTHONPATH=components:policies:sandbox:. python -m tests.policies.write_examples
 
 They are the first case of each rule in the tables that the tests run: here, and those of the
-configurations in tests/unit/contract/foreign.
+configurations in tests/policies/configurations.
 """
 
 import difflib
@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from gpufleet.contract.foreign.kinds import validate_text
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.documents.writing import inline_yaml, yaml_text
+from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.rule_examples import FILE, RuleExample
 from tests.policies.cases import CASES, Case
-from tests.unit.contract.foreign.case_rows import FINE, CaseRow
-from tests.unit.contract.foreign.rule_cases import CASES as CONFIGURATIONS
+from tests.policies.configurations.case_rows import FINE, CaseRow
+from tests.policies.configurations.rule_cases import CASES as CONFIGURATIONS
 
 LONG = 20
 """Lines from which an object is shown by its change alone."""

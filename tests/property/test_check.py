@@ -7,14 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.contract.foreign.kinds import KINDS, validate_text
-from gpufleet.contract.foreign.validation import Judgement, Verdict
+from gpufleet.contract.programs.validation import Judgement, Verdict
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
+from gpufleet_policies.configurations.kinds import KINDS, validate_text
 from tests.examples import examples
+from tests.policies.configurations.case_rows import FINE
+from tests.policies.configurations.rule_cases import CASES
 from tests.property.mutated_configs import cases
-from tests.unit.contract.foreign.case_rows import FINE
-from tests.unit.contract.foreign.rule_cases import CASES
 
 WORDS = sorted(
     {

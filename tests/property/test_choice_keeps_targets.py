@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet.planner.choice import choose
-from gpufleet.planner.compare import rank
-from gpufleet.planner.layouts import lay_out_nodes, volume_bound
-from gpufleet.planner.need import Allowed, Isolation, resolve
-from gpufleet.planner.offers import Market
-from gpufleet.planner.target import ServingTarget
-from gpufleet.sizing.request import SizeRequest
+from gpufleet_planner.planning.choice import choose
+from gpufleet_planner.planning.compare import rank
+from gpufleet_planner.planning.layouts import lay_out_nodes, volume_bound
+from gpufleet_planner.planning.need import Allowed, Isolation, resolve
+from gpufleet_planner.planning.offers import Market
+from gpufleet_planner.planning.target import ServingTarget
+from gpufleet_planner.sizing.request import SizeRequest
 from tests.examples import examples
 
 CATALOGUE = load()

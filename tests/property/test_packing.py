@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.planner.packing import (
+from gpufleet_planner.packing import (
     ExistingGpu,
     ExistingNode,
     Mode,

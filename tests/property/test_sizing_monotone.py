@@ -7,20 +7,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet.sizing.activations import Checkpointing, Loss
-from gpufleet.sizing.adapter import AdapterTargets
-from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.cache_capacity import capacity
-from gpufleet.sizing.catalogue_models import from_catalogue
-from gpufleet.sizing.embedding import embedding_ledger
-from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.sizing.inference import InferenceEngine, Serving, serving_ledger
-from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
-from gpufleet.sizing.parameters import count_parameters
-from gpufleet.sizing.stated_size import from_parameter_count
-from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
-from gpufleet.sizing.training_state import Optimizer, TrainingPrecision, state_bytes
-from gpufleet.sizing.weights import stage_weights, weight_bytes
+from gpufleet.models.architecture import Architecture
+from gpufleet.models.catalogue_models import from_catalogue
+from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.models.inference import InferenceEngine, Serving, serving_ledger
+from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
+from gpufleet.models.parameters import count_parameters
+from gpufleet.models.stated_size import from_parameter_count
+from gpufleet.models.weights import stage_weights, weight_bytes
+from gpufleet_planner.sizing.activations import Checkpointing, Loss
+from gpufleet_planner.sizing.adapter import AdapterTargets
+from gpufleet_planner.sizing.cache_capacity import capacity
+from gpufleet_planner.sizing.embedding import embedding_ledger
+from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision, state_bytes
 
 CATALOGUE = load()
 MODELS = {name: from_catalogue(row, CATALOGUE.edition) for name, row in CATALOGUE.models.items()}
@@ -210,7 +210,7 @@ def test_what_fits_has_room_for_what_was_asked(model: Architecture, serving: Ser
 
 
 def test_a_ledger_refuses_negative_bytes() -> None:
-    from gpufleet.sizing.ledger import Basis, Item
+    from gpufleet.models.ledger import Basis, Item
 
     with pytest.raises(ValueError, match="weights: -1 bytes"):
         Item("weights", -1, Basis.MODELLED, "")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("components/gpufleet", "policies/gpufleet_policies")
+PACKAGES = ("components/gpufleet", "policies/gpufleet_policies", "planner/gpufleet_planner")
 
 Edit = tuple[str, str, str]
 """File, text that is in it once, text that replaces it."""
@@ -31,7 +31,7 @@ def apply_edits(tree: Path, edits: Iterable[Edit]) -> None:
 
 def python(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python with the packages of the copy."""
-    path = os.pathsep.join(str(tree / root) for root in ("components", "policies"))
+    path = os.pathsep.join(str(tree / root) for root in ("components", "policies", "planner"))
     return subprocess.run(
         [sys.executable, *arguments],
         env={**os.environ, "PYTHONPATH": path},

@@ -32,13 +32,11 @@ LISTED = {
 """Files that name platforms, and why. Adding a platform edits these; ARCHITECTURE.md lists them."""
 
 OTHERWISE = {
-    "components/gpufleet/nodes/vsphere/batch_provider.py": "recorded states load it by this name",
-    "components/gpufleet/nodes/vsphere/provider.py": "recorded states load it by this name",
     "components/gpufleet/sandbox_distribution.py": "the name of the other distribution's parts",
     "components/gpufleet/cli/__init__.py": "two commands are called like platforms",
     "components/gpufleet/cli/vsphere.py": "the command of one platform",
     "components/gpufleet/cli/sandbox.py": "the command of another distribution",
-    "policies/gpufleet_policies/facts/pool.py": "makers of nodes, read by one reader each",
+    "components/gpufleet/cluster/pool.py": "makers of nodes, read by one reader each",
     "stacks/openshift.py": "the stack's part of OpenShift, wherever its machines are",
     "stacks/vsphere.py": "the stack's part of one platform",
     "stacks/settings.py": "the identifier of the sandbox's cluster",

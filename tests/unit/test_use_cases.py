@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gpufleet.cli import commands as program_commands
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "use-cases.md"
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
@@ -134,7 +136,9 @@ def _run(command: str) -> str:
     if program == "cat":
         return Path(name).read_text(encoding="utf-8")
     assert program == "gpufleet", f"{program} is no command of the page"
-    done = CliRunner().invoke(importlib.import_module(f"gpufleet.cli.{name}").command, arguments)
+    done = CliRunner().invoke(
+        importlib.import_module(program_commands()[name].module).command, arguments
+    )
     assert done.exit_code in {0, 1}, done.output
     return done.stderr + done.stdout
 

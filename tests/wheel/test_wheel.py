@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 PRODUCT_SOURCES = {
     "gpufleet": ROOT / "components" / "gpufleet",
     "gpufleet_policies": ROOT / "policies" / "gpufleet_policies",
+    "gpufleet_planner": ROOT / "planner" / "gpufleet_planner",
 }
 """Folder in the wheel -> folder of the checkout that it is made from."""
 SANDBOX_SOURCES = {

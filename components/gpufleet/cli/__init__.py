@@ -4,6 +4,9 @@ import importlib
 import os
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,47 +16,63 @@ from gpufleet.cli.output import UnreadableInputError, print_findings
 from gpufleet.findings import FleetError
 from gpufleet.messages import message
 
-COMMANDS = {
+CORE = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
     "explain": "the same for people: who asks for what, proof of each MIG layout, price",
     "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
-    "adopt": "a cluster, plan or state that exists -> the FleetSpec that is true already",
     "mirror": "every chart and image a site without Internet access must copy",
     "preflight": "asks the real cloud: offered, quota, reservation, addresses, version; read-only",
-    "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
     "change": "what it takes to get from one declaration to another, node by node",
     "calendar": "which pools and teams have GPUs when: gaps, double bookings, money for nothing",
     "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
-    "size": "memory ledger, speed and the cheapest GPU, slice or share for a model",
-    "plan": "workloads -> a FleetSpec that compiles and passes the policies",
-    "pack": "shares onto GPUs and nodes at least cost, with a lower bound and the gap",
     "cost": "cost of each pod, team and slice from a metrics dump, to the micro-dollar",
-    "own": "a rented fleet against machines of your own over years: money, month, utilisation",
-    "rightsize": "what pods used of their GPUs by measurement, and what would have been enough",
     "catalogue": "the facts everything rests on, each with source and date",
     "schema": "JSON Schema of the FleetSpec, for editors",
-    "audit": "the policy rules over manifests, Helm values, plans, states, previews",
-    "policies": "the policy rules, and a pack folder for your own project",
     "vsphere": "what a vCenter offers: hosts, GPUs, profiles, free slots, and which pools fit now",
     "sandbox": "a local control plane with simulated GPU nodes: up, down, status, reset",
 }
 """Name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
+
+TABLES = "gpufleet.command_tables"
+"""Entry points that are tables of commands like `CORE`, each in the package of its modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRow:
+    """A command of the program."""
+
+    module: str
+    """Module that holds `command`."""
+    line: str
+    """One line of help."""
+
+
+@cache
+def commands() -> dict[str, CommandRow]:
+    """Every command by name: those of the core first, then those of each installed root."""
+    rows = {name: CommandRow(f"gpufleet.cli.{name}", line) for name, line in CORE.items()}
+    for entry in sorted(entry_points(group=TABLES), key=lambda entry: entry.name):
+        for name, line in entry.load().items():
+            rows[name] = CommandRow(f"{entry.module}.{name}", line)
+    return rows
 
 
 class _LazyGroup(click.Group):
     """Imports a command's module when the command is named, so that `--help` costs nothing."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        return importlib.import_module(f"gpufleet.cli.{cmd_name}").command
+        # The tables of other roots are read only where the core has no such command.
+        if cmd_name in CORE:
+            return importlib.import_module(f"gpufleet.cli.{cmd_name}").command
+        row = commands().get(cmd_name)
+        return None if row is None else importlib.import_module(row.module).command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, row.line) for name, row in commands().items()])
 
 
 @click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -63,7 +82,7 @@ def _program() -> None:
 
     Every command reads `-` as standard input, takes `--format text|json`, prints all findings at
     once and exits 0 (fine, warnings allowed), 1 (a finding of severity error) or 2 (input
-    unreadable or wrong usage). Deploying is `pulumi up`.
+    unreadable, wrong usage, or nothing was looked at). Deploying is `pulumi up`.
 
     \b
     Write a fleet.yaml (docs/use-cases.md has one for each case), then:

@@ -17,28 +17,7 @@ _BY_GPU = ("gpus", "mig", "instances", "prices", "offers")
 _BY_CLOUD = ("instances", "prices")
 
 
-class _WithRefresh(click.Command):
-    """Takes the name of a table, or `refresh` with options of its own."""
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        if args[:1] != ["refresh"]:
-            return super().make_context(info_name, args, parent, **extra)
-        # Only a refresh needs the collectors.
-        from gpufleet.cli.catalogue_refresh import command as refresh
-
-        return refresh.make_context(f"{info_name} refresh", args[1:], parent, **extra)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        return super().invoke(ctx) if ctx.command is self else ctx.command.invoke(ctx)
-
-
-@click.command(cls=_WithRefresh)
+@click.command()
 @click.argument("table", metavar="TABLE", type=click.Choice(list(TABLES)))
 @click.option("--gpu", metavar="KEY", help=f"Only rows of this GPU ({', '.join(_BY_GPU)}).")
 @click.option("--cloud", type=click.Choice(["aws", "gcp"]), help="Only instances of this cloud.")
@@ -64,8 +43,6 @@ def command(
 ) -> None:
     """Show a table of the catalogue: gpus, mig, drivers, instances, prices,
     offers, models, charts, images, sources.
-
-    `gpufleet catalogue refresh` compares the edition with its sources (--help tells more).
 
     \b
         gpufleet catalogue mig --gpu A100-80

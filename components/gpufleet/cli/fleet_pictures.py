@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 from gpufleet.calendar.cells import calendar_grid, grid_svg
 from gpufleet.calendar.fleet_calendar import fleet_calendar
+from gpufleet.cli.canvas import svg_text
 from gpufleet.cli.html_page import Picture
 from gpufleet.fleet import Fleet
-from gpufleet.planner.pictures.canvas import svg_text
 from gpufleet.spec.pool import GpuPool
 
 if TYPE_CHECKING:

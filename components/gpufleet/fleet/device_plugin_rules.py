@@ -114,8 +114,8 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
 
 def validate_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
     """Keys and types the chart does not read: it has no schema and drops them silently."""
-    from gpufleet.contract.foreign.device_plugin_values import RULES, report_values
-    from gpufleet.contract.foreign.validation import CheckReport
+    from gpufleet.contract.programs.device_plugin_values import RULES, report_values
+    from gpufleet.contract.programs.validation import CheckReport
 
     report = CheckReport(RULES)
     report_values(raw, f"{ADDON}.values", report)

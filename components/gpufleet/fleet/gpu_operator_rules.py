@@ -61,8 +61,8 @@ def validate_values(
     right and only warns.
     """
     # Only a few fleets get here with raw values; the validate reads much, so it is loaded late.
-    from gpufleet.contract.foreign import gpu_operator_values
-    from gpufleet.contract.foreign.context import CheckContext, InstalledChart
+    from gpufleet.contract.programs import gpu_operator_values
+    from gpufleet.contract.programs.context import CheckContext, InstalledChart
     from gpufleet.documents.document import GoDocument
 
     context = CheckContext(chart=InstalledChart("gpu-operator", namespace="gpu-operator"))

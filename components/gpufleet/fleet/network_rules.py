@@ -64,8 +64,8 @@ def validate_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
 
 def _validated(document: Values, inside: str, place: str) -> Iterator[Finding]:
     # The validate reads much and few fleets have this operator: it is loaded late.
-    from gpufleet.contract.foreign import network_operator_values as validate
-    from gpufleet.contract.foreign.context import CheckContext
+    from gpufleet.contract.programs import network_operator_values as validate
+    from gpufleet.contract.programs.context import CheckContext
     from gpufleet.documents.document import GoDocument
 
     for finding in validate.validate(GoDocument(document), CheckContext()).findings:

@@ -1,15 +1,13 @@
-"""Every alert of a fleet: hardware, waste and waiting, queues.
+"""Every alert of a fleet, from `monitoring/alerts.yaml`.
 
-Each uses recorded series or fields that our exporter's list has, so that none stays silent for want
-of data. Thresholds that depend on the site are in the declaration (`monitoring.alerts`).
+Thresholds that depend on the site are in the declaration (`monitoring.alerts`).
 """
 
 from gpufleet.findings import Finding, warning
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.alert import Alert
-from gpufleet.render.hardware_alerts import hardware_alerts
-from gpufleet.render.queue_alerts import queue_alerts
-from gpufleet.render.usage_alerts import usage_alerts
+from gpufleet.render.data_files import data_file
+from gpufleet.render.monitoring_parameters import monitoring_parameters
 from gpufleet.spec.monitoring import Monitoring
 
 
@@ -41,8 +39,15 @@ def validate_alerts(fleet: Fleet) -> list[Finding]:
 
 
 def _all(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
+    content = data_file("alerts", monitoring_parameters(fleet, monitoring)) or {}
     return [
-        *hardware_alerts(fleet),
-        *usage_alerts(monitoring),
-        *queue_alerts(fleet, monitoring),
+        Alert(
+            row["alert"],
+            row["expr"],
+            row.get("for", 0),
+            row["severity"],
+            row["summary"],
+            row["description"],
+        )
+        for row in content["alerts"]
     ]

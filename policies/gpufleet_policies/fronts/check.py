@@ -6,16 +6,16 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, cast
 
-from gpufleet.contract.foreign.codes import code_space
-from gpufleet.contract.foreign.context import read_context
-from gpufleet.contract.foreign.kinds import READ_TOGETHER
-from gpufleet.contract.foreign.validation import AdvertisedByConfig, Verdict
+from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
+from gpufleet.cluster.nvidia import NvidiaConfig
+from gpufleet.cluster.pool import NodePool
+from gpufleet.contract.programs.context import read_context
+from gpufleet.contract.programs.validation import AdvertisedByConfig, Verdict
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
 from gpufleet.findings import Finding, Severity, error, has_errors, ordered
-from gpufleet_policies.facts import Locator, WorkloadFacts
-from gpufleet_policies.facts.nvidia import NvidiaConfig
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.configurations.codes import code_space
+from gpufleet_policies.configurations.kinds import READ_TOGETHER
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
@@ -128,7 +128,9 @@ def check_file(
         advertised,
         (*audit.not_judged, *left_out),
         audit.waived,
-        any(validating(type_of(fact)) for fact in reading.facts),
+        any(
+            isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
+        ),
     )
 
 

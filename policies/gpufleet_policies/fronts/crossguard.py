@@ -20,8 +20,8 @@ from typing import Any
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import FleetFacts, Surroundings, WorkloadFacts, absent, known
-from gpufleet_policies.facts.nvidia import NvidiaConfig
+from gpufleet.cluster import FleetFacts, Surroundings, WorkloadFacts, absent, known
+from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet_policies.fronts.crossguard_configuration import (
     ConfigurationNote,
     Configurations,

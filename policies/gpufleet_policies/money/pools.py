@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet.catalogue.price_range import PUBLISHED_WAYS, price_range
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet.cluster.pool import NodePool
 from gpufleet_policies.money.amounts import usd_hour
 
 

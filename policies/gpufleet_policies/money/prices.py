@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, Cloud, UnknownKeyError
-from gpufleet_policies.facts.fleet import PoolFacts, ShareFacts
+from gpufleet.cluster.fleet import PoolFacts, ShareFacts
 
 
 @dataclass(frozen=True, slots=True)

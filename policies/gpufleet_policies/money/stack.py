@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet_policies.facts.capacity import Reservation
-from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.facts.queues import ClusterQueue
+from gpufleet.cluster.capacity import Reservation
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.queues import ClusterQueue
 from gpufleet_policies.money.amounts import MICRO_USD
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, absent, known
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
 from gpufleet.documents.shapes import mapping
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.scaling import Autoscaler, ScalingFacts
-from gpufleet_policies.facts.tristate import Fact, absent, known
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, known, unknown
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     JobFields,

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import is_list, is_mapping, mapping
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.reading import fact, text, whole
 
 _VERBATIM = frozenset(

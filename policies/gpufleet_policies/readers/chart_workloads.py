@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.wrappers.release import joined
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.fact import known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.release_values import joined
+from gpufleet.cluster.scaling import ScalingFacts
+from gpufleet.cluster.workload import WorkloadFacts
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.facts.container import GPU
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import known, unknown
-from gpufleet_policies.facts.workload import WorkloadFacts
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     PodMakerKind,

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpufleet.cluster.claims import DeviceClaim, DeviceClass, DeviceRequest
+from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
 from gpufleet.documents.shapes import is_list, items, mapping
-from gpufleet_policies.facts.claims import DeviceClaim, DeviceClass, DeviceRequest
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.intent import declared_environment
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.catalogue import load
+from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

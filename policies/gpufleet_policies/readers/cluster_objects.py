@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.facts.container import is_gpu_resource
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import (
+from gpufleet.cluster.container import is_gpu_resource
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.monitoring import (
     DeclaredNamespace,
     DeclaredService,
     GpuQuota,
     MetricsSource,
 )
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.readers.blocks import inside, known_texts
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.container import HIDDEN, NO_LAUNCH, Amount, Container
+from gpufleet.cluster.fact import UNKNOWN, Fact, unknown
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.secret_text import masked, secret_in
-from gpufleet_policies.facts.container import HIDDEN, NO_LAUNCH, Amount, Container
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, unknown
 from gpufleet_policies.readers.intent import ContainerProgram
 from gpufleet_policies.readers.launch import launch
 from gpufleet_policies.readers.options import Options, read_options, split_words

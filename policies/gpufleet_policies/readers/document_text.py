@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.building import DataBuilder
 from gpufleet.documents.document import Document
 from gpufleet.documents.go_scalars import go_scalar
@@ -16,7 +17,6 @@ from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS
 from gpufleet.documents.pieces import pieces
 from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.shapes import is_mapping, rewritten
-from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.template_text import FILLED_IN, FILLED_IN_KEY, without_templates
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.documents.durations import go_duration
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 
 NEVER = "Never"
 _LONGEST = 60

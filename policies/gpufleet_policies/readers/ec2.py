@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import items
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

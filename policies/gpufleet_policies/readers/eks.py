@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.cluster.capacity import LaunchTemplate, Reservation
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import is_list
-from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

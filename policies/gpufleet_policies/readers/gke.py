@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.monitoring import MetricsSource
+from gpufleet.cluster.pool import Maker, NodePool, SharedGpus, TagField
 from gpufleet.documents.shapes import is_list, is_mapping, items
-from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import MetricsSource
-from gpufleet_policies.facts.pool import Maker, NodePool, SharedGpus, TagField
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
     block,

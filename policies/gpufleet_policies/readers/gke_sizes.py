@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from gpufleet_policies.facts.pool import Size
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet.cluster.pool import Size
 from gpufleet_policies.readers.blocks import inside, number, texts, word
 
 _ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")

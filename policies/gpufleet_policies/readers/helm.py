@@ -4,20 +4,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.charts import chart_name, known_chart
-from gpufleet.contract.wrappers.release import ReleaseValues, joined, merged, set_steps, with_value
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.monitoring import MetricsSource
+from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
+from gpufleet.cluster.release_values import ReleaseValues, joined
+from gpufleet.cluster.subject import environment
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet_policies.facts.judged import NotJudged
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import MetricsSource
-from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
-from gpufleet_policies.facts.subject import environment
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
 from gpufleet_policies.readers.reading import boolean, fact, text
+from gpufleet_policies.wrappers.charts import chart_name, known_chart
+from gpufleet_policies.wrappers.judged import NotJudged
+from gpufleet_policies.wrappers.release import merged, set_steps, with_value
 
 
 def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts.container import Container
-from gpufleet_policies.facts.intent import MODES, PREFIX, WorkloadIntent
-from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
+from gpufleet.cluster.container import Container
+from gpufleet.cluster.fact import Fact, Provenance, absent, known, unknown
+from gpufleet.cluster.intent import MODES, PREFIX, WorkloadIntent
 from gpufleet_policies.readers.options import Options
 from gpufleet_policies.readers.reading import decimal, fact, text, whole
 

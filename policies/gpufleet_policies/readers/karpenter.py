@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.documents.shapes import is_list, items, mapping
-from gpufleet_policies.facts.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import (
+from gpufleet.cluster.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pool import (
     DisruptionBudget,
     KarpenterFacts,
     Maker,
@@ -15,7 +15,7 @@ from gpufleet_policies.facts.pool import (
     Size,
     TagField,
 )
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

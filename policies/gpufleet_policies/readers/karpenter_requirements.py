@@ -3,11 +3,11 @@
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.contract.foreign import karpenter_machines as machines_of
-from gpufleet.contract.foreign.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
-from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
+from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet.contract.programs import karpenter_machines as machines_of
+from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
+from gpufleet.contract.programs.karpenter_machines import NodeRequirement
 from gpufleet.documents.shapes import is_list
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
 from gpufleet_policies.readers.raw_pods import natural

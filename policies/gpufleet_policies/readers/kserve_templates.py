@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, known, unknown
+from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.documents.shapes import is_mapping, mapping
-from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     PodMakerKind,

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet.contract.wrappers.registry import OBJECTS
-from gpufleet_policies.facts.locator import Locator
+from gpufleet.cluster.locator import Locator
 from gpufleet_policies.readers import (
     cluster_api,
     cluster_objects,
@@ -15,6 +14,7 @@ from gpufleet_policies.readers import (
     openshift,
     releases,
 )
+from gpufleet_policies.wrappers.registry import OBJECTS
 
 Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.contract.foreign.recognition import OBJECTS
+from gpufleet.cluster.locator import Locator
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.facts.judged import NotJudged
-from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.configurations.recognition import OBJECTS
 from gpufleet_policies.readers import autoscaler, claims
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
@@ -17,6 +16,7 @@ from gpufleet_policies.readers.other_kinds import cannot_concern_gpus, is_valida
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.reading import at, place_of
 from gpufleet_policies.readers.workload import workload_from
+from gpufleet_policies.wrappers.judged import NotJudged
 
 
 def is_validated_kind(group: str, kind: str) -> bool:

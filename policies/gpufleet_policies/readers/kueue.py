@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.facts.container import is_gpu_resource
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.queues import (
+from gpufleet.cluster.container import is_gpu_resource
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.queues import (
     ClusterQueue,
     CohortFacts,
     FlavorQuota,
@@ -16,7 +16,7 @@ from gpufleet_policies.facts.queues import (
     QueueAdmissionCheck,
     ResourceFlavor,
 )
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import boolean, fact, whole

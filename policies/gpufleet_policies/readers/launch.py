@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from gpufleet_policies.facts.container import NO_LAUNCH, Launch
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet.cluster.container import NO_LAUNCH, Launch
+from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet_policies.readers.options import Options
 from gpufleet_policies.readers.reading import decimal, fact, whole
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpufleet.catalogue import UnknownKeyError, load
-from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
+from gpufleet.cluster.fact import Fact, Provenance, absent, known, unknown
 
 _GPU_FAMILY = re.compile(r"^(?:[pg][0-9]+[a-z]*\.|a[2-9]x?-|g[2-9]-)")
 """Families of NVIDIA machines on AWS and Google; for types newer than the catalogue."""

@@ -4,20 +4,20 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.recognition import kind_of_text
-from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet_policies.facts.judged import NotJudged
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.nvidia import (
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.nvidia import (
     MigEntry,
     MigLayouts,
     NvidiaConfig,
     SharedResource,
     SharingConfig,
 )
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet_policies.configurations.recognition import kind_of_text
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.reading import boolean, fact, whole
+from gpufleet_policies.wrappers.judged import NotJudged
 
 
 def _is_unknown(value: Any) -> bool:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.contract.wrappers.release import joined, steps_of
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.monitoring import MetricsSource
+from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
+from gpufleet.cluster.release_values import joined, steps_of
 from gpufleet.documents.shapes import is_mapping, mapping
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import MetricsSource
-from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
 from gpufleet_policies.readers.reading import boolean, fact, text

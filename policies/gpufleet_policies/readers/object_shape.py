@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.contract.schemas import (
     SchemaProblem,
     SchemaProblemKind,
@@ -14,8 +16,6 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import as_list, is_mapping
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.reading import holds_unknown
 

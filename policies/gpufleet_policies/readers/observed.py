@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.contract.charts import chart_of_file
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.fleet.observed import ObservedResource
-from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import camel_keys, inside
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_state import is_preview, is_state, opened
 from gpufleet_policies.readers.pulumi_types import TERRAFORM
 from gpufleet_policies.readers.terraform import is_plan, planned_resources
+from gpufleet_policies.wrappers.charts import chart_of_file
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 _MORE_TERRAFORM = {

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.cluster.capacity import PoolAutoscaler
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pool import Maker, NodePool, Size, TagField
 from gpufleet.documents.shapes import items
-from gpufleet_policies.facts.capacity import PoolAutoscaler
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside, known_texts, number, word
 from gpufleet_policies.readers.cluster_api import pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, taints

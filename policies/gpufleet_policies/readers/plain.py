@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping
-from gpufleet_policies.facts.tristate import UNKNOWN
 
 SENTINELS = frozenset(
     {

@@ -6,7 +6,7 @@ Kinds are looked up by group and kind, whatever the version: older versions stil
 from collections.abc import Callable
 from typing import Any
 
-from gpufleet_policies.facts.tristate import known, unknown
+from gpufleet.cluster.fact import known, unknown
 from gpufleet_policies.readers.batch_templates import BATCH_KINDS
 from gpufleet_policies.readers.raw_pods import (
     Groups,

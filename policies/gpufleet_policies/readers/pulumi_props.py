@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster import Locator
+from gpufleet.cluster.pool import NodePool
 from gpufleet.documents.shapes import is_mapping
-from gpufleet_policies.facts import Locator
-from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
-from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.readers.kubernetes_objects import (
     facts_of_object,
     group_of,
@@ -16,6 +15,7 @@ from gpufleet_policies.readers.kubernetes_objects import (
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_types import KINDS, READERS
 from gpufleet_policies.readers.releases import opened
+from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
 
 FLEET_TYPE = "gpufleet:index:GpuFleet"
 """Type token of the component whose properties hold the compiled fleet."""

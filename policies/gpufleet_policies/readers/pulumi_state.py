@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping, items, rewritten
-from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_validated

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet_policies.facts.capacity import ScheduledSize
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import CloudBudget, MetricsSource
+from gpufleet.cluster.capacity import ScheduledSize
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.monitoring import CloudBudget, MetricsSource
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 

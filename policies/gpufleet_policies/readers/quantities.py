@@ -3,8 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
+from gpufleet.cluster.container import Amount
 from gpufleet.documents.quantities import quantity
-from gpufleet_policies.facts.container import Amount
 from gpufleet_policies.readers.reading import is_meant
 
 

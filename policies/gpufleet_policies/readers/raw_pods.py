@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, known, unknown
+from gpufleet.cluster.scaling import ScalingFacts
+from gpufleet.cluster.workload import Ray
 from gpufleet.documents.shapes import mapping
-from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import Fact, known, unknown
-from gpufleet_policies.facts.workload import Ray
 from gpufleet_policies.readers.reading import at, fact, whole
 
 ONE: Fact[int] = known(1)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.scaling import ScalingFacts
+from gpufleet.cluster.workload import Ray
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.facts.workload import Ray
 from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.readers.raw_pods import (
     Groups,

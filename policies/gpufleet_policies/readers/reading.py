@@ -5,9 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from gpufleet.documents.paths import child, value_at
-from gpufleet.documents.shapes import is_list, is_mapping
-from gpufleet_policies.facts.tristate import (
+from gpufleet.cluster.fact import (
     UNKNOWN,
     Fact,
     Provenance,
@@ -15,6 +13,8 @@ from gpufleet_policies.facts.tristate import (
     known,
     unknown,
 )
+from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.shapes import is_list, is_mapping
 
 T = TypeVar("T")
 

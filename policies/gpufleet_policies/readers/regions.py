@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from gpufleet_policies.facts.pool import region_of_zones
-from gpufleet_policies.facts.tristate import Fact, absent, known
+from gpufleet.cluster.fact import Fact, absent, known
+from gpufleet.cluster.pool import region_of_zones
 from gpufleet_policies.readers.blocks import texts, word
 
 _REGION = re.compile(r"^[a-z]+-[a-z0-9-]{1,40}[0-9]$")

@@ -5,19 +5,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.charts import known_chart
-from gpufleet.contract.wrappers.files import is_kustomization
-from gpufleet.contract.wrappers.links import inline_patches
-from gpufleet.contract.wrappers.registry import releases_of
-from gpufleet.contract.wrappers.release import WrappedRelease, values_of
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.documents.shapes import rewritten
-from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.reading import place_of
+from gpufleet_policies.wrappers.charts import known_chart
+from gpufleet_policies.wrappers.files import is_kustomization
+from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.wrappers.links import inline_patches
+from gpufleet_policies.wrappers.registry import releases_of
+from gpufleet_policies.wrappers.release import values_of
 
 _VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[-+].*)?")
 _SUBSTITUTED = re.compile(r"\$\{[A-Za-z_]")

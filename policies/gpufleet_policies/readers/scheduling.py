@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, unknown
+from gpufleet.cluster.pods import PodClaim, PodToleration
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet_policies.facts.pods import PodClaim, PodToleration
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, unknown
 from gpufleet_policies.readers.reading import at, fact, text, words
 
 ZONE_LABELS = frozenset(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet_policies.facts.container import Container
+from gpufleet.cluster.container import Container
 from gpufleet_policies.readers.launch import (
     DATA,
     DATA_LOCAL,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, absent, known
+from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import Fact, absent, known
 from gpufleet_policies.readers.kserve_templates import KSERVE_KINDS
 from gpufleet_policies.readers.raw_pods import (
     Groups,

@@ -8,15 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.locator import Locator
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet_policies.facts.judged import NotJudged
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import camel_keys, inside
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties
 from gpufleet_policies.readers.pulumi_types import TERRAFORM
+from gpufleet_policies.wrappers.judged import NotJudged
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
 """Types that hold a Kubernetes object -> the attribute that holds it."""

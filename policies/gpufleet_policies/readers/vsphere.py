@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.catalogue import load
+from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pool import Maker, NodePool, Size
 from gpufleet.documents.shapes import items
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside, number, word
 from gpufleet_policies.readers.cluster_api import vgpu_board
 from gpufleet_policies.readers.machines import Machines

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
+from gpufleet.cluster.intent import WorkloadIntent
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pods import PodGroup
+from gpufleet.cluster.workload import JobFacts, WorkloadFacts
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.facts.intent import WorkloadIntent
-from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pods import PodGroup
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.facts.workload import JobFacts, WorkloadFacts
 from gpufleet_policies.readers import intent as intents
 from gpufleet_policies.readers import scheduling
 from gpufleet_policies.readers.containers import as_fragment, containers

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import PodGroup, PoolFacts, WorkloadFacts
+from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule

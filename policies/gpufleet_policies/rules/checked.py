@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gpufleet.catalogue.lookup import bare_product
-from gpufleet.contract.foreign.autoscaler_signals import (
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.fleet import PRODUCTION
+from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
+from gpufleet.cluster.pool import NodePool
+from gpufleet.contract.programs.autoscaler_signals import (
     AutoscalerTarget,
     TargetKey,
     batches,
     is_accelerator,
 )
-from gpufleet.contract.foreign.kinds import validate_objects, validate_text
-from gpufleet.contract.foreign.validation import Judgement
+from gpufleet.contract.programs.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
-from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.fleet import PRODUCTION
-from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.configurations.kinds import validate_objects, validate_text
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.rules.context import RuleContext, SameObject, once
 

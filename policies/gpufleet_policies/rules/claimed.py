@@ -3,10 +3,10 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from gpufleet_policies.facts import Amount, Container, PodGroup, Surroundings, WorkloadFacts, known
-from gpufleet_policies.facts.claims import GPU_CLASS, DeviceClaim
-from gpufleet_policies.facts.container import GPU
-from gpufleet_policies.facts.pods import PodClaim
+from gpufleet.cluster import Amount, Container, PodGroup, Surroundings, WorkloadFacts, known
+from gpufleet.cluster.claims import GPU_CLASS, DeviceClaim
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.pods import PodClaim
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placement import PRODUCT_LABEL
 

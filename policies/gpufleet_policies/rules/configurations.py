@@ -1,17 +1,17 @@
 """Rules about configurations of NVIDIA's, Karpenter's and KEDA's software: one for each code of
 `gpufleet check`.
 
-They are the rules of `gpufleet.contract.foreign`. A document is validated once, and each rule
+They are the rules of `gpufleet.contract.programs`. A document is validated once, and each rule
 reports the findings of its code.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gpufleet.contract.foreign.codes import KindRule, code_space
-from gpufleet.contract.foreign.validation import Verdict
+from gpufleet.cluster import Provenance
+from gpufleet.cluster.nvidia import NvidiaConfig
+from gpufleet.contract.programs.validation import Verdict
 from gpufleet.findings import Finding, Severity
-from gpufleet_policies.facts import Provenance
-from gpufleet_policies.facts.nvidia import NvidiaConfig
+from gpufleet_policies.configurations.codes import KindRule, code_space
 from gpufleet_policies.rules.checked import declares, verdict
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.plugin_text import replicas_patch

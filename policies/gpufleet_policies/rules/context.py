@@ -8,9 +8,9 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.cluster import Fact, FleetFacts, WorkloadFacts, absent
+from gpufleet.cluster.surroundings import Surroundings
 from gpufleet.environment import PRODUCTION
-from gpufleet_policies.facts import Fact, FleetFacts, WorkloadFacts, absent
-from gpufleet_policies.facts.surroundings import Surroundings
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import Container, PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS

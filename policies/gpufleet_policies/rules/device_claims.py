@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, WorkloadFacts
-from gpufleet_policies.facts.claims import GPU_CLASS, DeviceClaim
-from gpufleet_policies.facts.pods import PodClaim
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster.claims import GPU_CLASS, DeviceClaim
+from gpufleet.cluster.pods import PodClaim
+from gpufleet.cluster.pool import NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.rules.claimed import claim_of
 from gpufleet_policies.rules.context import RuleContext, once

@@ -8,10 +8,10 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
+from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.intent import PREFIX
 from gpufleet.messages import one_line
 from gpufleet.secret_text import masked
-from gpufleet_policies.facts import FleetFacts
-from gpufleet_policies.facts.intent import PREFIX
 from gpufleet_policies.rules.former_names import covered, is_known
 
 _WRITTEN = re.compile(r"^(?P<reason>.*?)\s*;\s*until\s*=\s*(?P<until>\S+)\s*$", re.DOTALL)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts
-from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.facts.tristate import Fact
+from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.fact import Fact
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import way_price

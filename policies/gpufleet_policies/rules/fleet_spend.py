@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance
+from gpufleet.cluster import FleetFacts, PoolFacts, Provenance
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
 from gpufleet_policies.rules.context import RuleContext

@@ -4,7 +4,7 @@ and baselines."""
 from collections.abc import Mapping
 from functools import cache
 
-from gpufleet.contract.foreign.codes import EVERY_KIND
+from gpufleet_policies.configurations.codes import EVERY_KIND
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.rule import Level, Profile
 

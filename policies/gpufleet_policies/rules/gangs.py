@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Locator, PodGroup, PoolFacts, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
-from gpufleet_policies.facts.queues import LocalQueue
+from gpufleet.cluster import Locator, PodGroup, PoolFacts, WorkloadFacts
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.queues import LocalQueue
 from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.kai_queues import KAI_QUEUES
 from gpufleet_policies.rules.owners import label_patch

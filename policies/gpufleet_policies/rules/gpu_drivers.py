@@ -4,6 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
+from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster.nvidia import OperatorChoices
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.driver_ranges import (
     RangeProblem,
     cuda_problem,
@@ -11,9 +14,6 @@ from gpufleet.contract.driver_ranges import (
     module_problem,
     operator_problem,
 )
-from gpufleet_policies.facts import PodGroup, WorkloadFacts
-from gpufleet_policies.facts.nvidia import OperatorChoices
-from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pools import all_pools

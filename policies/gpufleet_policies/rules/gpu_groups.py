@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import PodGroup, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU
 
 
 def gpu_groups(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int, int]]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.container import GPU, SHARED_SUFFIX, is_gpu_resource
+from gpufleet.cluster import Container, PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU, SHARED_SUFFIX, is_gpu_resource
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
 from gpufleet_policies.rules.placed import pools_for

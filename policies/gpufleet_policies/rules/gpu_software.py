@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from gpufleet.catalogue.model import NodeImage
-from gpufleet_policies.facts.nvidia import OperatorChoices
-from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.facts.tristate import Fact
+from gpufleet.cluster.fact import Fact
+from gpufleet.cluster.nvidia import OperatorChoices
+from gpufleet.cluster.pool import NodePool
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, smallest

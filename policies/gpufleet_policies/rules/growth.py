@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import Autoscaler, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.scaling import ScalingFacts
+from gpufleet.cluster import Autoscaler, PodGroup, WorkloadFacts
+from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_room import declared_room

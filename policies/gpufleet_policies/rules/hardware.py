@@ -6,8 +6,8 @@ from functools import lru_cache
 from operator import attrgetter
 
 from gpufleet.catalogue import Catalogue, Cloud, Gpu, UnknownKeyError
-from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import Fact, PodGroup, PoolFacts, WorkloadFacts
+from gpufleet.cluster.container import GPU
 from gpufleet_policies.money import AmountKind, Money, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.prices import GpuOffer, cloud_of

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, WorkloadFacts
+from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule

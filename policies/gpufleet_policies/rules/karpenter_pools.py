@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, WorkloadFacts
-from gpufleet_policies.facts.pool import KarpenterFacts, NodePool
+from gpufleet.cluster import FleetFacts, WorkloadFacts
+from gpufleet.cluster.pool import KarpenterFacts, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts

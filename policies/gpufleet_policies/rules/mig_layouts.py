@@ -5,9 +5,9 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet_policies.facts import FleetFacts, PoolFacts
-from gpufleet_policies.facts.nvidia import MigLayouts
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import FleetFacts, PoolFacts
+from gpufleet.cluster.nvidia import MigLayouts
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money, gpu_hour
 from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
 from gpufleet_policies.rules.context import RuleContext

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.container import GPU, MIG_PREFIX, SHARED_SUFFIX
-from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet.cluster import FleetFacts, PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
+from gpufleet.cluster.nvidia import MigEntry, MigLayouts
+from gpufleet.cluster.pool import NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.money.prices import slice_part

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet_policies.facts import Provenance, ShareFacts, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import Provenance, ShareFacts, WorkloadFacts
+from gpufleet.cluster.container import GPU
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste

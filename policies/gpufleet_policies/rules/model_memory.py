@@ -13,11 +13,11 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue
-from gpufleet_policies.facts import Fact, Provenance, WorkloadIntent
+from gpufleet.cluster import Fact, Provenance, WorkloadIntent
 
 if TYPE_CHECKING:
-    from gpufleet.sizing.architecture import Architecture
-    from gpufleet.sizing.formats import WeightFormat
+    from gpufleet.models.architecture import Architecture
+    from gpufleet.models.formats import WeightFormat
 
 GIB = 1 << 30
 
@@ -111,8 +111,8 @@ def model_weights(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | 
 
 @lru_cache(maxsize=256)
 def _weight_bytes(model: "Architecture", weights: "WeightFormat") -> int:
-    from gpufleet.sizing.inference import Serving, weight_items
-    from gpufleet.sizing.parallel import Parallelism
+    from gpufleet.models.inference import Serving, weight_items
+    from gpufleet.models.parallel import Parallelism
 
     items = weight_items(model, Serving(8192, weights=weights), Parallelism())
     return sum(item.bytes for item in items)
@@ -165,7 +165,7 @@ def _precision(written: Fact[str], own: str | None) -> tuple[str, Provenance | N
 def _named(name: str, catalogue: Catalogue) -> "tuple[Architecture, str | None] | None":
     """A model of the catalogue by the name of one of its releases, and the release's format."""
     from gpufleet.findings import Finding
-    from gpufleet.sizing.catalogue_models import find_catalogue_model, named_format
+    from gpufleet.models.catalogue_models import find_catalogue_model, named_format
 
     plain, form = named_format(name) or (name, None)
     found = find_catalogue_model(plain, catalogue)
@@ -176,7 +176,7 @@ def _named(name: str, catalogue: Catalogue) -> "tuple[Architecture, str | None] 
 
 @cache
 def _format(name: str) -> "WeightFormat | None":
-    from gpufleet.sizing.formats import WeightFormat, find_weight_format
+    from gpufleet.models.formats import WeightFormat, find_weight_format
 
     found = find_weight_format(ENGINE_NAMES.get(name, name))
     return found if isinstance(found, WeightFormat) else None
@@ -191,8 +191,8 @@ def _capability(name: str) -> tuple[int, int] | None:
 @cache
 def _of_count(parameters: int, *, full_heads: bool) -> "Architecture | None":
     """A usual model of so many parameters; with keys and values for each query head, or few."""
-    from gpufleet.sizing.architecture import Attention
-    from gpufleet.sizing.stated_size import from_parameter_count, stated_parameters
+    from gpufleet.models.architecture import Attention
+    from gpufleet.models.stated_size import from_parameter_count, stated_parameters
 
     if stated_parameters(str(parameters)) is None:
         return None
@@ -211,7 +211,7 @@ def _of_count(parameters: int, *, full_heads: bool) -> "Architecture | None":
 @lru_cache(maxsize=256)
 def _ledger_bytes(model: "Architecture", weights: "WeightFormat", context: int = 0) -> int:
     """Bytes with planning margin of a usual service, with room for one longest sequence."""
-    from gpufleet.sizing.inference import Serving, serving_ledger
+    from gpufleet.models.inference import Serving, serving_ledger
 
     usual = Serving(8192, batch=8, prompt_tokens=1024, output_tokens=512, weights=weights)
     need = serving_ledger(model, usual).planning_bytes

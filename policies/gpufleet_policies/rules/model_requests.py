@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import PodGroup, PoolFacts, ShareFacts, WorkloadFacts
+from gpufleet.cluster.container import GPU
 from gpufleet_policies.money import GpuOffer, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.hardware import WorkloadGpu, gpu_of_labels, whole_gpu

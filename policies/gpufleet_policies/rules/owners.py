@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.rules.pool_money import patchable
 from gpufleet_policies.rules.remediation import JsonPatch, add
 

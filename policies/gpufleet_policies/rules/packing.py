@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from gpufleet_policies.facts import Locator, PodGroup, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import Locator, PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.rules.context import RuleContext, SameObject, once

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Provenance, WorkloadFacts, known
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts, known
+from gpufleet.cluster.container import GPU
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held

@@ -3,9 +3,9 @@
 from collections.abc import Hashable, Iterator
 
 from gpufleet.catalogue import UnknownKeyError
-from gpufleet_policies.facts import PodGroup, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
-from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint
+from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,

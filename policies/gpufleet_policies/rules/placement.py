@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet_policies.facts import FleetFacts, PodGroup, PoolFacts
+from gpufleet.cluster import FleetFacts, PodGroup, PoolFacts
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 PRODUCT_LABEL = "nvidia.com/gpu.product"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.rule import Level, Violation, rule
 

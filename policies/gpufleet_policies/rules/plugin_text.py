@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet_policies.facts.nvidia import NvidiaConfig, SharingConfig
+from gpufleet.cluster.nvidia import NvidiaConfig, SharingConfig
 from gpufleet_policies.readers.nvidia_configs import parsed
 from gpufleet_policies.rules.remediation import JsonPatch, add, replace, steps
 

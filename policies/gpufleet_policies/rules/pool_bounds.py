@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, WorkloadFacts
-from gpufleet_policies.facts.capacity import AutoscalerLimit, CapacityBuffer, Reservation
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import FleetFacts, WorkloadFacts
+from gpufleet.cluster.capacity import AutoscalerLimit, CapacityBuffer, Reservation
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import LargestSize, reach, way_price

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.intent import PREFIX
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.intent import PREFIX
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.owners import label_patch, tag_patch

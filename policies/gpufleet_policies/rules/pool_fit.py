@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, Provenance, WorkloadFacts
-from gpufleet_policies.facts.container import GPU
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import PodGroup, Provenance, WorkloadFacts
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import pool_price

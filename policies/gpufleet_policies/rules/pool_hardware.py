@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, InstanceType
-from gpufleet_policies.facts import FleetFacts, PodGroup
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import FleetFacts, PodGroup
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import priced_where_it_is

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import pool_price

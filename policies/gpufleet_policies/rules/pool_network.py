@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import PodGroup, WorkloadFacts
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.placed import pools_for

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpufleet_policies.facts import PodGroup, WorkloadFacts
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster.pool import NodePool
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import names_pool, place_of, pools_for

@@ -5,11 +5,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance, Surroundings, WorkloadFacts
-from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler, ScheduledSize
-from gpufleet_policies.facts.intent import PREFIX
-from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet.cluster import FleetFacts, PoolFacts, Provenance, Surroundings, WorkloadFacts
+from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler, ScheduledSize
+from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet.cluster.intent import PREFIX
+from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
 from gpufleet_policies.rules.context import RuleContext, once
 
 POOLS = (NodePool, FleetFacts)

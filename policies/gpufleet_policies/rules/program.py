@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
 
-from gpufleet_policies.facts import Autoscaler, FleetFacts, WorkloadFacts
-from gpufleet_policies.facts.capacity import Reservation
-from gpufleet_policies.facts.monitoring import (
+from gpufleet.cluster import Autoscaler, FleetFacts, WorkloadFacts
+from gpufleet.cluster.capacity import Reservation
+from gpufleet.cluster.monitoring import (
     CloudBudget,
     DeclaredNamespace,
     GpuQuota,
     MetricsSource,
 )
-from gpufleet_policies.facts.nvidia import OperatorChoices
-from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.facts.queues import ClusterQueue, LocalQueue
+from gpufleet.cluster.nvidia import OperatorChoices
+from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.cluster.queues import ClusterQueue, LocalQueue
 from gpufleet_policies.money import HOURS_PER_MONTH, AmountKind, Money
 from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet_policies.facts.container import GPU
-from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
-from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.facts.tristate import Fact, absent, unknown
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.fact import Fact, absent, unknown
+from gpufleet.cluster.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.rules.checked import MIG_LABEL
 from gpufleet_policies.rules.context import RuleContext, once
 

@@ -1,6 +1,6 @@
 """What a workload is for: serving, training; and how well that is known."""
 
-from gpufleet_policies.facts import Provenance, WorkloadFacts
+from gpufleet.cluster import Provenance, WorkloadFacts
 
 
 def is_inference(workload: WorkloadFacts) -> bool:

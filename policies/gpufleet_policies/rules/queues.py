@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts.nvidia import ChartRelease
-from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.facts.queues import (
+from gpufleet.cluster.fact import Fact, known, unknown
+from gpufleet.cluster.nvidia import ChartRelease
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.queues import (
     ClusterQueue,
     CohortFacts,
     FlavorQuota,
@@ -15,7 +16,6 @@ from gpufleet_policies.facts.queues import (
     QueueAdmissionCheck,
     ResourceFlavor,
 )
-from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import carries

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import Container, WorkloadFacts
+from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.purpose import is_inference
 from gpufleet_policies.rules.rule import Level, Violation, rule

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.container import GPU, MIG_PREFIX
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.container import GPU, MIG_PREFIX
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.gpu_groups import gpu_groups

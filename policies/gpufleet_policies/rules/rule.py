@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from gpufleet.cluster import Provenance, WorkloadFacts
 from gpufleet.messages import one_line
 from gpufleet.secret_text import masked
-from gpufleet_policies.facts import Provenance, WorkloadFacts
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
-from gpufleet_policies.facts.container import GPU, Container
-from gpufleet_policies.facts.tristate import Fact
+from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
+from gpufleet.cluster.container import GPU, Container
+from gpufleet.cluster.fact import Fact
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation

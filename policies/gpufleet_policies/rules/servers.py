@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import Container, WorkloadFacts
-from gpufleet_policies.facts.monitoring import DeclaredService
+from gpufleet.cluster import Container, WorkloadFacts
+from gpufleet.cluster.monitoring import DeclaredService
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights

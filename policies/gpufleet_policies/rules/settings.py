@@ -6,9 +6,9 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from gpufleet.cluster import Provenance
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, FleetError, error, warning
-from gpufleet_policies.facts import Provenance
 from gpufleet_policies.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet_policies.rules.exceptions import SettledException
 from gpufleet_policies.rules.former_names import covered, is_known, replaced

@@ -10,8 +10,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
-from gpufleet_policies.facts import PodGroup
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet.cluster import PodGroup
+from gpufleet.cluster.pool import NodePool
 from gpufleet_policies.money.pools import priced_where_it_is
 from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.placed import pools_for

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Provenance, WorkloadFacts
+from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import FleetFacts
-from gpufleet_policies.facts.container import GPU, MIG_PREFIX
-from gpufleet_policies.facts.monitoring import MetricsSource
-from gpufleet_policies.facts.nvidia import OperatorChoices, SharingConfig
-from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.container import GPU, MIG_PREFIX
+from gpufleet.cluster.monitoring import MetricsSource
+from gpufleet.cluster.nvidia import OperatorChoices, SharingConfig
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.plugin_text import sharing_patch
 from gpufleet_policies.rules.pool_money import setting

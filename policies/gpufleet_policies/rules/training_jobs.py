@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.container import GPU
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.container import GPU
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import VgpuBoard
-from gpufleet_policies.facts import FleetFacts
-from gpufleet_policies.facts.nvidia import OperatorChoices
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.nvidia import OperatorChoices
+from gpufleet.cluster.pool import NodePool
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.rules.context import RuleContext

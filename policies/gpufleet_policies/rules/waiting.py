@@ -8,7 +8,7 @@ import re
 import shlex
 from decimal import Decimal
 
-from gpufleet_policies.facts import Container
+from gpufleet.cluster import Container
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.public_manifests import manifests
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.limits import MANIFESTS, UnreadableDocumentError
-from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.audit.github import as_annotations
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import read_input

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpufleet.cli.audit import command
+from gpufleet_policies.commands.audit import command
 from tests.policies.test_creations import VLLM
 
 

@@ -16,9 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.public_manifests import write_manifests
-from gpufleet.cli.audit import command
-from gpufleet.cli.audit_reports import FORMATS
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet_policies.commands.audit import command
+from gpufleet_policies.commands.audit_reports import FORMATS
 from gpufleet_policies.fronts.audit import processes, run
 
 PROGRAM = [sys.executable, "-m", "gpufleet.cli", "audit"]

@@ -37,7 +37,7 @@ def test_manifests_are_judged_without_what_is_slow_to_import(tmp_path: Path):
     """A declaration's models cost each process a third of a second; most YAML is plain."""
     write_manifests(tmp_path, 100)
     script = (
-        "import sys; from gpufleet.cli.audit import command\n"
+        "import sys; from gpufleet_policies.commands.audit import command\n"
         "try: command()\n"
         "except SystemExit: pass\n"
         "print([m for m in ('pydantic', 'multiprocessing') if m in sys.modules])"

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.cli.audit import command
-from gpufleet.cli.audit_reports import FORMATS
+from gpufleet_policies.commands.audit import command
+from gpufleet_policies.commands.audit_reports import FORMATS
 from tests.policies.audit.test_command import IDLE
 from tests.policies.cases import CASES
 

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.audit import command
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet_policies.commands.audit import command
 from gpufleet_policies.fronts.audit.comments import waiver_comments
 from gpufleet_policies.rules.registry import by_id, remove_own_rules
 from tests.policies.audit.test_command import FINE, IDLE, IDLE_RULE, RAY_JOB, RAY_RULE

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import FleetFacts, Surroundings
+from gpufleet.cluster import FleetFacts, Surroundings
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding

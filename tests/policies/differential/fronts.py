@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpufleet.contract.foreign.codes import code_space
 from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import UNREADABLE, CheckedFile, check_file

@@ -10,9 +10,9 @@ import yaml
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_go_stream
 from tests.policies.cases import CASES, Thing
-from tests.unit.contract.foreign.rule_cases import CASES as CONFIGURATIONS
-from tests.unit.contract.foreign.test_user_reports import REPORTS
-from tests.unit.contract.foreign.test_wrapped import release
+from tests.policies.configurations.rule_cases import CASES as CONFIGURATIONS
+from tests.policies.configurations.test_user_reports import REPORTS
+from tests.policies.configurations.test_wrapped import release
 
 VALUES = {
     "gpu-operator-values": "gpu-operator",

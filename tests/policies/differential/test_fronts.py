@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.foreign.codes import code_space
-from gpufleet.contract.foreign.validation import Verdict
+from gpufleet.contract.programs.validation import Verdict
+from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.fronts import check, crossguard
 from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.rules.registry import by_id

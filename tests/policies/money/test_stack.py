@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import FleetFacts, Surroundings
-from gpufleet_policies.facts.capacity import Reservation
-from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.facts.queues import ClusterQueue
-from gpufleet_policies.facts.tristate import known
+from gpufleet.cluster import FleetFacts, Surroundings
+from gpufleet.cluster.capacity import Reservation
+from gpufleet.cluster.fact import known
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.queues import ClusterQueue
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 from gpufleet_policies.money.stack import spend_as_dict, stack_spend
 from gpufleet_policies.rules.context import RuleContext

@@ -7,11 +7,11 @@ from typing import Any
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.adopt import command
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
+from gpufleet_policies.commands.adopt import command
 from tests.unit.adopt.blueprints import eks_blueprint, gke_blueprint
 
 KARPENTER = {

@@ -6,7 +6,7 @@ import pytest
 
 from gpufleet.catalogue import UnknownKeyError, load
 from gpufleet.fleet import compile_data
-from gpufleet.planner.offered import offered_machines
+from gpufleet_planner.planning.offered import offered_machines
 
 GPUS = {
     "MI350X": "amd", "MI400": "amd", "Gaudi2": "habana", "Gaudi-4": "habana", "H800": "nvidia",

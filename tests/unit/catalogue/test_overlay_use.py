@@ -11,12 +11,12 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet.catalogue import load
-from gpufleet.cli.audit import command as audit_command
 from gpufleet.cli.compile import command as compile_command
-from gpufleet.cli.pack import command as pack_command
-from gpufleet.cli.plan import command as plan_command
-from gpufleet.cli.size import command as size_command
 from gpufleet.findings import FleetError
+from gpufleet_planner.commands.pack import command as pack_command
+from gpufleet_planner.commands.plan import command as plan_command
+from gpufleet_planner.commands.size import command as size_command
+from gpufleet_policies.commands.audit import command as audit_command
 from tests.unit.catalogue.test_overlay import FACTS, fleet, written
 
 VARIABLE = "GPUFLEET_CATALOGUE_OVERLAY"

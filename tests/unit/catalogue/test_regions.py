@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 from gpufleet.catalogue import Cloud, load
 from gpufleet.catalogue.regions import check_region, known_regions
-from gpufleet.cli.size import command
 from gpufleet.fleet import compile_data
-from gpufleet.planner.plan import plan
+from gpufleet_planner.commands.size import command
+from gpufleet_planner.planning.plan import plan
 
 CATALOGUE = load()
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli import _program
 from gpufleet.cli.output import UnreadableInputError
-from tests.unit.contract.foreign.case_rows import FINE
+from tests.policies.configurations.case_rows import FINE
 
 
 def run(*arguments: str, text: str | bytes = "") -> Result:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpufleet.cli.explain import command as explain
-from gpufleet.cli.plan import command as plan
+from gpufleet_planner.commands.plan import command as plan
 
 SPEC = """\
 catalogue: "2026.11"

@@ -9,9 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gpufleet.cli.pack import command as pack
-from gpufleet.cli.plan import command as plan
-from gpufleet.cli.size import command as size
+from gpufleet_planner.commands.pack import command as pack
+from gpufleet_planner.commands.plan import command as plan
+from gpufleet_planner.commands.size import command as size
 
 CAMEL = re.compile(r"[a-z][A-Za-z0-9]*")
 FREE = {"unplaced", "evidence", "spec", "manifests", "pools", "cluster", "fleetSpec", "fleet"}

@@ -4,12 +4,12 @@ import itertools
 from typing import Any
 
 from gpufleet import GpuAddons
-from gpufleet.contract.foreign.kinds import validate_text
 from gpufleet.documents.writing import yaml_stream
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.nvidia_drivers import nvidia_drivers
+from gpufleet_policies.configurations.kinds import validate_text
 
 GUESTS = {
     "name": "guests",

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.foreign.rdma_shared_config import RULES, AdvertisedByConfig, validate_data
-from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.contract.programs.rdma_shared_config import RULES, AdvertisedByConfig, validate_data
+from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.findings import Severity
 from tests.unit.contract.fleets import codes, one, validated
 from tests.unit.contract.test_public_reports import L4, PEERMEM, RDMA

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from gpufleet.catalogue.edition import DATA
 from gpufleet.cli.compile import command as compile_command
 from gpufleet.cli.explain import command as explain_command
-from gpufleet.cli.plan import command as plan_command
+from gpufleet_planner.commands.plan import command as plan_command
 
 FOLDER = DATA / "2026.11"
 REGION = "us-east-1"

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet.cluster.claims import DeviceClaim
+from gpufleet.cluster.locator import Locator
 from gpufleet.contract.schemas.newer_fields import newer_problems
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity
@@ -19,8 +20,7 @@ from gpufleet.fleet.model import Fleet
 from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.pod_request import claiming_pod_spec
-from gpufleet_policies.facts.claims import DeviceClaim
-from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.readers.claims import claim_from
 from tests.unit.platforms.openshift.clouds import AWS_CHAT, GCP_SLICES
 from tests.unit.platforms.openshift.clouds import declaration as on_openshift

@@ -7,7 +7,7 @@ from typing import Any
 import cel
 import pytest
 
-from gpufleet.contract.foreign.dra_cel_functions import functions
+from gpufleet.contract.programs.dra_cel_functions import functions
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.documents.quantities import quantity
 from gpufleet.fleet import compile_data

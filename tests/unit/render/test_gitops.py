@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli.render import command
 from gpufleet.contract.schemas import has_schema, schema_problems
-from gpufleet.contract.wrappers.registry import releases_of
 from gpufleet.render.gitops import gitops_steps
 from gpufleet.render.releases import releases
+from gpufleet_policies.wrappers.registry import releases_of
 from tests.unit.render.mirror_fleets import SPECS, mirror_fleet
 
 REPO = "https://git.example.com/platform"

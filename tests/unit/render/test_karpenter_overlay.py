@@ -1,6 +1,6 @@
 import pytest
 
-from gpufleet.contract.foreign.karpenter_keys import OVERLAY_KEPT, OVERLAY_REFUSED
+from gpufleet.contract.programs.karpenter_keys import OVERLAY_KEPT, OVERLAY_REFUSED
 from gpufleet.documents.writing import yaml_stream
 from gpufleet.platforms.eks.karpenter_overlay import WEIGHT, node_overlay
 from tests.unit.render.fleets import eks, one

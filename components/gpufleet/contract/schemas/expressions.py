@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
-from gpufleet.contract.foreign.dra_cel_functions import functions
+from gpufleet.contract.programs.dra_cel_functions import functions
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.go_json import kind_of, shown
+from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.secret_text import may_be_secret

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue.schemas import schema_source, served_versions
-from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
-from gpufleet.contract.foreign.validation import CheckReport, CheckRule, reject
+from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.validation import CheckReport, CheckRule, reject
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from gpufleet.contract.foreign.karpenter_keys import AWS as PREFIX
-from gpufleet.contract.foreign.karpenter_keys import WELL_KNOWN
-from gpufleet.contract.foreign.karpenter_machines import NodeRequirement, admits
+from gpufleet.contract.programs.karpenter_keys import AWS as PREFIX
+from gpufleet.contract.programs.karpenter_keys import WELL_KNOWN
+from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admits
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.auto_mode import LABELS, SUPPORTED_LABELS

@@ -1,4 +1,4 @@
-"""Grafana dashboards, written as code, and the ConfigMaps that carry them."""
+"""Grafana dashboards from `monitoring/*.yaml`, and the ConfigMaps that carry them."""
 
 import json
 from typing import Any
@@ -6,10 +6,9 @@ from typing import Any
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.dashboards.console import console_dashboard
-from gpufleet.render.dashboards.cost import cost_dashboard
-from gpufleet.render.dashboards.fleet import fleet_dashboard
-from gpufleet.render.dashboards.slices import slices_dashboard
-from gpufleet.render.dashboards.team import team_dashboard
+from gpufleet.render.dashboards.panel import dashboard
+from gpufleet.render.data_files import data_file
+from gpufleet.render.monitoring_parameters import monitoring_parameters
 from gpufleet.render.rule_groups import LABELS
 from gpufleet.spec.monitoring import Monitoring
 
@@ -22,14 +21,9 @@ OPENSHIFT_LABEL = {"console.openshift.io/dashboard": "true"}
 def dashboards(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
     """The dashboards that have something to show: fleet; team with queues; slices with MIG; cost
     with prices."""
-    found = [fleet_dashboard(fleet)]
-    if fleet.spec.queues is not None:
-        found.append(team_dashboard())
-    if any(pool.partition.mig_enabled for pool in fleet.pools):
-        found.append(slices_dashboard(profiling=monitoring.profiling))
-    if any(pool.hourly_micro_usd is not None for pool in fleet.pools):
-        found.append(cost_dashboard(fleet))
-    return found
+    parameters = monitoring_parameters(fleet, monitoring)
+    contents = (data_file(name, parameters) for name in ("fleet", "team", "slices", "cost"))
+    return [dashboard(content) for content in contents if content is not None]
 
 
 def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ Format: Grafana's dashboard JSON, schema version 39 (Grafana 10.3 and later read
 dashboards use is written; Grafana fills in the rest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,28 +35,24 @@ class Panel:
     """Upper end of the axis. Default: as the data asks."""
 
 
-def dashboard(
-    uid: str,
-    title: str,
-    rows: Sequence[tuple[str, Sequence[Panel]]],
-    variables: Sequence[dict[str, Any]] = (),
-) -> dict[str, Any]:
-    """A dashboard from its rows: a title and panels each, broken where 24 columns are full."""
+def dashboard(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A dashboard from its data file: rows with a title and panels each, broken where 24 columns
+    are full."""
     placed: list[dict[str, Any]] = []
     top = 0
-    for name, panels in rows:
-        placed.append(_row(len(placed) + 1, name, top))
+    for row in content["rows"]:
+        placed.append(_row(len(placed) + 1, row["title"], top))
         top += 1
         left = deepest = 0
-        for panel in panels:
+        for panel in map(_read, row["panels"]):
             if left + panel.width > COLUMNS:
                 top, left, deepest = top + deepest, 0, 0
             placed.append(_panel(len(placed) + 1, panel, left, top))
             left, deepest = left + panel.width, max(deepest, panel.height)
         top += deepest
     return {
-        "uid": uid,
-        "title": title,
+        "uid": content["uid"],
+        "title": content["title"],
         "tags": ["gpufleet"],
         "schemaVersion": SCHEMA_VERSION,
         "editable": False,
@@ -64,12 +60,26 @@ def dashboard(
         "refresh": "1m",
         "time": {"from": "now-6h", "to": "now"},
         "timezone": "utc",
-        "templating": {"list": [_datasource(), *variables]},
+        "templating": {
+            "list": [_datasource(), *(_variable(**one) for one in content["variables"])]
+        },
         "panels": placed,
     }
 
 
-def variable(name: str, label: str, query: str) -> dict[str, Any]:
+def _read(row: Mapping[str, Any]) -> Panel:
+    """A panel of a data file: `expr` and `legend`, or several of them in `queries`."""
+    queries = row.get("queries", [row])
+    settings = {key: row[key] for key in row if key not in ("queries", "expr", "legend", "limits")}
+    limits = {colour: one for colour, one in row.get("limits", {}).items() if one is not None}
+    return Panel(
+        queries=tuple((one["expr"], one.get("legend", "")) for one in queries),
+        limits=limits,
+        **settings,
+    )
+
+
+def _variable(name: str, label: str, query: str) -> dict[str, Any]:
     """A choice of label values; all of them by default."""
     return {
         "name": name,

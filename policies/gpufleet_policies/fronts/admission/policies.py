@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from gpufleet_policies.facts import FleetFacts
+from gpufleet.cluster import FleetFacts
 from gpufleet_policies.fronts.admission import (
     container_checks,
     job_checks,

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from gpufleet.contract.wrappers.files import KUSTOMIZATIONS
-from gpufleet.contract.wrappers.links import GitOpsLink
 from gpufleet_policies.fronts.audit.reading import Reading
+from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
+from gpufleet_policies.wrappers.links import GitOpsLink
 
 Node = tuple[str, str]
 """What brings files together (`kustomization`, `folder`, `cluster`, `rule`), and its name."""

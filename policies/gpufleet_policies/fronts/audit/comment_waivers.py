@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
-from gpufleet_policies.facts import Locator
+from gpufleet.cluster import Locator
 from gpufleet_policies.fronts.audit.comments import WaiverComment
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, fingerprint
 from gpufleet_policies.rules.exceptions import Exemption, WaiverKind, exemption

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet_policies.facts import WorkloadFacts
-from gpufleet_policies.facts.nvidia import NvidiaConfig
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.fronts.audit.written_lines import Located

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.contract.wrappers.release import steps_of
+from gpufleet.cluster.release_values import steps_of
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.former_names import former_ids

@@ -5,25 +5,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufleet.contract.wrappers.holders import Holder
-from gpufleet.contract.wrappers.release import (
-    HeldElsewhere,
-    ValuesSource,
-    WrappedRelease,
-    found_elsewhere,
-    joined,
-)
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease, joined
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
-from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, documents_of
 from gpufleet_policies.fronts.audit.unjudged import left_out
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.releases import opened
+from gpufleet_policies.wrappers.holders import Holder
+from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.wrappers.release import found_elsewhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpufleet.contract.wrappers.release import steps_of
+from gpufleet.cluster.release_values import steps_of
 from gpufleet.messages import message, one_line
-from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.wrappers.judged import NotJudged
 
 KINDS = {
     "file": ("file that cannot be read", "files that cannot be read"),
@@ -26,6 +26,7 @@ KINDS = {
     "patch": ("patch without its object", "patches without their objects"),
     "repeated": ("key that is written twice", "keys that are written twice"),
     "terraform": ("Terraform resource or file", "Terraform resources or files"),
+    "fleet": ("workload whose fleet is not known", "workloads whose fleet is not known"),
     "document": ("document of no known kind", "documents of no known kind"),
 }
 """Kind of reason -> what one such thing, and several, are called."""

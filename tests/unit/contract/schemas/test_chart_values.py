@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.foreign.kinds import validate_text
-from gpufleet.contract.foreign.validation import Verdict
+from gpufleet.contract.programs.validation import Verdict
+from gpufleet_policies.configurations.kinds import validate_text
 
 CHARTS = Path(__file__).parents[5] / "shared/reference/charts"
 GPU, NETWORK = "gpu-operator-values", "network-operator-values"

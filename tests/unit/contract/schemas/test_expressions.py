@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue.schemas import schema_file, schema_kinds
-from gpufleet.contract.foreign.dra_cel_functions import functions
+from gpufleet.contract.programs.dra_cel_functions import functions
 from gpufleet.contract.schemas import rules_of_changes, schema_problems
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpufleet.catalogue.schemas import schema_kinds
-from gpufleet.contract.foreign.kinds import validate_text
-from gpufleet.contract.foreign.validation import Verdict
+from gpufleet.contract.programs.validation import Verdict
 from gpufleet.contract.schemas import schema_problems
+from gpufleet_policies.configurations.kinds import validate_text
 from tests.schema_mutations import UPSTREAM, definitions, mutations, smallest
 
 FILES = sorted(path.name for path in UPSTREAM.glob("*.yaml"))

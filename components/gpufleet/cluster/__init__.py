@@ -1,0 +1,54 @@
+"""The model of a cluster, whoever described it: frozen data, every field known, absent or unknown.
+
+Compile makes it from a declaration, readers of the audit from documents and dumps.
+"""
+
+from gpufleet.cluster.claims import DeviceClaim, DeviceClass, DeviceRequest
+from gpufleet.cluster.container import Amount, Container, Launch
+from gpufleet.cluster.fact import (
+    UNKNOWN,
+    Fact,
+    FieldState,
+    Provenance,
+    absent,
+    known,
+    unknown,
+)
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts, UncompiledFleet
+from gpufleet.cluster.intent import WorkloadIntent
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
+from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
+from gpufleet.cluster.surroundings import Surroundings
+from gpufleet.cluster.workload import JobFacts, Ray, WorkloadFacts
+
+__all__ = [
+    "UNKNOWN",
+    "Amount",
+    "Autoscaler",
+    "Container",
+    "DeviceClaim",
+    "DeviceClass",
+    "DeviceRequest",
+    "Fact",
+    "FieldState",
+    "FleetFacts",
+    "JobFacts",
+    "Launch",
+    "Locator",
+    "PodClaim",
+    "PodGroup",
+    "PodToleration",
+    "PoolFacts",
+    "Provenance",
+    "Ray",
+    "ScalingFacts",
+    "ShareFacts",
+    "Surroundings",
+    "UncompiledFleet",
+    "WorkloadFacts",
+    "WorkloadIntent",
+    "absent",
+    "known",
+    "unknown",
+]

@@ -1,0 +1,83 @@
+"""Capacity that is bought or kept for pools: reservations, buffers, templates of machines."""
+
+from dataclasses import dataclass
+
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation(Subject):
+    """Machines paid for whether they run or not: an EC2 reservation or block, a Google one."""
+
+    names: tuple[str, ...]
+    """Everything pools may call it by: id, name, ARN."""
+    instance_type: Fact[str]
+    count: Fact[int]
+    gpu: Fact[str]
+    gpus_per_node: Fact[int]
+    targeted: Fact[bool] = NOTHING
+    """Whether only machines that name it may use it; absent: any that match do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchTemplate(Subject):
+    """What machines of pools that name it are: EC2 launch templates, machine templates."""
+
+    names: tuple[str, ...]
+    """Everything pools may call it by."""
+    instance_type: Fact[str] = NOTHING
+    gpu: Fact[str] = NOTHING
+    gpus_per_node: Fact[int] = NOTHING
+    carries_gpus: Fact[bool] = NOTHING
+    capacity: Fact[frozenset[str]] = NOTHING
+    reservations: tuple[str, ...] = ()
+    has_efa: Fact[bool] = NOTHING
+    placement_group: Fact[str] = NOTHING
+    zones: Fact[tuple[str, ...]] = NOTHING
+    vgpu_profile: Fact[str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityBuffer(Subject):
+    """Room that an autoscaler keeps free (autoscaling.x-k8s.io CapacityBuffer)."""
+
+    replicas: Fact[int]
+    percentage: Fact[int]
+    pod_template: Fact[str]
+    """Name of the PodTemplate that says how large one piece is."""
+    scalable: Fact[str] = NOTHING
+    """Name of the workload it follows, where it names one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolAutoscaler(Subject):
+    """Bounds of a pool that a separate object holds (OpenShift MachineAutoscaler)."""
+
+    target: Fact[str]
+    minimum: Fact[int]
+    maximum: Fact[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOverlay(Subject):
+    """Resources that nodes offer in addition to their hardware, as declared to Karpenter."""
+
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoscalerLimit(Subject):
+    """A cluster-wide limit of an autoscaler on a GPU type (GKE node auto-provisioning)."""
+
+    gpu: Fact[str]
+    maximum: Fact[int]
+    cluster: Fact[str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledSize(Subject):
+    """Something that changes the size of a group of machines at set times."""
+
+    target: Fact[str]
+    """Name of the group it changes."""

@@ -1,0 +1,65 @@
+"""Claim: devices requested through dynamic resource allocation, and their device classes."""
+
+from dataclasses import dataclass, field
+
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.subject import Subject
+
+GPU_CLASS = "gpu.nvidia.com"
+"""Device class of whole GPUs of NVIDIA's driver."""
+
+MIG_CLASS = "mig.nvidia.com"
+"""Device class of its MIG devices."""
+
+VFIO_CLASS = "vfio.gpu.nvidia.com"
+"""Device class of its GPUs for virtual machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """One device request of a claim, or one of its alternatives."""
+
+    name: str
+    place: str
+    """Field path of the fields below: `spec.devices.requests[0].exactly`."""
+    device_class: Fact[str]
+    allocation: Fact[str]
+    """`ExactCount` or `All`, the default applied."""
+    count: Fact[int]
+    selectors: Fact[int]
+    """Number of CEL selectors; absent: none."""
+    alternative: bool = False
+    """Whether it is one of several under `firstAvailable`."""
+    product: str = ""
+    """Product that a selector requires; empty: none, or said in another way."""
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it asks for GPUs or parts of them, by a class NVIDIA's driver makes."""
+        return self.device_class.is_known and self.device_class.value in (
+            GPU_CLASS,
+            MIG_CLASS,
+            VFIO_CLASS,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceClaim(Subject):
+    """A ResourceClaim or ResourceClaimTemplate."""
+
+    is_template: bool
+    requests: tuple[DeviceRequest, ...] = ()
+    configured: bool = False
+    """Whether it carries configuration of its own: sharing is declared there."""
+
+    @property
+    def asks_for_gpus(self) -> bool:
+        """Whether any of its requests is of a GPU or a part of one."""
+        return any(request.is_gpu for request in self.requests)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceClass(Subject):
+    """A DeviceClass that is declared in addition to those of the driver."""
+
+    selectors: Fact[int] = field(default_factory=lambda: NOTHING)

@@ -1,0 +1,129 @@
+"""Fleet facts: the properties of GpuFleet that rules need.
+
+Money is micro-dollars an hour, memory is bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from gpufleet.cluster.fact import Fact, absent
+from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.subject import Subject
+from gpufleet.environment import PRODUCTION
+from gpufleet.findings import Finding
+
+COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
+"""Ways of buying that cost the same whether a node runs or not: fixed sizes are right there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareFacts:
+    """What a pod can ask a pool for."""
+
+    resource: str
+    per_node: int
+    profile: str | None
+    """MIG profile, None for whole or replicated whole GPUs."""
+    replicas: int
+    """Pods that take turns on, or divide, each device; 1: exclusive."""
+    memory_bytes: int | None
+
+    @property
+    def is_whole_gpu(self) -> bool:
+        """Whether it is one GPU for one container."""
+        return self.profile is None and self.replicas == 1
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """One pool."""
+
+    name: str
+    path: str
+    """Where it is declared: `pools[0]`."""
+    intent: str
+    gpu: str
+    """Key of the catalogue."""
+    gpu_memory_bytes: int | None
+    gpus_per_node: int
+    gpu_fraction: Fraction
+    """Share of a physical GPU each device is."""
+    machines: tuple[str, ...]
+    minimum_nodes: int
+    expected_nodes: int
+    maximum_nodes: int
+    capacity: tuple[str, ...]
+    """Ways of buying in order of preference: `onDemand`, `spot`, `reserved`, ..."""
+    sharing: str
+    shares: tuple[ShareFacts, ...]
+    layouts: tuple[Mapping[str, int], ...]
+    """MIG profile -> instances, of each GPU of a node; empty: a whole GPU."""
+    stranded_compute: int
+    """Compute slices of a node that no further instance could use."""
+    labels: Mapping[str, str]
+    hourly_micro_usd: Fact[int]
+    """One node at the first choice; absent: no price is known."""
+    minimum_spend: Fact[int]
+    """Absent: unbounded."""
+    maximum_spend: Fact[int]
+    """Absent: unbounded."""
+    team: str = ""
+    """The team that pays for it; empty: not declared."""
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether any of its capacity is paid for anyway."""
+        return bool(COMMITTED.intersection(self.capacity))
+
+    def share(self, resource: str) -> ShareFacts | None:
+        """What a pod gets for one of this resource; the smallest when several carry the name."""
+        offered = [share for share in self.shares if share.resource == resource]
+        return min(offered, key=lambda s: (s.memory_bytes or 0, s.replicas), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFacts:
+    """One compiled fleet."""
+
+    locator: Locator
+    environment: Fact[str]
+    platform: str
+    catalogue: str
+    pools: tuple[PoolFacts, ...]
+    budget_micro_usd: Fact[int]
+    """Absent: no budget was set."""
+    minimum_spend: Fact[int]
+    """Absent: unbounded, see `unbounded`."""
+    maximum_spend: Fact[int]
+    """Absent: unbounded, see `unbounded`."""
+    unbounded: tuple[str, ...]
+    """Why a bound is missing, each cause naming its pool."""
+    exceptions: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Rule id -> reason and end date, from GpuFleet's `policyExceptions`."""
+    monitored: bool = False
+    """Whether its operator runs the DCGM exporter."""
+    in_program: bool = True
+    """Whether it is a resource of the program that is checked. False: a setting refers to it."""
+    kubernetes_version: str = ""
+    """Minor version of its cluster, `1.35`; empty: what declares it does not say."""
+
+    @property
+    def is_production(self) -> Fact[bool]:
+        """Whether it serves production; unknown counts as neither."""
+        if not self.environment.is_known:
+            return absent("environment")
+        return Fact(
+            self.environment.state,
+            self.environment.value.lower() in PRODUCTION,
+            self.environment.provenance,
+            "environment",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncompiledFleet(Subject):
+    """A declaration that does not compile: what its pools offer is not known."""
+
+    findings: tuple[Finding, ...]
+    """What `gpufleet compile` finds; one of them at least is an error."""

@@ -1,0 +1,41 @@
+"""Monitoring, budgets, and quotas of namespaces."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpufleet.cluster.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSource(Subject):
+    """A source of GPU metrics: DCGM exporter, GKE's managed DCGM, CloudWatch's add-on."""
+
+    what: str
+    blind: str = ""
+    """Field path of the container that is to name the pods of GPUs and cannot ask the kubelet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudBudget(Subject):
+    """A budget of the cloud account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredNamespace(Subject):
+    """A namespace that is made here."""
+
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredService(Subject):
+    """A Service that selects pods by labels."""
+
+    selector: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuQuota(Subject):
+    """A ResourceQuota."""
+
+    covers_gpus: bool

@@ -1,0 +1,156 @@
+"""PodGroup: identical pods of a workload, and what decides where they may run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from gpufleet.cluster.container import Amount, Container
+from gpufleet.cluster.fact import NOTHING, Fact, absent, known, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaim:
+    """One entry of a pod's `resourceClaims`."""
+
+    name: str
+    place: str
+    claim: Fact[str] = NOTHING
+    """`resourceClaimName`: one claim that all pods share."""
+    template: Fact[str] = NOTHING
+    """`resourceClaimTemplateName`: a claim of its own for each pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodToleration:
+    """One toleration."""
+
+    key: str
+    """Empty: every key."""
+    operator: str
+    effect: str
+    """Empty: every effect."""
+    value: str = ""
+
+    @property
+    def tolerates_everything(self) -> bool:
+        """Whether it opens every tainted node: no key, `Exists`, no effect or NoSchedule."""
+        return not self.key and self.operator == "Exists" and self.effect in ("", "NoSchedule")
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """Identical pods of a workload."""
+
+    name: str
+    """Empty when the workload has only one kind of pod."""
+    place: str
+    """Field path of the pod template's spec: `spec.template.spec`."""
+    pods: Fact[int]
+    """Pods that exist while the workload runs: replicas times group size, as set now."""
+    containers: tuple[Container, ...]
+    node_labels: Mapping[str, frozenset[str]]
+    """Labels a node must have, from nodeSelector and required affinity -> allowed values. What is
+    unknown, or said in another way (NotIn, alternatives), is left out: it could only rule out more
+    nodes."""
+    together: Fact[int] = field(default_factory=lambda: known(1))
+    """Pods that form one replica: one program may be spread over them."""
+    selector: frozenset[str] = frozenset()
+    """Those of them that `nodeSelector` requires."""
+    containers_known: bool = True
+    """False: there may be other containers."""
+    node_labels_known: bool = True
+    """False: there may be more required labels."""
+    tolerations: Fact[tuple[PodToleration, ...]] = NOTHING
+    priority_class: Fact[str] = NOTHING
+    scheduler: Fact[str] = NOTHING
+    runtime_class: Fact[str] = NOTHING
+    deadline_seconds: Fact[int] = NOTHING
+    """After which each pod ends by itself."""
+    gated: bool = False
+    """Whether `schedulingGates` hold the pods back until someone lets them all go."""
+    promises_gpus: bool = False
+    """Whether the object tells its own scheduler that these pods have GPUs (Ray)."""
+    host_ipc: bool = False
+    """Whether its processes share memory with the host's, or may."""
+    claims: tuple[PodClaim, ...] = ()
+    node_name: Fact[str] = NOTHING
+    """`nodeName`: the scheduler is passed over."""
+    subdomain: Fact[str] = NOTHING
+    """Second label of the names that its pods get; absent: they get none."""
+    restarts: Fact[str] = NOTHING
+    """`restartPolicy`; absent: the default of its kind."""
+    service_links: bool = True
+    """Whether Kubernetes writes variables of each Service into the containers, or may."""
+    zone_bound: bool = False
+    """Whether something keeps its pods in one zone, or may."""
+    pod_requests: Mapping[str, Fact[Amount]] = field(default_factory=dict[str, "Fact[Amount]"])
+    """CPU and memory asked for the pod as a whole."""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of its pod template, values known."""
+    annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Of its pod template, as plain data."""
+    gpu_resources: tuple[str, ...] = field(init=False)
+    """GPU-like resources any container names, each once."""
+    _counted: dict[str, Fact[int]] = field(init=False, repr=False, compare=False)
+    """What `pod_gpus` answered: most rules ask for it."""
+
+    def __post_init__(self) -> None:
+        found = dict.fromkeys(name for c in self.containers for name in c.gpu_resources)
+        object.__setattr__(self, "gpu_resources", tuple(found))
+        object.__setattr__(self, "_counted", {})
+
+    @property
+    def where(self) -> str:
+        """It in words, with its field path."""
+        return f"group {self.name} ({self.place})" if self.name else self.place
+
+    def pod_gpus(self, resource: str) -> Fact[int]:
+        """GPUs of one pod: the largest ordinary init container or the sum of all that run on.
+
+        Unknown as soon as one container's share is; absent when no container asks for any.
+        """
+        found = self._counted.get(resource)
+        if found is None:
+            found = self._counted[resource] = self._pod_gpus(resource)
+        return found
+
+    def _pod_gpus(self, resource: str) -> Fact[int]:
+        largest = together = 0
+        asked = False
+        for container in self.containers:
+            amount = container.gpus(resource)
+            if amount.is_unknown or not container.resources_known:
+                return unknown(container.place)
+            if amount.is_absent or not amount.value.is_whole:
+                continue
+            asked = True
+            count = int(amount.value.number)
+            if container.init and not container.restartable:
+                largest = max(largest, count)
+            else:
+                together += count
+        return known(max(largest, together), place=self.place) if asked else absent(self.place)
+
+    def pod_request(self, resource: str) -> Fact[Decimal]:
+        """CPU (cores) or memory (bytes) the scheduler reserves for one pod.
+
+        Unknown as soon as one container's is; absent when no container says anything.
+        """
+        whole = self.pod_requests.get(resource)
+        if whole is not None:
+            return known(whole.value.number) if whole.is_known else unknown(whole.place)
+        largest = together = Decimal(0)
+        asked = False
+        for container in self.containers:
+            amount = container.asked(resource)
+            if amount.is_unknown or not container.resources_known:
+                return unknown(container.place)
+            if amount.is_absent:
+                continue
+            asked = True
+            if container.init and not container.restartable:
+                largest = max(largest, amount.value.number)
+            else:
+                together += amount.value.number
+        return known(max(largest, together), place=self.place) if asked else absent(self.place)

@@ -1,0 +1,132 @@
+"""A release of a chart: who names it, where its values are, and the field that holds each value."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.documents.shapes import as_list, as_mapping
+
+Step = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldElsewhere:
+    """A part of a release that another object or file holds."""
+
+    kind: str
+    """`ConfigMap`, `Secret`, `file`, `OCIRepository`, `HelmChart`, `folder`."""
+    name: str
+    """Name of the object; path of the file or folder, as it is written."""
+    namespace: str = ""
+    key: str = ""
+    """Key of a ConfigMap or Secret."""
+    optional: bool = False
+
+    def __str__(self) -> str:
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}" + (f" key {self.key}" if self.key else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesSource:
+    """Some values of a release; later ones of a release have precedence."""
+
+    place: str
+    """Field of the wrapper that holds them, or names what does."""
+    written: Any = None
+    """A mapping, the text of one, or the value of `target`."""
+    target: tuple[Step, ...] = ()
+    """The one value that it sets; empty: all of them."""
+    held: HeldElsewhere | None = None
+    """Where they are, while `written` is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedRelease:
+    """One release of a chart."""
+
+    chart: str | None
+    """Name without repository. None: another object or file has it, or it is not known."""
+    version: str | None
+    """As it is written: a version or a range."""
+    place: str
+    """Field of the wrapper that names the chart."""
+    sources: tuple[ValuesSource, ...] = ()
+    name: str = ""
+    """Of the release."""
+    namespace: str = ""
+    """The one it is installed into."""
+    held: HeldElsewhere | None = None
+    """What has the chart's name, where the wrapper has not."""
+    cluster: str = ""
+    """Another cluster than the wrapper's own, by the name the wrapper has for it."""
+
+    @property
+    def needs(self) -> tuple[HeldElsewhere, ...]:
+        """Everything of it that is held elsewhere."""
+        found = [source.held for source in self.sources if source.held is not None]
+        return (*((self.held,) if self.held is not None and self.chart is None else ()), *found)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseValues:
+    """The values of a release, put together."""
+
+    values: dict[str, Any]
+    missing: tuple[str, ...]
+    """What was not found or cannot be read; empty: the values are complete."""
+    parts: tuple[tuple[str, tuple[Step, ...], Any], ...]
+    """Place, target and data of each source that was read."""
+
+    @property
+    def place(self) -> str:
+        """The field that holds most of them: the last source that gives more than one value."""
+        whole = [place for place, target, _ in self.parts if not target]
+        return whole[-1] if whole else (self.parts[-1][0] if self.parts else "")
+
+    def place_of(self, path: str) -> str:
+        """The field of the wrapper that has the value at a path, as `check` writes paths."""
+        steps = steps_of(path)
+        for place, target, data in reversed(self.parts):
+            if target and steps[: len(target)] == target:
+                return place
+            if not target and _is_there(data, steps):
+                return joined(place, path)
+        return joined(self.place, path)
+
+
+_PATH_STEP = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([^\]]*)\]|([^.\[\]]+)')
+
+
+def steps_of(path: str) -> tuple[Step, ...]:
+    """The steps of a path as findings print it."""
+    steps: list[Step] = []
+    for quoted, bracket, plain in _PATH_STEP.findall(path):
+        if quoted:
+            steps.append(re.sub(r"\\(.)", r"\1", quoted))
+        elif bracket:
+            steps.append(int(bracket) if bracket.isdecimal() else bracket)
+        else:
+            steps.append(plain)
+    return tuple(steps)
+
+
+def joined(place: str, path: str) -> str:
+    """A path below a place."""
+    if not place or not path:
+        return place or path
+    return f"{place}{path}" if path.startswith("[") else f"{place}.{path}"
+
+
+def _is_there(data: Any, steps: Iterable[Step]) -> bool:
+    here = data
+    for step in steps:
+        items, entries = as_list(here), as_mapping(here)
+        if entries is not None and step in entries:
+            here = entries[str(step)]
+        elif items is not None and isinstance(step, int) and step < len(items):
+            here = items[step]
+        else:
+            return False
+    return True

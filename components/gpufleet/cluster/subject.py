@@ -1,0 +1,40 @@
+"""Subject: the common fields of all checked objects except workloads and fleets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpufleet.cluster.fact import Fact, absent, known
+from gpufleet.cluster.locator import Locator
+
+ENVIRONMENT_KEYS = (
+    "gpufleet.dev/environment",
+    "environment",
+    "Environment",
+    "env",
+    "Env",
+    "gpufleet-environment",
+)
+"""Annotations, labels and tags people write the environment into, ours first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One declared object that is not a workload."""
+
+    locator: Locator
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Annotations, labels and tags whose values are known, in one map: exceptions are in it."""
+    environment: Fact[str] = field(default_factory=lambda: absent("environment"))
+    """What the object itself says about where it runs; by default, what its annotations say."""
+
+    def __post_init__(self) -> None:
+        if self.environment.is_absent:
+            object.__setattr__(self, "environment", environment(self.annotations))
+
+
+def environment(texts: Mapping[str, str]) -> Fact[str]:
+    """What annotations, labels or tags say about the environment."""
+    for key in ENVIRONMENT_KEYS:
+        if key in texts:
+            return known(texts[key], place=key)
+    return absent("environment")

@@ -1,0 +1,1 @@
+"""What an installed program makes of its values and configurations; compile asks these rules."""

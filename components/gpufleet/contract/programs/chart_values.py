@@ -1,0 +1,22 @@
+"""Values of a chart: a mapping, read as Helm reads it."""
+
+from typing import Any
+
+from gpufleet.contract.programs.go_json import kind_of
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.shapes import as_mapping
+
+
+def validate_values(read: GoDocument, prefix: str, report: CheckReport) -> dict[str, Any] | None:
+    """The values; None, with `<prefix>-no-mapping`, where they are none."""
+    note_text(read, prefix, report)
+    values = {} if read.data is None else as_mapping(read.data)
+    if values is None:
+        report.add(
+            f"{prefix}-no-mapping",
+            "",
+            f"the document is {kind_of(read.data)}, values of the chart are needed",
+        )
+    return values

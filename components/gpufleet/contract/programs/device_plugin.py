@@ -1,0 +1,308 @@
+"""Kind `device-plugin`: will the plugin start with this file, and what does a node offer then?"""
+
+from typing import Any, cast
+
+from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.device_plugin_chart import (
+    MPS_ROOT_CHARTS,
+    validate_chart,
+)
+from gpufleet.contract.programs.device_plugin_document import (
+    DEFAULT_VERSION,
+    PluginDocument,
+    parse_config,
+)
+from gpufleet.contract.programs.device_plugin_rules import RULES
+from gpufleet.contract.programs.device_plugin_sharing import SharingBlock
+from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.mig_parted_document import profile_is_valid
+from gpufleet.contract.programs.node import (
+    GPU_RESOURCE,
+    NodeSharing,
+    advertise,
+    mig_resource,
+    offered,
+)
+from gpufleet.contract.programs.strategy_env import mig_strategy, written_strategy
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.documents.document import GoDocument
+
+__all__ = ["RULES", "validate"]
+
+SEVERAL_REQUESTS_SINCE = (0, 20, 0)
+"""The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
+MPS_LIMIT = 48
+"""Most MPS clients from compute capability 7.5 on, where the GPU is not known."""
+
+_CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "migStrategy": ("MIG_STRATEGY", ("none", "single", "mixed")),
+    "deviceIDStrategy": ("DEVICE_ID_STRATEGY", ("uuid", "index")),
+    "deviceDiscoveryStrategy": ("DEVICE_DISCOVERY_STRATEGY", ("auto", "nvml", "tegra")),
+    "sharedDevicesAllocationPolicy": (
+        "SHARED_DEVICES_ALLOCATION_POLICY",
+        ("distributed", "packed"),
+    ),
+}
+_LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate one configuration of the device plugin."""
+    report = CheckReport(RULES)
+    note_text(read, "device-plugin", report)
+    validate_chart(context, report)
+    version = context.version or DEFAULT_VERSION
+    config = parse_config(read.data, version, report)
+    strategy = _validate_flags(config, context, report)
+    block = config.mps or config.time_slicing
+    if config.mps is not None:
+        _validate_mps(config, config.mps, strategy, context, report)
+    if block is not None:
+        _validate_offered(block, strategy, context, report)
+    if report.rejected:
+        return report.validation()
+    return report.validation(_advertised(config, strategy or "none", context))
+
+
+def _validate_flags(
+    config: PluginDocument, context: CheckContext, report: CheckReport
+) -> str | None:
+    """Check every choice; the MIG strategy in force, None where nothing says it."""
+    env = context.env or {}
+    in_force: dict[str, str | None] = {}
+    for flag, (variable, allowed) in _CHOICES.items():
+        path = (
+            f"flags.{flag}"
+            if flag in ("migStrategy", "deviceDiscoveryStrategy")
+            else f"flags.plugin.{flag}"
+        )
+        written = cast("str | None", config.flags.get(flag))
+        value = mig_strategy(context) if flag == "migStrategy" else env.get(variable)
+        differs = value is not None and written is not None and value != written
+        if flag == "migStrategy" and written == "none" and not env.get(variable):
+            # NVIDIA's own examples of time-slicing write none next to the chart's default, which
+            # changes nothing on a GPU without MIG.
+            differs = differs and written_strategy(context) is not None
+        if differs:
+            report.add(
+                "device-plugin-env-wins",
+                path,
+                f"{variable} is {value} in the plugin's environment, which beats {written} here",
+                f"write {value}, or set {variable} to {written}"
+                + (" (`mig.strategy` of the GPU Operator)" if flag == "migStrategy" else ""),
+                value=written,
+                env=value,
+            )
+        chosen = value if value is not None else written
+        in_force[flag] = chosen
+        if chosen is not None and chosen not in allowed:
+            report.add(
+                "device-plugin-choice-unknown",
+                path if value is None else f"context.env.{variable}",
+                f"{flag} is {shown(chosen)}, known are {', '.join(allowed)}",
+                nearest_fix(chosen, allowed),
+                value=chosen,
+                allowed=allowed,
+            )
+    _validate_list_strategy(config, env.get("DEVICE_LIST_STRATEGY"), report)
+    return in_force["migStrategy"]
+
+
+def _validate_list_strategy(config: PluginDocument, env: str | None, report: CheckReport) -> None:
+    written: Any = config.flags.get("deviceListStrategy")
+    if env is not None:
+        chosen = env.split(",")
+    elif isinstance(written, list):
+        chosen = [str(item or "") for item in cast("list[Any]", written)]
+    else:
+        chosen = [] if written is None else [str(written)]
+    for item in chosen:
+        if item not in _LIST_STRATEGIES:
+            report.add(
+                "device-plugin-choice-unknown",
+                "flags.plugin.deviceListStrategy",
+                f"deviceListStrategy {item!r} is not one of {', '.join(_LIST_STRATEGIES)}",
+                nearest_fix(item, _LIST_STRATEGIES),
+                value=item,
+                allowed=_LIST_STRATEGIES,
+            )
+
+
+def _validate_mps(
+    config: PluginDocument,
+    mps: SharingBlock,
+    strategy: str | None,
+    context: CheckContext,
+    report: CheckReport,
+) -> None:
+    if config.time_slicing is not None:
+        report.add(
+            "device-plugin-mps-wins",
+            "sharing.timeSlicing",
+            "both timeSlicing and mps are given: MPS is used, time-slicing is dropped",
+            "keep one of them",
+        )
+    version = context.version or DEFAULT_VERSION
+    if mps.fail_requests_greater_than_one is False and version < SEVERAL_REQUESTS_SINCE:
+        report.add(
+            "device-plugin-mps-one-request",
+            "sharing.mps.failRequestsGreaterThanOne",
+            f"under MPS plugin {'.'.join(map(str, version))} always refuses requests for more than "
+            "one share",
+            "remove the line, or use v0.20.0 of the plugin",
+        )
+    if strategy == "mixed":
+        report.add(
+            "device-plugin-mps-mixed",
+            "sharing.mps",
+            "using --mig-strategy=mixed is not supported with MPS",
+            "write `timeSlicing` instead of `mps`, or `migStrategy: none`",
+        )
+    if not _mps_root(config, context):
+        known = context.env is not None
+        report.add(
+            "device-plugin-mps-root-missing" if known else "device-plugin-mps-root-elsewhere",
+            "flags.mpsRoot",
+            "using MPS requires mpsRoot to be specified"
+            + ("" if known else "; only the GPU Operator and the plugin's chart set it themselves"),
+            "write `flags: {mpsRoot: /run/nvidia/mps}`; where the GPU Operator or the plugin's "
+            "chart sets it, say `chart: gpu-operator` in the context",
+        )
+    _validate_mps_hardware(mps, strategy, context, report)
+
+
+def _mps_root(config: PluginDocument, context: CheckContext) -> bool:
+    if context.env is not None and "MPS_ROOT" in context.env:
+        return bool(context.env["MPS_ROOT"])
+    if config.flags.get("mpsRoot"):
+        return True
+    return context.chart is not None and context.chart.name in MPS_ROOT_CHARTS
+
+
+def _validate_mps_hardware(
+    mps: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
+) -> None:
+    layouts = context.layouts
+    partitioned = context.labelled_profile is not None or (
+        layouts is not None and any(layout is not None for layout in layouts)
+    )
+    if partitioned:
+        report.add(
+            "device-plugin-mps-on-mig",
+            "sharing.mps",
+            "sharing using MPS is not supported for MIG devices, and the node's GPUs are in MIG "
+            "mode",
+            "write `timeSlicing` instead of `mps`",
+        )
+    elif strategy == "single" and layouts is None and (context.gpu is None or context.gpu.has_mig):
+        report.add(
+            "device-plugin-mps-single",
+            "sharing.mps",
+            "MPS cannot share MIG devices: with migStrategy single it works only while no GPU is "
+            "in MIG mode",
+            "write `migStrategy: none`, or `timeSlicing` instead of `mps`",
+        )
+    most = MPS_LIMIT if context.gpu is None else context.gpu.mps_max_clients
+    if context.gpu is not None and most == 0:
+        report.add(
+            "device-plugin-mps-unsupported",
+            "sharing.mps",
+            f"{context.gpu.key} has no MPS",
+            "write `timeSlicing` instead of `mps`",
+            gpu=context.gpu.key,
+        )
+        return
+    for name, replicas, path in mps.resources:
+        if replicas > most:
+            report.add(
+                "device-plugin-mps-too-many-clients",
+                f"{path}.replicas",
+                f"maximum allowed replicas exceeded: {name} has {replicas} MPS clients, at most "
+                f"{most} are allowed" + (f" on {context.gpu.key}" if context.gpu else ""),
+                f"write `replicas: {most}`",
+                value=replicas,
+                limit=most,
+            )
+
+
+def _validate_offered(
+    block: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
+) -> None:
+    """Shared resources that the node does not have are skipped without a word."""
+    skipped: list[tuple[str, str, str]] = []
+    for name, _, path in block.resources:
+        why = _why_not_offered(name, strategy, context)
+        if why:
+            skipped.append((name, path, why))
+        elif name != GPU_RESOURCE and strategy is None and context.layouts is None:
+            report.add(
+                "device-plugin-resource-needs-mixed",
+                f"{path}.name",
+                f"{name} exists only where the plugin runs with the strategy mixed",
+                "write `flags: {migStrategy: mixed}`, or set it in the operator",
+            )
+    nothing = len(skipped) == len(block.resources)
+    for name, path, why in skipped:
+        report.add(
+            "device-plugin-resource-not-offered" if nothing else "device-plugin-resource-skipped",
+            f"{path}.name",
+            f"{name} is silently skipped: {why}",
+            _offer_fix(strategy, context),
+            value=name,
+        )
+
+
+def _why_not_offered(name: str, strategy: str | None, context: CheckContext) -> str | None:
+    if context.layouts is not None:
+        there = offered(context.layouts, strategy or "none")
+        has = ", ".join(there) or "nothing"
+        return None if name in there else f"under {strategy or 'none'} this node offers {has}"
+    if name == GPU_RESOURCE:
+        return None
+    profile = name.removeprefix("nvidia.com/mig-")
+    if profile == name:
+        return "the plugin offers nvidia.com/gpu and, under mixed, nvidia.com/mig-<profile>"
+    if strategy in ("none", "single"):
+        return f"under {strategy} there are no nvidia.com/mig-... resources"
+    gpu = context.gpu
+    if gpu is None:
+        spelt = profile_is_valid(profile.replace(".me", "+me").replace(".gfx", "+gfx"))
+        return None if spelt else f"{profile} is no MIG profile"
+    if not gpu.has_mig:
+        return f"{gpu.key} has no MIG"
+    names = set(gpu.mig_published)
+    if gpu.mig is not None:
+        names = {*gpu.mig.profiles, *gpu.mig.alternate_names}
+    if name in {mig_resource(own) for own in names}:
+        return None
+    return f"{gpu.key} has no profile {profile}"
+
+
+def _offer_fix(strategy: str | None, context: CheckContext) -> str:
+    if context.layouts is not None:
+        return f"one of {', '.join(offered(context.layouts, strategy or 'none'))}"
+    if strategy == "single":
+        return "write `nvidia.com/gpu`, the name of MIG devices under single, or use mixed"
+    return "write `nvidia.com/gpu`, or a resource of this GPU under `migStrategy: mixed`"
+
+
+def _advertised(
+    config: PluginDocument, strategy: str, context: CheckContext
+) -> AdvertisedByConfig | None:
+    layouts = context.layouts
+    if layouts is None:
+        if context.gpu_count is None or context.labelled_profile is not None:
+            return None
+        block = config.mps or config.time_slicing
+        if block is not None and any(name != GPU_RESOURCE for name in block.replicas):
+            return None  # it is meant for MIG devices, and what the GPUs are cut into is not known
+        layouts = (None,) * context.gpu_count
+    shared = NodeSharing()
+    if config.mps is not None:
+        shared = NodeSharing("mps", config.mps.rename, config.mps.replicas)
+    elif config.time_slicing is not None:
+        slicing = config.time_slicing
+        shared = NodeSharing("time-slicing", slicing.rename, slicing.replicas)
+    return advertise(layouts, strategy, shared, context.bare_product, context.gpu)

@@ -1,0 +1,90 @@
+"""What the device plugin's own chart refuses, where the context says that it is used."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.validation import CheckReport
+
+CHART = "nvidia-device-plugin"
+MPS_ROOT_CHARTS = (CHART, "gpu-operator")
+"""Charts that set MPS_ROOT to /run/nvidia/mps."""
+_FALLBACKS = ["named", "single"]
+"""The chart's own `config.fallbackStrategies`."""
+
+
+def validate_chart(context: CheckContext, report: CheckReport) -> None:
+    """Rules of the chart nvidia-device-plugin (v0.20.0) over its values and namespace."""
+    chart = context.chart
+    if chart is None or (chart.name is not None and chart.name != CHART):
+        return
+    values = chart.values or {}
+    if chart.namespace == "default" and values.get("allowDefaultNamespace") is not True:
+        report.add(
+            "device-plugin-chart-default-namespace",
+            "context.chart.namespace",
+            "the chart refuses the default namespace",
+            "install into `nvidia-device-plugin`, or set `allowDefaultNamespace: true`",
+        )
+    if values.get("namespace"):
+        report.add(
+            "device-plugin-chart-namespace-value",
+            "context.chart.values.namespace",
+            "the value `namespace` was removed, the chart fails with it",
+            "install with `--namespace`",
+        )
+    config = chart.value("config")
+    if isinstance(config, Mapping):
+        _validate_config(cast("Mapping[str, Any]", config), report)
+
+
+def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
+    raw: Any = config.get("map")
+    keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
+    default = config.get("default")
+    if config.get("name") and keys:
+        report.add(
+            "device-plugin-chart-two-configs",
+            "context.chart.values.config",
+            "config.name and config.map are given together",
+            "keep `config.name` for a ConfigMap of your own, or `config.map`",
+        )
+    if keys and not default and not _falls_back(config, keys):
+        report.add(
+            "device-plugin-chart-no-default",
+            "context.chart.values.config.default",
+            f"config.map has the {'keys' if len(keys) > 1 else 'key'} {', '.join(keys)}, there is "
+            "no config.default, and no fallback applies",
+            f"one of {', '.join(keys)}",
+            keys=tuple(keys),
+        )
+    if default and not keys and not config.get("name"):
+        report.add(
+            "device-plugin-chart-default-alone",
+            "context.chart.values.config.default",
+            f"config.default is {shown(default)}, and neither config.name nor config.map gives a "
+            "ConfigMap: the plugin runs without any configuration",
+            "write `config: {name: ...}` for a ConfigMap of your own, or `config: {map: ...}`",
+            value=shown(default),
+        )
+    if default and keys and default not in keys:
+        report.add(
+            "device-plugin-chart-default-absent",
+            "context.chart.values.config.default",
+            f"config.default is {shown(default)}, config.map has {', '.join(keys)}",
+            f"one of {', '.join(keys)}",
+            value=default,
+            keys=tuple(keys),
+        )
+
+
+def _falls_back(config: Mapping[str, Any], keys: list[str]) -> bool:
+    """Whether the chart finds a default itself (templates/_helpers.tpl, hasDefaultConfig)."""
+    given: Any = config.get("fallbackStrategies", _FALLBACKS)
+    fallbacks = cast("list[Any]", given) if isinstance(given, list) else []
+    return (
+        ("named" in fallbacks and "default" in keys)
+        or ("single" in fallbacks and len(keys) == 1)
+        or "empty" in fallbacks
+    )

@@ -1,0 +1,111 @@
+"""Kind `device-plugin-values`: values of the chart nvidia-device-plugin, with their configs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.contract.programs import device_plugin
+from gpufleet.contract.programs.chart_release import chart_codes, chart_version
+from gpufleet.contract.programs.chart_values import validate_values
+from gpufleet.contract.programs.context import CheckContext, InstalledChart
+from gpufleet.contract.programs.device_plugin_chart import CHART, validate_chart
+from gpufleet.contract.programs.device_plugin_rules import RULES as PLUGIN
+from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.text_notes import text_rules
+from gpufleet.contract.programs.validation import (
+    CheckReport,
+    Judgement,
+    reject,
+    rule_table,
+)
+from gpufleet.contract.schemas import (
+    report_problems,
+    schema_codes,
+    schema_rules,
+    values_problems,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.reading import read_go
+from gpufleet.documents.shapes import as_mapping
+
+_SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
+CODES = schema_codes("device-plugin-chart", "the chart")
+
+RULES = rule_table(
+    reject(
+        "device-plugin-values-no-mapping",
+        ("DP-18",),
+        "The document is no mapping of values.",
+        "docs/check.md",
+    ),
+    reject(
+        "device-plugin-values-config",
+        ("DP-18",),
+        "An entry of `config.map` is no text with a configuration.",
+        _SOURCE,
+    ),
+    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
+    *(rule for code, rule in PLUGIN.items() if code.startswith("device-plugin-chart-")),
+    *text_rules("device-plugin-values"),
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate values of the chart; each entry of `config.map` as kind `device-plugin`."""
+    report = CheckReport(RULES)
+    values = validate_values(read, "device-plugin-values", report)
+    if values is None:
+        return report.validation()
+    report_values(values, "", report, chart_version(context, CHART))
+    inner = replace(context, chart=_installed(values, context), version=None, env=None)
+    validate_chart(inner, report)
+    for key, text in (as_mapping(value_at(values, "config.map")) or {}).items():
+        _validate_config(text, child("config.map", key), inner, report)
+    report.findings = [
+        replace(f, path=f.path.removeprefix("context.chart.values.")) for f in report.findings
+    ]
+    return report.validation()
+
+
+def report_values(
+    values: Mapping[str, Any],
+    path: str,
+    report: CheckReport,
+    version: tuple[int, ...] | None = None,
+) -> None:
+    """Report keys and types that the chart does not read: it has no schema and drops them."""
+    codes = chart_codes(CODES, CHART, version)
+    problems = values_problems(CHART, values, version)
+    report_problems(problems, codes, report, path)
+
+
+def _installed(values: dict[str, Any], context: CheckContext) -> InstalledChart:
+    before = context.chart or InstalledChart()
+    return replace(before, name=CHART, values=values)
+
+
+def _validate_config(text: Any, path: str, context: CheckContext, report: CheckReport) -> None:
+    if not isinstance(text, str):
+        report.add(
+            "device-plugin-values-config",
+            path,
+            f"the configuration is {shown(text)}, text is needed",
+            "write `|` after the key and indent the document below it",
+        )
+        return
+    try:
+        read = read_go(text)
+    except UnreadableDocumentError as problem:
+        report.add("device-plugin-values-config", path, f"it cannot be read: {problem}")
+        return
+    # The chart itself is validated once, not with each configuration.
+    chart = replace(context.chart, values=_flags_only(context)) if context.chart else None
+    for finding in device_plugin.validate(read, replace(context, chart=chart)).findings:
+        report.extend([replace(finding, path=f"{path}: {finding.path}".rstrip(": "))])
+
+
+def _flags_only(context: CheckContext) -> dict[str, Any]:
+    values = context.chart.values if context.chart else None
+    return {k: v for k, v in (values or {}).items() if k == "migStrategy"}

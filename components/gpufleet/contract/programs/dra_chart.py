@@ -1,0 +1,151 @@
+"""What the DRA driver's chart refuses, and who else serves the same GPUs."""
+
+import re
+from typing import Any
+
+from gpufleet.contract.programs.context import CheckContext, InstalledChart
+from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.validation import CheckReport
+
+CHARTS = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu")
+"""Names of the driver's chart; the second until 25.x."""
+_KUBERNETES = (1, 32)
+_ISSUERS = ("selfsigned", "clusterissuer", "issuer")
+_VALUES = "context.chart.values"
+
+
+def validate_chart(context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
+    """Rules of the chart dra-driver-nvidia-gpu (0.4.1) over its values, namespace and cluster."""
+    chart = context.chart
+    if chart is None:
+        return
+    if chart.name == "gpu-operator":
+        _validate_operator(chart, report)
+        return
+    if chart.name not in (None, *CHARTS):
+        return
+    _validate_cluster(chart, report)
+    if chart.values is None:
+        return
+    if chart.value("resources.gpus.enabled") is not False and not chart.value(
+        "gpuResourcesEnabledOverride"
+    ):
+        report.add(
+            "dra-chart-gpus-override",
+            f"{_VALUES}.gpuResourcesEnabledOverride",
+            "resources.gpus.enabled is on, its default, without gpuResourcesEnabledOverride",
+            "write `gpuResourcesEnabledOverride: true` and turn the device plugin off, or "
+            "`resources: {gpus: {enabled: false}}`",
+        )
+    for key in ("nvidiaCtkPath", "namespace"):
+        if chart.value(key):
+            report.add(
+                "dra-chart-value-removed",
+                f"{_VALUES}.{key}",
+                f"the value `{key}` was removed, the chart fails with it",
+                "remove it" if key == "nvidiaCtkPath" else "install with `--namespace`",
+            )
+    if chart.value("webhook.enabled"):
+        _validate_webhook(chart, report)
+    _validate_shares(chart, gates, report)
+
+
+def _validate_cluster(chart: InstalledChart, report: CheckReport) -> None:
+    if chart.namespace == "default" and not chart.value("allowDefaultNamespace"):
+        report.add(
+            "dra-chart-default-namespace",
+            "context.chart.namespace",
+            "the chart refuses the default namespace",
+            "install into `dra-driver-nvidia-gpu`, or set `allowDefaultNamespace: true`",
+        )
+    found = re.match(r"v?(\d+)\.(\d+)", chart.kubernetes_version or "")
+    if found and (int(found[1]), int(found[2])) < _KUBERNETES:
+        report.add(
+            "dra-chart-kubernetes",
+            "context.chart.kubernetesVersion",
+            f"Kubernetes {chart.kubernetes_version} is older than 1.32",
+            "1.34 or newer serves resource.k8s.io/v1",
+            value=chart.kubernetes_version,
+            limit="1.32",
+        )
+
+
+def _validate_webhook(chart: InstalledChart, report: CheckReport) -> None:
+    mode: Any = chart.value("webhook.tls.mode") or "cert-manager"
+    path = f"{_VALUES}.webhook.tls"
+    if mode not in ("cert-manager", "secret"):
+        report.add(
+            "dra-chart-webhook-tls",
+            f"{path}.mode",
+            f"webhook.tls.mode is {shown(mode)}, it must be cert-manager or secret",
+            "one of cert-manager, secret",
+            value=shown(mode),
+        )
+    elif mode == "secret":
+        if not chart.value("webhook.tls.secret.name"):
+            report.add(
+                "dra-chart-webhook-tls",
+                f"{path}.secret.name",
+                "webhook.tls.mode secret needs the name of a Secret",
+                "write `secret: {name: ...}`",
+            )
+    else:
+        issuer: Any = chart.value("webhook.tls.certManager.issuerType") or "selfsigned"
+        if issuer not in _ISSUERS:
+            report.add(
+                "dra-chart-webhook-tls",
+                f"{path}.certManager.issuerType",
+                f"issuerType is {shown(issuer)}, known are {', '.join(_ISSUERS)}",
+                f"one of {', '.join(_ISSUERS)}",
+                value=shown(issuer),
+            )
+        elif issuer != "selfsigned" and not chart.value("webhook.tls.certManager.issuerName"):
+            report.add(
+                "dra-chart-webhook-tls",
+                f"{path}.certManager.issuerName",
+                f"issuerType {issuer} needs an issuerName",
+                "write the name of the issuer",
+            )
+
+
+def consumable_shares(context: CheckContext) -> Any:
+    """The chart's consumableShares, None where nothing is written."""
+    return None if context.chart is None else context.chart.value("consumableShares")
+
+
+def _validate_shares(chart: InstalledChart, gates: dict[str, bool], report: CheckReport) -> None:
+    value: Any = chart.value("consumableShares")
+    if value in (None, ""):
+        return
+    path = f"{_VALUES}.consumableShares"
+    number = str(value).isdigit() and int(value) > 0 and not isinstance(value, bool)
+    if value not in ("disabled", "memory", "unlimited") and not number:
+        report.add(
+            "dra-consumable-shares-invalid",
+            path,
+            f"consumableShares is {shown(value)}",
+            "one of disabled, memory, unlimited, or a positive whole number",
+            value=shown(value),
+        )
+    elif value != "disabled" and not gates.get("ConsumableShares"):
+        report.add(
+            "dra-consumable-shares-gate",
+            path,
+            f"consumableShares is {shown(value)} and the gate ConsumableShares is off",
+            "write `featureGates: {ConsumableShares: true}`",
+            value=shown(value),
+        )
+
+
+def _validate_operator(chart: InstalledChart, report: CheckReport) -> None:
+    """The GPU Operator brings a device plugin, unless its values say otherwise or runs
+    GPUCluster."""
+    if chart.values is None or chart.value("gpuCluster.deployCR") is True:
+        return
+    if chart.value("devicePlugin.enabled") is not False:
+        report.add(
+            "dra-plugin-too",
+            f"{_VALUES}.devicePlugin.enabled",
+            "the GPU Operator's device plugin serves the GPUs that this config is for",
+            "write `devicePlugin: {enabled: false}`, or keep DRA to ComputeDomains",
+        )

@@ -1,0 +1,7 @@
+"""What the DRA driver does with its configs, and Kubernetes with claims and classes, by rule."""
+
+from pathlib import Path
+
+from gpufleet.contract.programs.validation import rule_table, written_rules
+
+RULES = rule_table(*written_rules(Path(__file__).with_suffix(".jsonl")))

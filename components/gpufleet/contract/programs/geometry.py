@@ -1,0 +1,140 @@
+"""Whether the hardware can be cut as a document asks: what no NVIDIA parser checks."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpufleet.catalogue import Catalogue, Gpu, load
+from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.validation import SEVERITIES, CheckReport, written_rules
+from gpufleet.findings import Finding, warning
+from gpufleet.partition.profile_name import parse
+
+if TYPE_CHECKING:
+    from gpufleet.partition.placement import MigPlacement
+
+RULES = written_rules(Path(__file__).with_name("geometry_rules.jsonl"))
+
+
+def validate_gpu(
+    gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
+) -> "MigPlacement | None":
+    """Can this GPU hold these instances? Findings go into the report; the proof is returned.
+
+    Counts of zero ask for nothing, an empty layout is MIG mode without instances.
+    """
+    # Slow to import, and the registry of rules needs the tables alone.
+    from gpufleet.partition.placement import MigPlacement, place
+    from gpufleet.partition.validation import validate_layout
+
+    wanted = {name: count for name, count in devices.items() if count}
+    if not wanted and gpu.mig is not None:
+        answer = place(gpu.mig, {})
+        return answer if isinstance(answer, MigPlacement) else None
+    if gpu.mig is None and gpu.mig_unknown is not None:
+        _validate_published(gpu, wanted, path, report)
+        return None
+    answer, findings = validate_layout(gpu, wanted, path)
+    report.extend(_ruled(finding, report) for finding in findings)
+    return answer if isinstance(answer, MigPlacement) else None
+
+
+def validate_anywhere(
+    devices: Mapping[str, int], path: str, report: CheckReport
+) -> tuple[str, ...]:
+    """Keys of the GPUs that can hold these instances; a finding when there is none."""
+    from gpufleet.partition.placement import MigPlacement, place
+
+    wanted = {name: count for name, count in devices.items() if count}
+    catalogue: Catalogue = load()
+    able: list[str] = []
+    for gpu in catalogue.gpus.values():
+        if gpu.mig is not None:
+            if isinstance(place(gpu.mig, wanted), MigPlacement):
+                able.append(gpu.key)
+        elif _published(gpu, wanted):
+            able.append(gpu.key)
+    if not able:
+        having = [g.key for g in catalogue.gpus.values() if _names_known(g, wanted)]
+        reason = (
+            f"{', '.join(having)} have these profiles, and none has room for this many"
+            if having
+            else "no GPU of the catalogue has all of these profiles"
+        )
+        report.add(
+            "mig-layout-nowhere",
+            path,
+            f"{shown(dict(devices))} fits no GPU: {reason}",
+            "name the GPU with --gpu to see its nearest layouts",
+            value=dict(devices),
+        )
+    return tuple(able)
+
+
+def _names_known(gpu: Gpu, devices: Mapping[str, int]) -> bool:
+    if gpu.mig is None:
+        return bool(gpu.mig_published) and set(devices) <= set(gpu.mig_published)
+    return set(devices) <= {*gpu.mig.profiles, *gpu.mig.alternate_names}
+
+
+def has_profile(gpu: Gpu, name: str) -> bool:
+    """Whether the GPU has the profile, or the GPU instance of a `<c>c.` profile."""
+    parsed = parse(name)
+    names = {name} if parsed is None else {name, parsed.gpu_instance}
+    known = gpu.mig_published if gpu.mig is None else gpu.mig.profiles
+    return not names.isdisjoint(known)
+
+
+def _published(gpu: Gpu, devices: Mapping[str, int]) -> bool:
+    """Whether nothing that is published about an unproven GPU forbids the layout."""
+    if not gpu.mig_published:
+        return False
+    for name, count in devices.items():
+        most = gpu.mig_published.get(name, 0)
+        if most is not None and count > most:
+            return False
+    return True
+
+
+def _validate_published(
+    gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
+) -> None:
+    if _published(gpu, devices):
+        report.add(
+            "mig-placement-unknown",
+            path,
+            f"{gpu.key}: no layout can be proven: {gpu.mig_unknown}",
+            "compare with `nvidia-smi mig -lgipp` on the node",
+            gpu=gpu.key,
+            published=dict(gpu.mig_published),
+        )
+        return
+    report.add(
+        "mig-layout-impossible",
+        path,
+        f"{shown(dict(devices))} is not among what is published for {gpu.key}: "
+        + ", ".join(f"{n} at most {m or 'unknown'}" for n, m in gpu.mig_published.items()),
+        None,
+        gpu=gpu.key,
+        published=dict(gpu.mig_published),
+    )
+
+
+def _ruled(finding: Finding, report: CheckReport) -> Finding:
+    """A finding of the placement search under the rule of its code: waste is no reason to warn."""
+    rule = report.rules.get(finding.code)
+    if rule is None:
+        return warning(finding.code, finding.path, finding.message, finding.fix, **finding.evidence)
+    evidence = {"rules": rule.ids, **finding.evidence, "source": rule.source}
+    return replace(finding, severity=SEVERITIES[rule.verdict], evidence=evidence)
+
+
+def divides(profile: str) -> bool:
+    """Whether a name asks for a compute instance smaller than its GPU instance (`1c.3g.40gb`)."""
+    name = parse(profile)
+    return (
+        name is not None
+        and name.compute_instance_slices is not None
+        and name.compute_instance_slices != name.compute_slices
+    )

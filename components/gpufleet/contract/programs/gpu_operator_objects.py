@@ -1,0 +1,209 @@
+"""Custom resources of the GPU Operator: ClusterPolicy, NVIDIADriver, GPUCluster."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.gpu_operator_images import (
+    validate_driver_version,
+    validate_policy_images,
+)
+from gpufleet.contract.programs.gpu_operator_nested import validate_config_maps
+from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
+from gpufleet.contract.programs.node_selector import selects_within
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.contract.schemas import (
+    SchemaCodes,
+    SchemaProblem,
+    SchemaProblemKind,
+    object_problems,
+    report_problems,
+)
+from gpufleet.documents.paths import child, mapping_at, value_at
+from gpufleet.documents.shapes import as_list, as_mapping
+
+KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
+GROUP = "nvidia.com"
+_REQUIRED = SchemaProblemKind.REQUIRED
+_PARTS = 9
+"""Parts of its spec that a ClusterPolicy must have."""
+CODES = SchemaCodes(
+    "gpu-operator",
+    wrong_type="gpu-operator-wrong-type",
+    choice="gpu-operator-choice-unknown",
+    bound="gpu-operator-number-negative",
+    required="gpu-operator-policy-incomplete",
+    other="gpu-operator-value-invalid",
+)
+
+
+def objects_of(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]] | None:
+    """(path, object) of every custom resource; None where the document is none and holds none."""
+    kind = document.get("kind")
+    if kind in KINDS:
+        return [("", dict(document))]
+    items = as_list(document.get("items"))
+    if kind != "List" or items is None:
+        return None
+    found = [(child("items", i), as_mapping(item)) for i, item in enumerate(items)]
+    return [(path, item) for path, item in found if item is not None]
+
+
+def validate_objects(
+    objects: Sequence[tuple[str, dict[str, Any]]], context: CheckContext, report: CheckReport
+) -> None:
+    """Validate custom resources, alone and against each other."""
+    for path, item in objects:
+        spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+        kind = item.get("kind")
+        if kind not in KINDS:
+            continue
+        if kind == "NVIDIADriver":
+            _driver(item, spec, place, context, report)
+        elif kind == "GPUCluster":
+            _cluster(item, path, report)
+        problems = object_problems(item, GROUP)
+        if kind == "ClusterPolicy":
+            problems = _cluster_policy(spec, problems, place, report)
+        report_problems(problems, CODES, report, path, special_code)
+    drivers = [(path, item) for path, item in objects if item.get("kind") == "NVIDIADriver"]
+    _driver_pairs(drivers, report)
+    policies = [(path, item) for path, item in objects if item.get("kind") == "ClusterPolicy"]
+    for path, item in policies[1:]:
+        report.add(
+            "gpu-operator-two-policies",
+            child(child(path, "metadata"), "name"),
+            f"{_name(item)} is the second ClusterPolicy next to {_name(policies[0][1])}: the "
+            "operator reconciles one of them and ignores the other",
+            "keep one of them",
+            first=policies[0][0],
+        )
+    for path, item in policies:
+        validate_config_maps(objects, as_mapping(item.get("spec")) or {}, path, context, report)
+    kinds = [item.get("kind") for _, item in objects]
+    if "ClusterPolicy" in kinds and "GPUCluster" in kinds:
+        report.add(
+            "gpu-operator-two-stacks",
+            "items",
+            "a ClusterPolicy and a GPUCluster cannot live in one cluster",
+            "keep one of them",
+        )
+
+
+def _cluster_policy(
+    spec: dict[str, Any], problems: tuple[SchemaProblem, ...], place: str, report: CheckReport
+) -> tuple[SchemaProblem, ...]:
+    """Validate what its schema does not say. Gives the problems without the parts that a patch of
+    kustomize lacks, which are one finding."""
+    driver = as_mapping(spec.get("driver")) or {}
+    validate_driver_version(driver.get("version"), f"{place}.driver.version", report)
+    validate_runtime_paths(spec, place, report)
+    validate_mig_default(spec, f"{place}.", report)
+    absent = [one for one in problems if one.kind is _REQUIRED and len(one.steps) == 2]
+    missing = tuple(str(one.steps[1]) for one in absent)
+    if len(missing) <= _PARTS / 2:
+        validate_policy_images(spec, place, report)
+        return problems
+    report.add(
+        "gpu-operator-patch",
+        place,
+        "this reads as a patch of a ClusterPolicy and is validated as one: spec has no "
+        + ", ".join(missing),
+        "as an object of its own write the missing parts, `{}` is enough",
+        missing=missing,
+    )
+    return tuple(one for one in problems if one not in absent)
+
+
+def validate_mig_default(data: Mapping[str, Any], root: str, report: CheckReport) -> None:
+    """The layout that nodes without a label get: only the one without any instances."""
+    value = value_at(data, "migManager.config.default")
+    if isinstance(value, str) and value not in ("", "all-disabled"):
+        report.add(
+            "gpu-operator-choice-unknown",
+            f"{root}migManager.config.default",
+            f"migManager.config.default is {value!r}, allowed are 'all-disabled', ''",
+            "leave it, and label the nodes `nvidia.com/mig.config` with the config's name",
+            value=value,
+            allowed=("all-disabled", ""),
+        )
+
+
+def special_code(problem: SchemaProblem) -> str | None:
+    """The code of durations, which have one of their own."""
+    monitors = "serviceMonitor" in problem.steps
+    duration = monitors and problem.steps[-1] in ("interval", "scrapeTimeout")
+    return "gpu-operator-duration-invalid" if duration else None
+
+
+def _driver(
+    item: dict[str, Any],
+    spec: dict[str, Any],
+    place: str,
+    context: CheckContext,
+    report: CheckReport,
+) -> None:
+    validate_driver_version(spec.get("version"), f"{place}.version", report)
+    if spec.get("default") is True and spec.get("nodeSelector"):
+        report.add(
+            "gpu-operator-driver-default-selector",
+            child(place, "nodeSelector"),
+            "default NVIDIADriver must not use nodeSelector",
+            "remove the selector, or `default: true`",
+        )
+    before = as_mapping(context.previous)
+    if before is None or before.get("kind") != "NVIDIADriver" or _name(before) != _name(item):
+        return
+    old = as_mapping(before.get("spec")) or {}
+    for field, default in (("driverType", "gpu"), ("usePrecompiled", False)):
+        if old.get(field, default) != spec.get(field, default):
+            report.add(
+                "gpu-operator-driver-immutable",
+                child(place, field),
+                f"{field} is immutable, and changes from {old.get(field, default)} to "
+                f"{spec.get(field, default)}",
+                "make a new NVIDIADriver",
+                before=old.get(field, default),
+                value=spec.get(field, default),
+            )
+
+
+def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckReport) -> None:
+    specs = [(path, as_mapping(item.get("spec")) or {}) for path, item in drivers]
+    defaults = [path for path, spec in specs if spec.get("default") is True]
+    for path in defaults[1:]:
+        report.add(
+            "gpu-operator-driver-two-defaults",
+            child(child(path, "spec"), "default"),
+            "multiple default NVIDIADrivers found",
+            "keep `default: true` on one of them",
+            first=defaults[0],
+        )
+    others = [(path, spec) for path, spec in specs if spec.get("default") is not True]
+    for index, (path, spec) in enumerate(others):
+        for first, other in others[:index]:
+            a, b = (mapping_at(s, "nodeSelector") for s in (spec, other))
+            if selects_within(a, b) or selects_within(b, a):
+                report.add(
+                    "gpu-operator-driver-overlap",
+                    child(child(path, "spec"), "nodeSelector"),
+                    f"multiple NVIDIADrivers match the same node: {first or 'the first'} selects "
+                    "it too",
+                    "give them selectors that exclude each other",
+                    first=first,
+                )
+
+
+def _cluster(item: dict[str, Any], path: str, report: CheckReport) -> None:
+    if _name(item) != "gpu-cluster":
+        report.add(
+            "gpu-operator-cluster-name",
+            child(child(path, "metadata"), "name"),
+            f"GPUCluster is a singleton, it must be called gpu-cluster and is called {_name(item)}",
+            "write `name: gpu-cluster`",
+            value=_name(item),
+        )
+
+
+def _name(item: Mapping[str, Any]) -> Any:
+    return value_at(item, "metadata.name")

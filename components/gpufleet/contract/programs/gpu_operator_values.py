@@ -1,0 +1,316 @@
+"""Kind `gpu-operator-values`: values of the GPU Operator's chart, or its custom resources."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.catalogue import load
+from gpufleet.contract.programs.chart_release import chart_codes, chart_version
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.dra_chart import CHARTS as DRA_CHARTS
+from gpufleet.contract.programs.dra_gates import OPERATOR_VERSION, gates_of, validate_gates
+from gpufleet.contract.programs.go_json import kind_of
+from gpufleet.contract.programs.gpu_operator_images import (
+    validate_driver_version,
+    validate_value_images,
+)
+from gpufleet.contract.programs.gpu_operator_nested import (
+    slices_time,
+    validate_counters,
+    validate_mig_config,
+    validate_plugin_config,
+)
+from gpufleet.contract.programs.gpu_operator_objects import (
+    CODES,
+    objects_of,
+    special_code,
+    validate_mig_default,
+    validate_objects,
+)
+from gpufleet.contract.programs.gpu_operator_pods import validate_extra_objects
+from gpufleet.contract.programs.gpu_operator_rules import RULES
+from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.validation import CheckReport, Judgement
+from gpufleet.contract.schemas import (
+    is_switch,
+    release_numbers,
+    report_problems,
+    values_problems,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import as_list, as_mapping
+
+__all__ = ["RULES", "validate"]
+
+_READER = "the gpu-operator chart"
+_IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
+    "cdi.default": ((25, 10), "it is deprecated and not passed on; CDI is the default mode"),
+    "driver.useOpenKernelModules": ((25, 3), "write `driver: {{kernelModuleType: {}}}`"),
+    "driver.useNvidiaDriverCRD": ((0,), "write `driver: {{nvidiaDriverCRD: {{enabled: true}}}}`"),
+    "driver.upgradePolicy.podDeletion": ((0,), "write `gpuPodDeletion`, the name of this value"),
+}
+"""Keys that look right and are not read, with the first release that does not, and what to write
+instead. NVIDIA/cloud-native-docs pull requests 165 (25.3) and 398 (25.10)."""
+_OPERANDS = {
+    "devicePlugin.version": "device-plugin",
+    "toolkit.version": "container-toolkit",
+    "migManager.version": "mig-manager",
+    "driver.manager.version": "driver-manager",
+}
+"""Versions in values -> components of the catalogue's row of the chart."""
+_OLDEST = (0,)
+"""Older than every release: whatever one of them read counts as read."""
+_PLUGIN_DATA = "devicePlugin.config.data"
+_SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
+_DRA_KUBERNETES = (1, 34)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
+    report = CheckReport(RULES)
+    note_text(read, "gpu-operator", report)
+    values = {} if read.data is None else as_mapping(read.data)
+    if _is_json_patch(read.data):
+        report.add(
+            "gpu-operator-patch",
+            "",
+            "these are JSON patch operations: the object they change is not here, and they are not "
+            "validated",
+        )
+        return report.validation()
+    if values is None:
+        report.add(
+            "gpu-operator-no-mapping",
+            "",
+            f"the document is {kind_of(read.data)}, values or a custom resource are needed",
+        )
+        return report.validation()
+    objects = objects_of(values)
+    if objects is not None:
+        validate_objects(objects, context, report)
+        return report.validation()
+    version = chart_version(context, "gpu-operator")
+    older = version is None and _pins_older_operands(values)
+    for path, (since, fix) in _IGNORED.items():
+        value = value_at(values, path)
+        if path == "cdi.default" and value is True:
+            continue  # what the chart does without it
+        if value is not None and not older and (version is None or version >= since):
+            report.add(
+                "gpu-operator-key-ignored",
+                path,
+                f"{_READER} does not read {path} any more",
+                fix.format("open" if value else "proprietary"),
+            )
+    _validate_switches(values, "", report)
+    _validate_stacks(values, context, report)
+    validate_mig_default(values, "", report)
+    if value_at(values, _PLUGIN_DATA) and not _is(values, "devicePlugin.config.create", False):
+        report.add(
+            "gpu-operator-key-ignored",
+            _PLUGIN_DATA,
+            f"{_READER} reads {_PLUGIN_DATA} only with `create: true`",
+            "write `create: true`, or remove data",
+        )
+    documents = validate_plugin_config(values, context, report)
+    validate_mig_config(values, context, report)
+    validate_counters(values, slices_time(documents), report)
+    validate_value_images(values, report)
+    validate_driver_version(value_at(values, "driver.version"), "driver.version", report)
+    validate_runtime_paths(values, "", report)
+    gates = gates_of(value_at(values, "draDriver.featureGates"))
+    validate_gates(gates, "draDriver.featureGates", OPERATOR_VERSION, report)
+    _validate_driver(values, report)
+    _validate_vgpu(values, report)
+    _validate_neighbours(values, context, report)
+    _validate_reset(values, context, report)
+    validate_extra_objects(values, documents, report)
+    codes = chart_codes(CODES, "gpu-operator", version, older=older)
+    problems = values_problems("gpu-operator", values, _OLDEST if older else version)
+    report_problems(problems, codes, report, special=special_code)
+    return report.validation()
+
+
+def _pins_older_operands(values: Mapping[str, Any]) -> bool:
+    """Whether values name images older than those of the catalogue's chart: copies of the values of
+    an older chart do, and their keys are those of its release."""
+    components = load().chart("gpu-operator").components
+    for path, component in _OPERANDS.items():
+        written = value_at(values, path)
+        pinned = release_numbers(written) if isinstance(written, str) else None
+        current = release_numbers(components.get(component, ""))
+        if pinned is not None and current is not None and pinned < current:
+            return True
+    return False
+
+
+def _is_json_patch(data: Any) -> bool:
+    """Whether the document is a list of RFC 6902 operations."""
+    entries = as_list(data) or []
+    operations = [as_mapping(entry) or {} for entry in entries]
+    return bool(operations) and all("op" in one and "path" in one for one in operations)
+
+
+def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:
+    """A switch as the templates take it: absent is the default, text is true."""
+    value = value_at(values, path)
+    return default if value is None else bool(value)
+
+
+def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport) -> None:
+    for key, value in values.items():
+        place = f"{path}.{key}" if path else key
+        if place in ("node-feature-discovery", "extraObjects") or key in ("data", "env"):
+            continue
+        inner = as_mapping(value)
+        if inner is not None:
+            _validate_switches(inner, place, report)
+        elif key in _SWITCHES and is_switch(value):
+            report.add(
+                "gpu-operator-switch-as-text",
+                place,
+                f'{place} is the text "{value}", which templates take for true',
+                "write true or false without quotes",
+                value=value,
+            )
+
+
+def _validate_stacks(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
+    cluster = _is(values, "gpuCluster.deployCR", False)
+    if cluster and _is(values, "clusterPolicy.deployCR", True):
+        report.add(
+            "gpu-operator-two-stacks",
+            "gpuCluster.deployCR",
+            "clusterPolicy.deployCR (true by default) and gpuCluster.deployCR are both true",
+            "write `clusterPolicy: {deployCR: false}`, or leave gpuCluster off",
+        )
+    objects = _is(values, "driver.nvidiaDriverCRD.enabled", False)
+    if cluster and _is(values, "driver.enabled", True) and not objects:
+        report.add(
+            "gpu-operator-cluster-driver",
+            "driver.nvidiaDriverCRD.enabled",
+            "with a GPUCluster the driver comes from NVIDIADriver objects",
+            "write `driver: {nvidiaDriverCRD: {enabled: true}}`, or `driver: {enabled: false}`",
+        )
+    if _is(values, "cdi.nriPluginEnabled", False):
+        if not _is(values, "cdi.enabled", True):
+            report.add(
+                "gpu-operator-nri-cdi",
+                "cdi.nriPluginEnabled",
+                "the NRI plugin cannot be enabled when CDI is disabled",
+                "write `cdi: {enabled: true}`",
+            )
+        if not _is(values, "toolkit.enabled", True):
+            report.add(
+                "gpu-operator-nri-toolkit",
+                "cdi.nriPluginEnabled",
+                "the NRI plugin cannot be enabled without the toolkit",
+                "write `toolkit: {enabled: true}`",
+            )
+    version = None if context.chart is None else context.chart.kubernetes_version
+    found = re.match(r"v?(\d+)\.(\d+)", version or "")
+    if cluster and found and (int(found[1]), int(found[2])) < _DRA_KUBERNETES:
+        report.add(
+            "gpu-operator-no-dra",
+            "gpuCluster.deployCR",
+            f"Kubernetes {version} serves no resource.k8s.io/v1 DeviceClasses",
+            "use Kubernetes 1.34.2 or newer",
+            value=version,
+            limit="1.34",
+        )
+
+
+def _validate_driver(values: Mapping[str, Any], report: CheckReport) -> None:
+    extras = [name for name in ("gds", "gdrcopy") if _is(values, f"{name}.enabled", False)]
+    if _is(values, "driver.usePrecompiled", False):
+        for name in extras:
+            report.add(
+                "gpu-operator-precompiled-extras",
+                f"{name}.enabled",
+                f"{name} is not available with precompiled drivers",
+                f"write `{name}: {{enabled: false}}`, or `driver: {{usePrecompiled: false}}`",
+            )
+        version = value_at(values, "driver.version")
+        if version is None or re.fullmatch(r"\d+\.\d+(\.\d+)?", str(version)):
+            report.add(
+                "gpu-operator-precompiled-version",
+                "driver.version",
+                f"precompiled drivers are named by branch, and the version is "
+                f"{version or '595.91.07, the default'}",
+                'write the branch, such as "595"',
+                value=version,
+            )
+    if "gds" in extras and value_at(values, "driver.kernelModuleType") == "proprietary":
+        report.add(
+            "gpu-operator-gds-proprietary",
+            "driver.kernelModuleType",
+            "GPUDirect Storage needs the open kernel module",
+            "write `kernelModuleType: open`",
+        )
+
+
+def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
+    if not _is(values, "vgpuManager.enabled", False):
+        return
+    for key in ("repository", "version"):
+        if not value_at(values, f"vgpuManager.{key}"):
+            report.add(
+                "gpu-operator-vgpu-image",
+                f"vgpuManager.{key}",
+                f"vgpuManager.{key} is empty: the image is private, there is no default",
+                f"write the {key} of your image",
+            )
+    if not _is(values, "sandboxWorkloads.enabled", False):
+        report.add(
+            "gpu-operator-vgpu-without-sandbox",
+            "sandboxWorkloads.enabled",
+            "vgpuManager runs only where sandbox workloads are enabled",
+            "write `sandboxWorkloads: {enabled: true}`",
+        )
+
+
+def _validate_neighbours(
+    values: Mapping[str, Any], context: CheckContext, report: CheckReport
+) -> None:
+    """Against another chart of the same cluster."""
+    chart = context.chart
+    if chart is None or chart.values is None:
+        return
+    serves = chart.value("resources.gpus.enabled") is not False
+    if chart.name in DRA_CHARTS and serves and _is(values, "devicePlugin.enabled", True):
+        report.add(
+            "gpu-operator-dra-too",
+            "devicePlugin.enabled",
+            "the DRA driver serves GPUs and the device plugin is on",
+            "write `devicePlugin: {enabled: false}`, or turn resources.gpus off in the DRA driver",
+        )
+    both = chart.value("nfd.enabled") is not False and _is(values, "nfd.enabled", True)
+    if chart.name == "network-operator" and both:
+        report.add(
+            "gpu-operator-nfd-twice",
+            "nfd.enabled",
+            "both charts install Node Feature Discovery",
+            "write `nfd: {enabled: false}` in one of them",
+        )
+
+
+def _validate_reset(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
+    gpu = context.gpu
+    if gpu is None or gpu.mig is None or not gpu.mig.reset_needed:
+        return
+    env = as_list(value_at(values, "migManager.env")) or []
+    pairs = [as_mapping(entry) or {} for entry in env]
+    if any(p.get("name") == "WITH_REBOOT" and str(p.get("value")) == "true" for p in pairs):
+        return
+    if value_at(values, "mig.strategy") in ("single", "mixed") and _is(
+        values, "migManager.enabled", True
+    ):
+        report.add(
+            "gpu-operator-reset-needed",
+            "migManager.env",
+            f"{gpu.key} needs a GPU reset to switch MIG mode, and WITH_REBOOT is not set",
+            'on clouds write `env: [{name: WITH_REBOOT, value: "true"}]`',
+            gpu=gpu.key,
+        )

@@ -1,0 +1,250 @@
+"""Which machines of the catalogue a NodePool's requirements select, by Karpenter's own labels.
+
+Read by `gpufleet check`, by the policies and by compile. Labels: karpenter-provider-aws v1.14.1
+`reference/instance-types`; EKS user guide, "Create a node pool" (EKS Auto Mode has the same keys).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from gpufleet.catalogue import Catalogue, InstanceType, load
+from gpufleet.catalogue.model import Cloud
+from gpufleet.contract.programs.karpenter_keys import ARCH, AWS, NUMERIC, TYPE
+from gpufleet.documents.shapes import as_list, as_mapping
+
+MIB = 1 << 20
+_PREFIXES = (AWS, "eks.amazonaws.com/", "karpenter.k8s.gcp/", "karpenter.azure.com/")
+_GPU_KEYS = frozenset(
+    {"instance-gpu-name", "instance-gpu-count", "instance-gpu-manufacturer", "instance-gpu-memory"}
+)
+_GPU_CATEGORIES = frozenset({"g", "gr", "p"})
+_NEWER_GPU_FAMILY = re.compile(r"(?:[gp][0-9]|gr[0-9]|a[2-9])")
+"""Families of machines with NVIDIA GPUs that the catalogue does not have yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRequirement:
+    """One entry of `requirements` that can be read."""
+
+    index: int
+    key: str
+    operator: str
+    values: tuple[str, ...]
+    counts: bool = False
+    """Whether it asks for a number of different values (`minValues`)."""
+
+    @property
+    def provider(self) -> str:
+        """The prefix of the provider's own keys; empty for Kubernetes' and Karpenter's."""
+        return next((prefix for prefix in _PREFIXES if self.key.startswith(prefix)), "")
+
+    @property
+    def label(self) -> str:
+        """The key without the provider's prefix."""
+        return self.key.removeprefix(self.provider)
+
+
+def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
+    """The entries that can be read, in order."""
+    found: list[NodeRequirement] = []
+    for index, entry in enumerate(as_list(value) or []):
+        item = as_mapping(entry) or {}
+        key, operator = item.get("key"), item.get("operator")
+        values = tuple(str(one) for one in as_list(item.get("values")) or [])
+        if isinstance(key, str) and isinstance(operator, str):
+            counts = item.get("minValues") is not None
+            found.append(NodeRequirement(index, key, operator, values, counts))
+    return tuple(found)
+
+
+def cloud_of(requirements: Sequence[NodeRequirement]) -> Cloud:
+    """Who sells the machines; AWS where no key says it: Karpenter's first provider."""
+    return Cloud.GCP if any("gcp" in one.provider for one in requirements) else Cloud.AWS
+
+
+def selected(requirements: Sequence[NodeRequirement]) -> tuple[InstanceType, ...]:
+    """Machines with NVIDIA GPUs that every requirement admits, parts of GPUs among them."""
+    return _selected(tuple(requirements), load())
+
+
+@lru_cache(maxsize=512)
+def _selected(
+    requirements: tuple[NodeRequirement, ...], catalogue: Catalogue
+) -> tuple[InstanceType, ...]:
+    return tuple(
+        row
+        for row in machines(cloud_of(requirements), catalogue)
+        if all(admits(row, one, catalogue) for one in requirements)
+    )
+
+
+def whole_machines(
+    requirements: Sequence[NodeRequirement], catalogue: Catalogue
+) -> tuple[InstanceType, ...]:
+    """Those with whole GPUs of their own."""
+    found = _selected(tuple(requirements), catalogue)
+    return tuple(row for row in found if not row.attachable and not row.fractional)
+
+
+def machines(
+    cloud: Cloud = Cloud.AWS, catalogue: Catalogue | None = None
+) -> tuple[InstanceType, ...]:
+    """Every machine of a cloud with NVIDIA GPUs, parts of GPUs among them."""
+    catalogue = catalogue or load()
+    return tuple(
+        row
+        for row in catalogue.instances.values()
+        if row.cloud is cloud and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
+    )
+
+
+def demands_gpus(requirements: Sequence[NodeRequirement]) -> bool:
+    """Whether only machines with NVIDIA GPUs can satisfy the requirements."""
+    types = {row.name for row in machines()}
+    for one in requirements:
+        if one.operator == "In" and one.label == "instance-gpu-manufacturer":
+            return set(one.values) == {"nvidia"}
+        asks = one.operator in ("Exists", "Gt", "Gte") or (
+            one.operator == "In" and one.values != ("0",)
+        )
+        if one.label in _GPU_KEYS and asks:
+            return True
+        if one.operator != "In" or not one.values:
+            continue
+        if one.key == TYPE and set(one.values) <= types:
+            return True
+        if one.label == "instance-category" and set(one.values) <= _GPU_CATEGORIES:
+            return True
+        if one.label == "instance-family" and all(_has_gpus(v) for v in one.values):
+            return True
+    return False
+
+
+def excludes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
+    """Whether no machine with NVIDIA GPUs can satisfy them."""
+    for one in requirements:
+        values = set(one.values)
+        if one.label in _GPU_KEYS and one.operator == "DoesNotExist":
+            return True
+        if one.operator == "In" and values:
+            if one.label == "instance-category" and not values & _GPU_CATEGORIES:
+                return True
+            if one.label == "instance-family" and not any(_has_gpus(v) for v in values):
+                return True
+        if one.operator == "NotIn" and one.label == "instance-category" and {"g", "p"} <= values:
+            return True
+    return False
+
+
+def names_newer(requirements: Sequence[NodeRequirement]) -> bool:
+    """Whether they name a family of which the catalogue has no machine."""
+    return any(
+        one.label == "instance-family" and one.operator == "In" and not set(one.values) <= families
+        for families in [set(_families())]
+        for one in requirements
+    )
+
+
+def _has_gpus(family: str) -> bool:
+    known = _families().get(family)
+    return _NEWER_GPU_FAMILY.match(family) is not None if known is None else known
+
+
+@cache
+def _families() -> dict[str, bool]:
+    """Family -> whether its machines have NVIDIA GPUs."""
+    catalogue = load()
+    return {
+        _family(row): catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
+        for row in catalogue.instances.values()
+    }
+
+
+def names(row: InstanceType, requirements: Sequence[NodeRequirement]) -> bool:
+    """Whether a requirement names the machine's type or family itself."""
+    return any(
+        one.operator == "In"
+        and (
+            (one.key == TYPE and row.name in one.values)
+            or (one.label == "instance-family" and _family(row) in one.values)
+        )
+        for one in requirements
+    )
+
+
+def admits(row: InstanceType, one: NodeRequirement, catalogue: Catalogue | None = None) -> bool:
+    """Whether a machine satisfies a requirement; one the catalogue cannot answer does not exclude
+    it."""
+    actual = _label(row, one, catalogue or load())
+    if actual is None:
+        return True
+    match one.operator:
+        case "In":
+            return bool(actual.intersection(one.values))
+        case "NotIn":
+            return not actual.intersection(one.values)
+        case "DoesNotExist":
+            return False
+        case operator if operator in NUMERIC:
+            return any(_compares(value, operator, one.values) for value in actual)
+        case _:
+            return True
+
+
+def _compares(actual: str, operator: str, values: tuple[str, ...]) -> bool:
+    if len(values) != 1 or not values[0].isdecimal() or not actual.isdecimal():
+        return True
+    value, limit = int(actual), int(values[0])
+    return {
+        "Gt": value > limit,
+        "Gte": value >= limit,
+        "Lt": value < limit,
+        "Lte": value <= limit,
+    }[operator]
+
+
+def _family(row: InstanceType) -> str:
+    """`g6` of g6.xlarge, `a2` of a2-highgpu-1g."""
+    return row.name.partition(".")[0] if row.cloud is Cloud.AWS else row.family
+
+
+def _label(row: InstanceType, one: NodeRequirement, catalogue: Catalogue) -> frozenset[str] | None:
+    """Values of a label on the machine's nodes; None where the catalogue does not say."""
+    if one.key == TYPE:
+        return frozenset({row.name})
+    if one.key == ARCH:
+        return frozenset({row.architecture})
+    if not one.provider:
+        return None
+    if one.label == "instance-gpu-name":
+        return _gpu_names(row, catalogue)
+    family, size = _family(row), row.name.partition(".")[2]
+    letters, generation = re.match(r"[a-z]+", family), re.search(r"\d+", family)
+    accelerator = row.accelerator
+    count = accelerator.api_count if accelerator.api_count is not None else accelerator.count
+    memory, own = row.memory_bytes, accelerator.memory_bytes
+    found: dict[str, object] = {
+        "instance-family": family,
+        "instance-size": size or None,
+        "instance-category": letters[0] if letters else None,
+        "instance-generation": generation[0] if generation else None,
+        "instance-cpu": row.vcpu,
+        "instance-memory": None if memory is None else memory // MIB,
+        "instance-gpu-manufacturer": catalogue.gpu(accelerator.gpu).vendor,
+        "instance-gpu-count": count,
+        "instance-gpu-memory": None if own is None else own // MIB,
+    }
+    value = found.get(one.label)
+    return None if value is None else frozenset({str(value)})
+
+
+def _gpu_names(row: InstanceType, catalogue: Catalogue) -> frozenset[str]:
+    """What Karpenter calls the GPU; where the catalogue does not know it, the words of its key."""
+    name = catalogue.gpu(row.accelerator.gpu).karpenter_name
+    if row.cloud is Cloud.AWS and name is not None:
+        return frozenset({name})
+    key = row.accelerator.gpu.lower()
+    return frozenset({key, key.partition("-")[0]})

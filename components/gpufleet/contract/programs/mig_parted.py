@@ -1,0 +1,344 @@
+"""Kind `mig-parted`: will this file, with a config selected, bring a node into that state?"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpufleet.catalogue import Gpu
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.geometry import (
+    divides,
+    has_profile,
+    validate_anywhere,
+    validate_gpu,
+)
+from gpufleet.contract.programs.mig_parted_document import Configs, MigConfigEntry, parse_document
+from gpufleet.contract.programs.mig_parted_filters import matches, validate_filters
+from gpufleet.contract.programs.mig_parted_rules import RULES
+from gpufleet.contract.programs.node import advertise, devices_of
+from gpufleet.contract.programs.strategy_env import mig_strategy
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child
+from gpufleet.findings import Severity
+from gpufleet.partition.profile_name import parse
+
+__all__ = ["RULES", "validate"]
+
+DEFAULT_VERSION = (0, 15, 0)
+"""The mig-manager that the pinned GPU Operator runs."""
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate one mig-parted document."""
+    report = CheckReport(RULES)
+    note_text(read, "mig-parted", report)
+    configs = parse_document(read.data, read.empty, report)
+    chosen = _select(configs, context.select, report)
+    if chosen is None:
+        if context.select is None:
+            _validate_unselected(configs, context, report)
+        return report.validation()
+    whole = not report.rejected  # else entries are missing, and nothing covers the node
+    validate_filters(chosen, context, DEFAULT_VERSION, report)
+    able = _validate_hardware(chosen, context, report)
+    layouts = _layouts(chosen, context, report) if whole else None
+    if layouts is None or report.rejected:
+        return report.validation()
+    _validate_strategy(chosen, layouts, context, report)
+    _validate_reset(chosen, context, report)
+    _note_hardware(chosen, context, able, report)
+    return report.validation(_advertised(layouts, context))
+
+
+def _select(
+    configs: Configs, select: str | None, report: CheckReport
+) -> tuple[MigConfigEntry, ...] | None:
+    """The selected config; None, with a finding, where there is none to validate."""
+    if not configs:
+        if report.rejected:
+            return None
+        if select is None:
+            report.add(
+                "mig-parted-no-config",
+                "mig-configs",
+                "the document has no config: every node label would end as `failed`",
+                "write at least one config under `mig-configs`",
+            )
+            return None
+    if select is None and len(configs) > 1:
+        report.add(
+            "mig-parted-config-not-selected",
+            "mig-configs",
+            f"there are {len(configs)} configs and none is selected: each is validated",
+            f"--select one of {', '.join(list(configs)[:12])} to validate what a node gets",
+            configs=tuple(configs),
+        )
+        return None
+    name = next(iter(configs)) if select is None else select
+    if name not in configs:
+        near = ", ".join(configs) if len(configs) <= 6 else f"{len(configs)} others"
+        report.add(
+            "mig-parted-config-absent",
+            child("mig-configs", name),
+            f"there is no config {name!r} in the document, which has {near or 'none'}",
+            _nearest_config(name, configs),
+            value=name,
+        )
+        return None
+    return configs[name]
+
+
+def _validate_unselected(configs: Configs, context: CheckContext, report: CheckReport) -> None:
+    """What is wrong with configs none of which is selected. Those for other boards than the
+    context's GPU are validated without it; the strategy is not, as it depends on the selection."""
+    whole = not report.rejected
+    fitting = {name for name, entries in configs.items() if _is_for(entries, context)}
+    for name, entries in configs.items():
+        each = CheckReport(RULES)
+        where = context if name in fitting or not fitting else replace(context, gpu=None)
+        validate_filters(entries, where, DEFAULT_VERSION, each)
+        _validate_hardware(entries, where, each)
+        if whole:
+            _layouts(entries, where, each)
+        report.extend(f for f in each.findings if f.severity is not Severity.INFO)
+
+
+def _is_for(entries: Sequence[MigConfigEntry], context: CheckContext) -> bool:
+    """Whether a config is meant for the context's GPU: it has the profiles, and no filter excludes
+    it."""
+    gpu = context.gpu
+    if gpu is None:
+        return True
+    version = DEFAULT_VERSION if context.version is None else context.version
+    names = {name for entry in entries for name in entry.mig_devices}
+    return any(matches(entry, gpu, version) for entry in entries) and all(
+        has_profile(gpu, name) for name in names
+    )
+
+
+def _nearest_config(name: str, configs: Configs) -> str | None:
+    from gpufleet.catalogue.lookup import nearest_names  # only findings need it
+
+    near = nearest_names(name, configs, limit=1)
+    return f"select `{near[0]}`" if near else None
+
+
+def _validate_hardware(
+    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
+) -> tuple[str, ...]:
+    """Profiles, counts and MIG ability; without a GPU, keys of those that could hold it."""
+    able: set[str] | None = None
+    for entry in entries:
+        if not entry.mig_enabled:
+            continue
+        place = child(entry.path, "mig-devices")
+        if context.gpu is None:
+            some = set(validate_anywhere(entry.mig_devices, place, report))
+            able = some if able is None else able & some
+        elif matches(
+            entry, context.gpu, DEFAULT_VERSION if context.version is None else context.version
+        ):
+            _validate_entry(entry, context.gpu, place, report)
+        for name in entry.mig_devices:
+            _validate_spelling(name, child(place, name), report)
+    return tuple(sorted(able or ()))
+
+
+def _validate_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckReport) -> None:
+    if not gpu.has_mig and entry.indices is None:
+        report.add(
+            "mig-parted-skipped",
+            child(entry.path, "devices"),
+            f"{gpu.key} has no MIG: `devices: all` skips it, and it stays whole",
+            "write `mig-enabled: false` for this GPU",
+            gpu=gpu.key,
+        )
+    elif not gpu.has_mig:
+        report.add(
+            "mig-unsupported",
+            child(entry.path, "mig-enabled"),
+            f"{gpu.key} has no MIG: cannot set MIG mode on non MIG-capable GPU",
+            "write `mig-enabled: false` for this GPU",
+            gpu=gpu.key,
+        )
+    else:
+        validate_gpu(gpu, entry.mig_devices, place, report)
+
+
+def _validate_spelling(name: str, place: str, report: CheckReport) -> None:
+    """A full prefix (`3c.3g.40gb`) or a leading zero is never what the driver reports."""
+    parsed = parse(name)
+    if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
+        report.add(
+            "mig-parted-spelling",
+            place,
+            f"the driver reports {parsed.gpu_instance}, so {name} never equals what is on the GPU",
+            f"write `{parsed.gpu_instance}`",
+            value=name,
+        )
+
+
+MOST_GPUS = 248
+"""GPUs that the driver has device files for: /dev/nvidia0 to /dev/nvidia247
+(NVIDIA/open-gpu-kernel-modules, `nv-chardev-numbers.h`)."""
+
+
+def _layouts(
+    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
+) -> list[dict[str, int] | None] | None:
+    """What each GPU of the node becomes; None where the number of GPUs is not known."""
+    version = DEFAULT_VERSION if context.version is None else context.version
+    count = context.gpu_count
+    listed = [i for entry in entries for i in entry.indices or () if i < MOST_GPUS]
+    known = min(MOST_GPUS, count if count is not None else max([0, *listed]) + 1)
+    owner: dict[int, MigConfigEntry] = {}
+    for entry in entries:
+        _validate_indices(entry, count, report)
+        if context.gpu is not None and not matches(entry, context.gpu, version):
+            continue
+        for index in range(known) if entry.indices is None else dict.fromkeys(entry.indices):
+            if 0 <= index < known:
+                # without a GPU, entries with different filters may belong to different boards
+                if index in owner and (
+                    context.gpu is not None or owner[index].filters == entry.filters
+                ):
+                    _validate_overlap(owner[index], entry, index, report)
+                owner[index] = entry
+    missing = [index for index in range(known) if index not in owner]
+    if missing:
+        report.add(
+            "mig-parted-gpus-unmatched",
+            entries[0].path.rpartition("[")[0],
+            f"no entry concerns GPU {', '.join(map(str, missing))} of {count or f'{known} or more'}"
+            + ("" if context.gpu is None else f" ({context.gpu.key})")
+            + ": not all GPUs match the specified config",
+            "add an entry for them, such as `{devices: [...], mig-enabled: false}`",
+            unmatched=tuple(missing),
+            gpus=count,
+        )
+        return None
+    if count is None or count > MOST_GPUS:
+        return None
+    return [dict(owner[i].mig_devices) if owner[i].mig_enabled else None for i in range(count)]
+
+
+def _validate_indices(entry: MigConfigEntry, count: int | None, report: CheckReport) -> None:
+    place = child(entry.path, "devices")
+    indices = entry.indices or ()
+    limit = MOST_GPUS if count is None else count
+    wrong = [i for i in indices if not 0 <= i < limit]
+    if wrong:
+        report.add(
+            "mig-parted-devices-index",
+            place,
+            f"there is no GPU {', '.join(map(str, wrong))} on the node"
+            + (f", which has {count}" if count is not None else ""),
+            f"write indices from 0 to {limit - 1}",
+            value=tuple(wrong),
+            limit=limit,
+        )
+    twice = sorted({i for i in indices if indices.count(i) > 1})
+    if twice:
+        report.add(
+            "mig-parted-devices-repeated",
+            place,
+            f"GPU {', '.join(map(str, twice))} is listed twice",
+            "list each index once",
+            value=tuple(twice),
+        )
+
+
+def _validate_overlap(
+    first: MigConfigEntry, second: MigConfigEntry, index: int, report: CheckReport
+) -> None:
+    if index > 0 and any(
+        f.code.startswith("mig-parted-devices-") and f.path == child(second.path, "devices")
+        for f in report.findings
+    ):
+        return  # one finding for a pair of entries is enough
+    same = (first.mig_enabled, first.mig_devices) == (second.mig_enabled, second.mig_devices)
+    report.add(
+        "mig-parted-devices-twice" if same else "mig-parted-devices-overlap",
+        child(second.path, "devices"),
+        f"GPU {index} already belongs to {first.path}"
+        + (", which asks for the same" if same else ", which asks for something else"),
+        "let each GPU stand in one entry",
+        value=index,
+        first=first.path,
+    )
+
+
+def _validate_strategy(
+    entries: Sequence[MigConfigEntry],
+    layouts: list[dict[str, int] | None],
+    context: CheckContext,
+    report: CheckReport,
+) -> None:
+    """Where the device plugin's strategy is known, whether it can serve the result."""
+    strategy = mig_strategy(context)
+    path = entries[0].path.rpartition("[")[0]
+    if strategy == "mixed":
+        for entry in entries:
+            for name in entry.mig_devices:
+                if divides(name):
+                    report.add(
+                        "mig-parted-compute-instance-mixed",
+                        child(child(entry.path, "mig-devices"), name),
+                        f"under the mixed strategy the device plugin has no resource for {name}",
+                        "use the strategy `single` with this profile alone",
+                        value=name,
+                    )
+    if strategy != "single":
+        return
+    profiles = devices_of(layouts)
+    partitioned = [layout is not None for layout in layouts]
+    empty = any(layout is not None and not any(layout.values()) for layout in layouts)
+    if any(partitioned) and (not all(partitioned) or len(profiles) > 1 or empty):
+        report.add(
+            "mig-parted-single-profiles",
+            path,
+            f"the strategy is single, and the node gets {', '.join(profiles) or 'no instances'} on "
+            f"{sum(partitioned)} of {len(layouts)} GPUs",
+            "use the strategy `mixed`, or one profile on every GPU",
+            profiles=tuple(profiles),
+        )
+
+
+def _validate_reset(
+    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
+) -> None:
+    gpu = context.gpu
+    if gpu is None or gpu.mig is None or not gpu.mig.reset_needed or context.env is None:
+        return
+    if context.env.get("WITH_REBOOT", "").lower() == "true":
+        return
+    if any(entry.mig_enabled for entry in entries):
+        report.add(
+            "mig-parted-reset-needed",
+            "context.env",
+            f"{gpu.key} needs a GPU reset to switch MIG mode, and WITH_REBOOT is not set",
+            'set WITH_REBOOT to "true" on clouds, where GPUs cannot be reset',
+            gpu=gpu.key,
+        )
+
+
+def _note_hardware(
+    entries: Sequence[MigConfigEntry],
+    context: CheckContext,
+    able: tuple[str, ...],
+    report: CheckReport,
+) -> None:
+    if context.gpu is None and any(entry.mig_devices for entry in entries):
+        report.add(
+            "mig-parted-not-placed",
+            entries[0].path.rpartition("[")[0],
+            f"no GPU is named; the layouts fit {', '.join(able) or 'different GPUs'}",
+            "name the GPU with --gpu",
+            gpus=able,
+        )
+
+
+def _advertised(layouts: list[dict[str, int] | None], context: CheckContext) -> AdvertisedByConfig:
+    strategy = mig_strategy(context) or "mixed"
+    return advertise(layouts, strategy, product=context.bare_product, gpu=context.gpu)

@@ -1,0 +1,13 @@
+"""What NVIDIA's mig-parted does with a configuration, rule by rule."""
+
+from pathlib import Path
+
+from gpufleet.contract.programs import geometry
+from gpufleet.contract.programs.text_notes import text_rules
+from gpufleet.contract.programs.validation import rule_table, written_rules
+
+RULES = rule_table(
+    *written_rules(Path(__file__).with_suffix(".jsonl")),
+    *text_rules("mig-parted"),
+    *geometry.RULES,
+)

@@ -1,0 +1,155 @@
+"""Kind `network-operator-values`: values of the Network Operator's chart, or its resources."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.programs.chart_release import chart_codes, chart_version
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.go_json import kind_of
+from gpufleet.contract.programs.network_objects import objects_of, validate_objects
+from gpufleet.contract.programs.network_operator_rules import RULES
+from gpufleet.contract.programs.nic_policy import CODES, validate_spec
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.validation import CheckReport, Judgement
+from gpufleet.contract.schemas import (
+    known_fields,
+    own_values,
+    report_problems,
+    values_problems,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import as_mapping
+
+__all__ = ["RULES", "validate"]
+
+DEFAULT_VERSION = (26, 4, 1)
+"""The chart of the catalogue."""
+_FIRST_WITHOUT_SECTIONS = (24, 10)
+"""First release whose chart makes no NicClusterPolicy: the customisation pages of the documentation
+list `deployCR` and its sections for v24.7.0, and do not for v25.10.0."""
+_LAST_WITH_NIC_CONFIGURATION = (25, 7)
+"""Chart.yaml of v24.10.0 to v25.7.0 has `condition: nicConfigurationOperator.enabled`."""
+_READER = "the network-operator chart"
+_SWITCHES = (
+    "nfd.enabled",
+    "nfd.deployNodeFeatureRules",
+    "upgradeCRDs",
+    "sriovNetworkOperator.enabled",
+    "maintenanceOperator.enabled",
+    "operator.admissionController.enabled",
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate values, a NicClusterPolicy, another resource of the operator, or a List of these."""
+    report = CheckReport(RULES)
+    note_text(read, "network-operator", report)
+    written_version = chart_version(context, "network-operator")
+    version = written_version or DEFAULT_VERSION
+    values = {} if read.data is None else as_mapping(read.data)
+    if values is None:
+        report.add(
+            "network-operator-no-mapping",
+            "",
+            f"the document is {kind_of(read.data)}, values or a custom resource are needed",
+        )
+        return report.validation()
+    objects = objects_of(values)
+    if objects is not None:
+        validate_objects(objects, version, report)
+        return report.validation()
+    _validate_keys(values, version, report, version_known=written_version is not None)
+    for path in _SWITCHES:
+        value = value_at(values, path)
+        if isinstance(value, str):
+            report.add(
+                "network-operator-switch-as-text",
+                path,
+                f'{path} is the text "{value}", which templates take for true',
+                "write true or false without quotes",
+                value=value,
+            )
+    _validate_cluster(values, version, context, report)
+    return report.validation()
+
+
+def _validate_keys(
+    values: Mapping[str, Any],
+    version: tuple[int, ...],
+    report: CheckReport,
+    *,
+    version_known: bool,
+) -> None:
+    """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
+    known = known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
+    own = own_values("network-operator")
+    sections = [key for key in values if key in known and key not in own]
+    moved = [key for key in (*sections, "deployCR") if key in values and not _is_read(key, version)]
+    if sections and len(sections) == len(values):
+        report.add(
+            "network-operator-bare-spec",
+            "",
+            "this is validated as the spec of a NicClusterPolicy; as chart values it does nothing",
+            "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy",
+        )
+        validate_spec(values, version, report)
+        return
+    if moved and not (sections and all(_is_off(values[key]) for key in sections)):
+        report.add(
+            "network-operator-section-moved",
+            moved[0],
+            f"{_READER} does not read {', '.join(moved)} since v24.10: nothing of it is deployed"
+            + ("" if version_known else "; the version of the chart is not known"),
+            "put the sections under `spec:` of a NicClusterPolicy called nic-cluster-policy",
+            uncertain=not version_known,
+            keys=moved,
+        )
+    named = {*sections, "deployCR"}
+    problems = [
+        problem
+        for problem in values_problems("network-operator", values, version)
+        if problem.steps[0] not in named and problem.path not in _SWITCHES
+    ]
+    report_problems(problems, chart_codes(CODES, "network-operator", version), report)
+
+
+def _is_off(section: Any) -> bool:
+    """Whether a section deploys nothing, so that nothing is lost where it is not read."""
+    return (as_mapping(section) or {}).get("deploy") is False
+
+
+def _is_read(key: str, version: tuple[int, ...]) -> bool:
+    """Whether the chart of a release read a section of a NicClusterPolicy, or `deployCR`."""
+    if version < _FIRST_WITHOUT_SECTIONS:
+        return True
+    return key == "nicConfigurationOperator" and version[:2] <= _LAST_WITH_NIC_CONFIGURATION
+
+
+def _validate_cluster(
+    values: Mapping[str, Any], version: tuple[int, ...], context: CheckContext, report: CheckReport
+) -> None:
+    chart = context.chart
+    if chart is None:
+        return
+    enabled = value_at(values, "nfd.enabled") is not False
+    known = chart.values is not None and chart.value("nfd.enabled") is not False
+    if chart.name == "gpu-operator" and known and enabled:
+        report.add(
+            "network-operator-nfd-twice",
+            "nfd.enabled",
+            "both charts install Node Feature Discovery",
+            "write `nfd: {enabled: false}` in one of them",
+        )
+    limit = (1, 32) if version >= (26, 7) else (1, 21)
+    found = re.match(r"v?(\d+)\.(\d+)", chart.kubernetes_version or "")
+    if found and (int(found[1]), int(found[2])) < limit:
+        report.add(
+            "network-operator-kubernetes",
+            "context.chart.kubernetesVersion",
+            f"Kubernetes {chart.kubernetes_version} is older than {limit[0]}.{limit[1]}",
+            None,
+            value=chart.kubernetes_version,
+            limit=f"{limit[0]}.{limit[1]}",
+        )

@@ -1,0 +1,248 @@
+"""Specs of NicClusterPolicy and NicNodePolicy as definition and webhook validate them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.contract.programs import rdma_shared_config, sriov_config
+from gpufleet.contract.programs.go_json import kind_of, shown
+from gpufleet.contract.programs.network_names import (
+    guid,
+    is_domain,
+    is_image_repository,
+    is_ofed_version,
+    is_subdomain,
+)
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.contract.schemas import (
+    SchemaCodes,
+    SchemaProblem,
+    SchemaProblemKind,
+    object_problems,
+    report_problems,
+)
+from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import as_list, as_mapping
+
+SECTIONS = (
+    "ofedDriver",
+    "rdmaSharedDevicePlugin",
+    "sriovDevicePlugin",
+    "ibKubernetes",
+    "nvIpam",
+    "nicFeatureDiscovery",
+    "docaTelemetryService",
+    "secondaryNetwork.cniPlugins",
+    "secondaryNetwork.ipoib",
+    "secondaryNetwork.multus",
+)
+"""Sections whose image and repository the webhook validates."""
+NODE_SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
+"""Sections that may stand in a NicNodePolicy instead."""
+_PATTERN = SchemaProblemKind.PATTERN
+GROUP = "mellanox.com"
+CODES = SchemaCodes(
+    "network-operator",
+    wrong_type="nic-policy-wrong-type",
+    choice="nic-policy-choice-unknown",
+    bound="nic-policy-number-negative",
+    required="nic-policy-field-missing",
+    other="nic-policy-value-invalid",
+    definition=(f"{GROUP}/v1alpha1", "NicClusterPolicy"),
+)
+
+
+def special_code(problem: SchemaProblem) -> str | None:
+    """The code of values that have one of their own."""
+    size = problem.steps[-1] == "availableStorageSize"
+    return "nic-policy-storage-size" if size and problem.kind is _PATTERN else None
+
+
+def validate_spec(spec: Mapping[str, Any], version: tuple[int, ...], report: CheckReport) -> None:
+    """Validate the spec of a NicClusterPolicy that is no object, as its definition does too."""
+    validate_policy(spec, "", version, report)
+    problems = object_problems({"kind": "NicClusterPolicy", "spec": dict(spec)}, GROUP)
+    inside = [replace(one, steps=one.steps[1:]) for one in problems]
+    report_problems(inside, CODES, report, special=special_code)
+
+
+def validate_policy(
+    spec: Mapping[str, Any], path: str, version: tuple[int, ...], report: CheckReport
+) -> None:
+    """Validate the spec of a NicClusterPolicy or NicNodePolicy for an operator of this version."""
+    common = as_mapping(spec.get("global")) or {}
+    for name in SECTIONS:
+        section = as_mapping(value_at(spec, name))
+        if section is not None:
+            _validate_section(section, common, f"{path}.{name}" if path else name, report)
+    _validate_ofed(as_mapping(spec.get("ofedDriver")), child(path, "ofedDriver"), version, report)
+    _validate_guids(as_mapping(spec.get("ibKubernetes")), child(path, "ibKubernetes"), report)
+    _validate_telemetry(spec, path, report)
+    for name, module in (
+        ("rdmaSharedDevicePlugin", rdma_shared_config),
+        ("sriovDevicePlugin", sriov_config),
+    ):
+        config = value_at(spec, f"{name}.config")
+        if config is not None:
+            _validate_config(config, child(child(path, name), "config"), module, report)
+
+
+def _validate_section(
+    section: Mapping[str, Any], common: Mapping[str, Any], path: str, report: CheckReport
+) -> None:
+    if not section.get("image"):
+        report.add(
+            "nic-policy-image-missing",
+            child(path, "image"),
+            "the section needs an image",
+            "write the image's name, without repository",
+        )
+    repository = section.get("repository") or common.get("repository") or ""
+    if not isinstance(repository, str) or not is_image_repository(repository):
+        report.add(
+            "nic-policy-repository",
+            child(path, "repository"),
+            f"{shown(repository)} is no image repository"
+            + ("" if repository else ", and there is no global one"),
+            "write `nvcr.io/nvidia/mellanox`",
+            value=shown(repository),
+        )
+    for index, entry in enumerate(as_list(section.get("containerResources")) or []):
+        _validate_resources(entry, child(child(path, "containerResources"), index), report)
+
+
+def _validate_resources(entry: Any, path: str, report: CheckReport) -> None:
+    item = as_mapping(entry)
+    if item is None or not item.get("name"):
+        report.add(
+            "nic-policy-resources",
+            child(path, "name"),
+            "the container's name is missing",
+            "write the name of a container of this section",
+        )
+        return
+    amounts: dict[str, dict[str, Any]] = {}
+    for group in ("requests", "limits"):
+        found = as_mapping(item.get(group)) or {}
+        amounts[group] = {}
+        for name, value in found.items():
+            place = child(child(path, group), name)
+            amount = None if isinstance(value, bool) else quantity(str(value))
+            amounts[group][name] = amount
+            problem = None
+            if name not in ("cpu", "memory"):
+                problem = f"{name} is neither cpu nor memory"
+            elif amount is None:
+                problem = f"{shown(value)} is no quantity"
+            elif amount == 0:
+                problem = f"{group} of {name} is zero"
+            if problem is not None:
+                report.add("nic-policy-resources", place, problem, "write an amount such as 100m")
+    for name, limit in amounts["limits"].items():
+        request = amounts["requests"].get(name)
+        if limit is not None and request is not None and request > limit:
+            report.add(
+                "nic-policy-resources",
+                child(child(path, "requests"), name),
+                f"the request of {name} is greater than its limit",
+                "lower the request, or raise the limit",
+            )
+
+
+def _validate_ofed(
+    driver: Mapping[str, Any] | None, path: str, version: tuple[int, ...], report: CheckReport
+) -> None:
+    if driver is None:
+        return
+    wanted = driver.get("version")
+    if not isinstance(wanted, str) or not is_ofed_version(wanted, version):
+        report.add(
+            "nic-policy-ofed-version",
+            child(path, "version"),
+            f"invalid OFED version {shown(wanted if wanted is not None else '')}",
+            "write a version such as doca3.4.1-26.04-1.1.0.0-1, 24.01-0.3.3.1-0, or sha256:...",
+            value=shown(wanted),
+        )
+    policy = as_mapping(driver.get("upgradePolicy")) or {}
+    if policy.get("safeLoad") is True and policy.get("autoUpgrade") is not True:
+        report.add(
+            "nic-policy-safe-load",
+            child(child(path, "upgradePolicy"), "safeLoad"),
+            "safeLoad requires autoUpgrade to be true",
+            "write `autoUpgrade: true`",
+        )
+
+
+def _validate_guids(section: Mapping[str, Any] | None, path: str, report: CheckReport) -> None:
+    if section is None:
+        return
+    ends = ("pKeyGUIDPoolRangeStart", "pKeyGUIDPoolRangeEnd")
+    numbers: list[int] = []
+    for key in ends:
+        value = section.get(key)
+        number = guid(value) if isinstance(value, str) else None
+        if number is None:
+            report.add(
+                "nic-policy-guid",
+                child(path, key),
+                f"{key} is {shown(value)}, no GUID",
+                "write eight pairs of hex digits, such as 02:00:00:00:00:00:00:00",
+                value=shown(value),
+            )
+        else:
+            numbers.append(number)
+    if len(numbers) == 2 and numbers[1] <= numbers[0]:
+        report.add(
+            "nic-policy-guid",
+            child(path, ends[1]),
+            "the end of the range is not above its start",
+            "write an end above the start",
+        )
+
+
+def _validate_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
+    config = as_mapping(value_at(spec, "docaTelemetryService.config"))
+    if config is None:
+        return
+    name = config.get("fromConfigMap")
+    if not isinstance(name, str) or not is_subdomain(name):
+        place = "docaTelemetryService.config.fromConfigMap"
+        report.add(
+            "nic-policy-telemetry-config",
+            f"{path}.{place}" if path else place,
+            f"{shown(name)} is no name of a ConfigMap",
+            "write lower-case letters, digits, `-` and `.`",
+            value=shown(name),
+        )
+
+
+def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -> None:
+    """The JSON text of one of the two device plugins."""
+    code = "rdma-not-json" if module is rdma_shared_config else "sriov-not-json"
+    if not isinstance(config, str):
+        report.add(
+            "nic-policy-wrong-type",
+            path,
+            f"config is {kind_of(config)}, text with JSON is needed",
+            "write `|` after the key and the JSON below it",
+        )
+        return
+    try:
+        data = json.loads(config)
+    except (ValueError, RecursionError) as problem:
+        report.add(code, path, f"the config must be JSON: {problem}", "write JSON")
+        return
+    module.validate_data(data, path, report)
+    name = "configList" if module is rdma_shared_config else "resourceList"
+    for index, entry in enumerate(as_list((as_mapping(data) or {}).get(name)) or []):
+        prefix = (as_mapping(entry) or {}).get("resourcePrefix")
+        if isinstance(prefix, str) and is_subdomain(prefix) and not is_domain(prefix):
+            report.add(
+                "nic-policy-prefix",
+                child(child(child(path, name), index), "resourcePrefix"),
+                f"the webhook of the operator, where it is on, refuses the prefix {prefix}",
+                "write a domain such as `nvidia.com`, or leave the webhook off",
+                value=prefix,
+            )

@@ -1,0 +1,256 @@
+"""Kind `rdma-shared-config`: the `config` of the RDMA shared device plugin."""
+
+from typing import Any
+
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.go_json import integer, kind_of, shown
+from gpufleet.contract.programs.json_document import validate_json
+from gpufleet.contract.programs.network_names import is_rdma_resource, is_subdomain
+from gpufleet.contract.programs.selector_schema import criteria, validate_selectors
+from gpufleet.contract.programs.selector_values import validate_values
+from gpufleet.contract.programs.text_notes import note_text, text_rules
+from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.validation import (
+    AdvertisedByConfig,
+    CheckReport,
+    Judgement,
+    reject,
+    rule_table,
+    warn,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
+
+_SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
+_WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
+_TOP = ("periodicUpdateInterval", "configList")
+_ITEM = ("resourceName", "resourcePrefix", "rdmaHcaMax", "devices", "selectors")
+PREFIX = "rdma"
+"""Resource prefix where none is written."""
+
+RULES = rule_table(
+    reject("rdma-not-json", ("NO-1",), "The config is no JSON object.", _WEBHOOK),
+    reject(
+        "rdma-list-missing",
+        ("NO-1",),
+        "configList is missing, empty, or no list.",
+        _SCHEMA,
+    ),
+    reject(
+        "rdma-item-invalid",
+        ("NO-1",),
+        "An entry has no resourceName, no whole rdmaHcaMax, or neither selectors nor devices.",
+        _SCHEMA,
+    ),
+    reject(
+        "rdma-devices-invalid",
+        ("NO-1",),
+        "devices is no list of text that is not empty.",
+        _SCHEMA,
+    ),
+    reject(
+        "rdma-selectors-empty",
+        ("NO-1",),
+        "selectors has none of vendors, deviceIDs, drivers, ifNames, linkTypes.",
+        _SCHEMA,
+    ),
+    reject(
+        "rdma-selector-unknown",
+        ("NO-1",),
+        "selectors has a criterion that does not exist.",
+        _SCHEMA,
+    ),
+    reject(
+        "rdma-selector-invalid",
+        ("NO-1",),
+        "A criterion is no list of text.",
+        _SCHEMA,
+    ),
+    reject(
+        "rdma-selector-dead",
+        ("8.3",),
+        "No value of a criterion has the form it is compared with: vendor and device ids are four "
+        "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
+    ),
+    warn(
+        "rdma-selector-value-dead",
+        ("8.3",),
+        "Some value of a criterion has a form that no device has and never matches.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
+    ),
+    reject(
+        "rdma-name-invalid",
+        ("NO-2",),
+        "resourceName does not match ^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$.",
+        _WEBHOOK,
+    ),
+    reject(
+        "rdma-prefix-invalid",
+        ("NO-4",),
+        "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
+        "register the resource.",
+        "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
+    ),
+    reject(
+        "rdma-capacity-useless",
+        ("NO-1",),
+        "rdmaHcaMax is below 1: the schema accepts it, and nothing can be asked for.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
+    ),
+    reject(
+        "rdma-resource-repeated",
+        ("NO-1",),
+        "Two entries have the same resource name: accepted, and the plugin fails to register the "
+        "second.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
+    ),
+    *key_rules("rdma", ("OUR-5",), "the RDMA shared device plugin", _SCHEMA),
+    *text_rules("rdma", "Go encoding/json"),
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+    """Validate one config of the RDMA shared device plugin."""
+    report = CheckReport(RULES)
+    note_text(read, "rdma", report)
+    validate_json(read, "rdma-not-json", report)
+    allocatable = validate_data(read.data, "", report)
+    return report.validation(AdvertisedByConfig(allocatable, {}))
+
+
+def validate_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
+    """Validate the parsed config; resources a node with matching devices offers."""
+    document = as_mapping(data)
+    if document is None:
+        text = f"the config is {kind_of(data)}, an object is needed"
+        report.add("rdma-not-json", path, text, 'write {"configList": [...]}')
+        return {}
+    for key in document:
+        if key not in _TOP:
+            report_key(report, "rdma", path, key, _TOP, "the RDMA shared device plugin")
+    entries = as_list(document.get("configList"))
+    if not entries:
+        report.add(
+            "rdma-list-missing",
+            child(path, "configList"),
+            "configList is missing"
+            if document.get("configList") is None
+            else f"configList is {shown(document['configList'])}, a list with an entry is needed",
+            'write {"configList": [{"resourceName": "rdma_shared_device_a", "rdmaHcaMax": 63, '
+            '"selectors": {"vendors": ["15b3"]}}]}',
+        )
+        return {}
+    allocatable: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        _validate_item(entry, child(child(path, "configList"), index), allocatable, report)
+    return allocatable
+
+
+def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: CheckReport) -> None:
+    item = as_mapping(entry)
+    if item is None:
+        text = f"the entry is {kind_of(entry)}, not an object"
+        fix = 'write {"resourceName": ..., "rdmaHcaMax": ..., "selectors": ...}'
+        report.add("rdma-item-invalid", path, text, fix)
+        return
+    for key in item:
+        if key not in _ITEM:
+            report_key(report, "rdma", path, key, _ITEM, "the RDMA shared device plugin")
+    most = item.get("rdmaHcaMax")
+    number = integer(most)
+    if number is None:
+        report.add(
+            "rdma-item-invalid",
+            child(path, "rdmaHcaMax"),
+            "rdmaHcaMax is missing"
+            if most is None
+            else f"rdmaHcaMax is {shown(most)}, a whole number is needed",
+            "write how many pods may share the device, such as 63",
+            value=shown(most),
+        )
+    elif number < 1:
+        report.add(
+            "rdma-capacity-useless",
+            child(path, "rdmaHcaMax"),
+            f"rdmaHcaMax is {number}: no pod can get the resource",
+            "write how many pods may share the device, such as 63",
+            value=number,
+        )
+    name = validate_names(item, path, is_rdma_resource, "rdma", report)
+    if "selectors" not in item and "devices" not in item:
+        report.add(
+            "rdma-item-invalid",
+            path,
+            "selectors or devices is needed",
+            'write `"selectors": {"vendors": ["15b3"]}`',
+        )
+    if "selectors" in item:
+        place = child(path, "selectors")
+        validate_selectors(item["selectors"], criteria("rdma"), place, "rdma", report)
+        validate_values(as_mapping(item["selectors"]) or {}, "deviceIDs", place, "rdma", report)
+    devices = as_list(item.get("devices"))
+    if "devices" in item and (
+        devices is None or not all(isinstance(d, str) and d for d in devices)
+    ):
+        report.add(
+            "rdma-devices-invalid",
+            child(path, "devices"),
+            f"devices is {shown(item['devices'])}, a list of interface names is needed",
+            'write ["ib0"]',
+        )
+    if name is None or number is None:
+        return
+    resource = f"{item.get('resourcePrefix') or PREFIX}/{name}"
+    if resource in allocatable:
+        report.add(
+            "rdma-resource-repeated",
+            child(path, "resourceName"),
+            f"{resource} stands twice",
+            "give each entry a name of its own",
+            value=resource,
+        )
+    allocatable[resource] = number
+
+
+def validate_names(
+    item: dict[str, Any], path: str, is_valid: Any, prefix: str, report: CheckReport
+) -> str | None:
+    """resourceName and resourcePrefix; the name where it is valid."""
+    name, domain = item.get("resourceName"), item.get("resourcePrefix")
+    if domain and (not isinstance(domain, str) or not is_subdomain(domain)):
+        report.add(
+            f"{prefix}-prefix-invalid",
+            child(path, "resourcePrefix"),
+            f"resourcePrefix is {shown(domain)}, a DNS-1123 subdomain is needed",
+            "write `nvidia.com`, or remove it",
+            value=shown(domain),
+        )
+    if not isinstance(name, str):
+        report.add(
+            f"{prefix}-item-invalid",
+            child(path, "resourceName"),
+            "resourceName is missing"
+            if name is None
+            else f"resourceName is {shown(name)}, text is needed",
+            "write a name such as `hostdev`",
+        )
+        return None
+    if not is_valid(name):
+        hyphen = " without hyphens" if prefix == "sriov" else ""
+        report.add(
+            f"{prefix}-name-invalid",
+            child(path, "resourceName"),
+            f"resourceName {name!r} is not valid{hyphen}",
+            f"write `{_valid_name(name, prefix)}`",
+            value=name,
+        )
+        return None
+    return name
+
+
+def _valid_name(name: str, prefix: str) -> str:
+    allowed = "_." if prefix == "sriov" else "_.-"
+    guess = "".join(c if (c.isascii() and c.isalnum()) or c in allowed else "_" for c in name)
+    return guess.strip("_.-") or "hostdev"

@@ -1,0 +1,194 @@
+"""Kind `sriov-config`: the `config` of the SR-IOV network device plugin."""
+
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.go_json import kind_of, shown
+from gpufleet.contract.programs.json_document import validate_json
+from gpufleet.contract.programs.network_names import is_sriov_resource
+from gpufleet.contract.programs.rdma_shared_config import validate_names
+from gpufleet.contract.programs.selector_schema import criteria, validate_selectors
+from gpufleet.contract.programs.selector_values import validate_values
+from gpufleet.contract.programs.text_notes import note_text, text_rules
+from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.validation import (
+    CheckReport,
+    Judgement,
+    reject,
+    rule_table,
+    warn,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_list, as_mapping
+
+_SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
+_WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
+_TYPES = ("accelerator", "netDevice", "auxNetDevice")
+_ITEM = (
+    "resourceName",
+    "resourcePrefix",
+    "deviceType",
+    "excludeTopology",
+    "selectors",
+    "additionalInfo",
+)
+
+RULES = rule_table(
+    reject("sriov-not-json", ("NO-5",), "The config is no JSON object.", _WEBHOOK),
+    reject(
+        "sriov-list-missing",
+        ("NO-5",),
+        "resourceList is missing, empty, or no list.",
+        _SCHEMA,
+    ),
+    reject(
+        "sriov-item-invalid",
+        ("NO-5",),
+        "An entry has no resourceName (the webhook panics), or a value of the wrong type.",
+        _WEBHOOK,
+    ),
+    reject(
+        "sriov-type-unknown",
+        ("NO-5",),
+        "deviceType is none of accelerator, netDevice, auxNetDevice.",
+        _SCHEMA,
+    ),
+    reject(
+        "sriov-selectors-empty",
+        ("NO-5",),
+        "A selectors object has no criterion of its device type.",
+        _SCHEMA,
+    ),
+    reject(
+        "sriov-selectors-missing",
+        ("NO-5",),
+        "An entry has no selectors, or an empty list: the schema lets it pass, and the plugin "
+        "takes every device of the type, those of the host included.",
+        _SCHEMA,
+    ),
+    reject(
+        "sriov-selector-unknown",
+        ("NO-5",),
+        "A criterion does not exist for this device type.",
+        _SCHEMA,
+    ),
+    reject(
+        "sriov-selector-invalid",
+        ("NO-5",),
+        "A criterion has the wrong type: lists of text, booleans, text.",
+        _SCHEMA,
+    ),
+    reject(
+        "sriov-selector-dead",
+        ("8.3",),
+        "No value of a criterion has the form it is compared with: vendor and device ids are four "
+        "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
+        "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
+    ),
+    warn(
+        "sriov-selector-value-dead",
+        ("8.3",),
+        "Some value of a criterion has a form that no device has and never matches.",
+        "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
+    ),
+    reject(
+        "sriov-name-invalid",
+        ("NO-3",),
+        "resourceName does not match ^([A-Za-z0-9][A-Za-z0-9_.]*)?[A-Za-z0-9]$: no hyphen.",
+        _WEBHOOK,
+    ),
+    reject(
+        "sriov-prefix-invalid",
+        ("NO-4",),
+        "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
+        "register the resource.",
+        "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
+    ),
+    *key_rules("sriov", ("OUR-5",), "the SR-IOV network device plugin", _SCHEMA),
+    *text_rules("sriov", "Go encoding/json"),
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+    """Validate one config of the SR-IOV network device plugin."""
+    report = CheckReport(RULES)
+    note_text(read, "sriov", report)
+    validate_json(read, "sriov-not-json", report)
+    validate_data(read.data, "", report)
+    return report.validation()
+
+
+def validate_data(data: Any, path: str, report: CheckReport) -> None:
+    """Validate the parsed config."""
+    document = as_mapping(data)
+    if document is None:
+        text = f"the config is {kind_of(data)}, an object is needed"
+        report.add("sriov-not-json", path, text, 'write {"resourceList": [...]}')
+        return
+    for key in document:
+        if key != "resourceList":
+            report_key(
+                report, "sriov", path, key, ("resourceList",), "the SR-IOV network device plugin"
+            )
+    entries = as_list(document.get("resourceList"))
+    if not entries:
+        report.add(
+            "sriov-list-missing",
+            child(path, "resourceList"),
+            f"resourceList is {shown(document.get('resourceList'))}, a list with an entry is "
+            "needed",
+            'write {"resourceList": [{"resourceName": "hostdev", "selectors": {"vendors": '
+            '["15b3"]}}]}',
+        )
+        return
+    for index, entry in enumerate(entries):
+        _validate_item(entry, child(child(path, "resourceList"), index), report)
+
+
+def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
+    item = as_mapping(entry)
+    if item is None:
+        text = f"the entry is {kind_of(entry)}, not an object"
+        fix = 'write {"resourceName": ..., "selectors": ...}'
+        report.add("sriov-item-invalid", path, text, fix)
+        return
+    for key in item:
+        if key not in _ITEM:
+            report_key(report, "sriov", path, key, _ITEM, "the SR-IOV network device plugin")
+    validate_names(item, path, is_sriov_resource, "sriov", report)
+    if "excludeTopology" in item and not isinstance(item["excludeTopology"], bool):
+        report.add(
+            "sriov-item-invalid",
+            child(path, "excludeTopology"),
+            f"excludeTopology is {shown(item['excludeTopology'])}, true or false is needed",
+            "write `true`, or remove it",
+        )
+    kind = item.get("deviceType", "netDevice")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        report.add(
+            "sriov-type-unknown",
+            child(path, "deviceType"),
+            f"deviceType is {shown(kind)}, known are {', '.join(_TYPES)}",
+            nearest_fix(str(kind), _TYPES),
+            value=shown(kind),
+        )
+        return
+    place = child(path, "selectors")
+    selectors = item.get("selectors")
+    listed = as_list(selectors)
+    if "selectors" not in item or listed == []:
+        report.add(
+            "sriov-selectors-missing",
+            place,
+            f"there are no selectors: every {kind} is taken",
+            'write `"selectors": {"vendors": ["15b3"]}`',
+        )
+    elif listed is not None:
+        for index, one in enumerate(listed):
+            validate_selectors(one, criteria(kind), child(place, index), "sriov", report)
+            validate_values(as_mapping(one) or {}, "devices", child(place, index), "sriov", report)
+    else:
+        validate_selectors(selectors, criteria(kind), place, "sriov", report)
+        validate_values(as_mapping(selectors) or {}, "devices", place, "sriov", report)

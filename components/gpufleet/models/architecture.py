@@ -1,0 +1,225 @@
+"""The shape of a model as memory and speed see it: groups of equal layers, embeddings, head.
+
+One type serves the catalogue, Hugging Face configurations and stated parameter counts; the formulas
+know nothing of where a shape came from.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.models.ledger import Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Multi-head, grouped-query or multi-query attention; keys and values are cached."""
+
+    query_heads: int
+    kv_heads: int
+    head_dim: int
+    window: int | None = None
+    """Tokens a sliding-window layer holds; None: all of them."""
+    per_head_norm: bool = False
+    """Queries and keys are normalised per head (Qwen3, OLMo2, Gemma 3)."""
+    output_gate: bool = False
+    """A second query-sized projection gates the output (Qwen3-Next)."""
+    value_dim: int | None = None
+    """Elements of a value where they are not those of a key (MiMo); None: `head_dim`."""
+    keys_are_values: bool = False
+    """One projection gives keys and values (layers of Gemma 4 with full attention); both are
+    cached."""
+    reads_other_cache: bool = False
+    """Keys and values are those of an earlier layer (Gemma 3n and 4): no projection, no cache."""
+    index_heads: int = 0
+    """Heads of an indexer that picks the blocks to attend to (MiniMax-M3); 0: none."""
+    index_dim: int = 0
+    """Elements of the indexer's key of one token; cached too."""
+
+    @property
+    def query_width(self) -> int:
+        """d_q, elements of one token's queries."""
+        return self.query_heads * self.head_dim
+
+    @property
+    def kv_width(self) -> int:
+        """d_kv, elements of one token's keys (and again of its values)."""
+        return self.kv_heads * self.head_dim
+
+    @property
+    def value_width(self) -> int:
+        """Elements of one token's values over all KV heads."""
+        return self.kv_heads * (self.value_dim or self.head_dim)
+
+
+@dataclass(frozen=True, slots=True)
+class LatentAttention:
+    """Multi-head latent attention (DeepSeek): one compressed vector per token is cached."""
+
+    heads: int
+    query_rank: int | None
+    """None: queries are projected directly."""
+    kv_rank: int
+    rope_dim: int
+    nope_dim: int
+    value_dim: int
+    index_heads: int = 0
+    """Heads of an indexer that picks the tokens to attend to (DeepSeek V3.2); 0: none."""
+    index_dim: int = 0
+    """Elements of the indexer's key of one token; cached too, in FP8 with a scale."""
+
+    @property
+    def query_width(self) -> int:
+        """Elements of one token's queries over all heads."""
+        return self.heads * (self.nope_dim + self.rope_dim)
+
+    @property
+    def kv_width(self) -> int:
+        """Elements of one token's keys once decompressed: what training saves."""
+        return self.heads * (self.nope_dim + self.rope_dim)
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedAttention:
+    """Attention to a window and to compressed entries of all other tokens (DeepSeek-V4): keys are
+    values, one head of them serves all query heads."""
+
+    heads: int
+    head_dim: int
+    query_rank: int
+    output_groups: int
+    output_rank: int
+    window: int
+    ratio: int
+    """Tokens that one compressed entry represents; 0: the window is all."""
+    index_heads: int = 0
+    """Heads of an indexer that picks entries; 0: none."""
+    index_dim: int = 0
+    connections: int = 1
+    """Residual streams that the layer mixes (hyper-connections)."""
+
+    @property
+    def query_width(self) -> int:
+        """Elements of one token's queries."""
+        return self.heads * self.head_dim
+
+    @property
+    def kv_width(self) -> int:
+        """Elements of one token's keys, which are its values."""
+        return self.head_dim
+
+    @property
+    def width(self) -> int:
+        """Elements of the widest projection."""
+        return self.query_width
+
+
+@dataclass(frozen=True, slots=True)
+class LinearMixer:
+    """Linear attention or a state-space layer: a state of constant size per sequence."""
+
+    parameters: int
+    state_elements: int
+    """Recurrent and convolution state of one sequence; kept in FP32."""
+    width: int
+    """Elements of one token's widest projection: what stands where d_q + 2*d_kv does elsewhere."""
+
+
+NO_MIXER = LinearMixer(0, 0, 0)
+"""Of a layer that is a feed-forward alone (Nemotron-H)."""
+
+
+Mixer = Attention | LatentAttention | CompressedAttention | LinearMixer
+
+
+@dataclass(frozen=True, slots=True)
+class FeedForward:
+    """A dense feed-forward block."""
+
+    size: int
+    gated: bool = True
+    """Three matrices (SwiGLU, GeGLU) or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertFeedForward:
+    """A mixture-of-experts block."""
+
+    experts: int
+    per_token: int
+    size: int
+    """Feed-forward size of one expert."""
+    shared_size: int = 0
+    """Of all shared experts together."""
+    gated: bool = True
+    latent: int | None = None
+    """Width that the routed experts work in, where it is not the model's (Nemotron 3): two
+    projections of each layer lead to it and back."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGroup:
+    """So many layers of one kind. Their order in the model does not matter to memory."""
+
+    count: int
+    mixer: Mixer
+    feed_forward: FeedForward | ExpertFeedForward | None
+    """None: the layer only mixes tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMatrices:
+    """Bytes of the matrices of a checkpoint that keeps some of them in other formats."""
+
+    form: str
+    """Name of the weight format that the checkpoint is of."""
+    mixers: Fraction
+    feed_forward: Fraction
+    """Dense blocks and shared experts."""
+    experts: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """One model."""
+
+    name: str
+    hidden: int
+    vocabulary: int
+    tied_embeddings: bool
+    """Whether the head shares the embeddings' matrix."""
+    groups: tuple[LayerGroup, ...]
+    basis: Basis
+    """`modelled`: the shape is published. `assumed`: parts of it were stated by no one."""
+    source: str
+    """Where the shape comes from: a row of the catalogue, a file, a statement."""
+    assumptions: tuple[str, ...] = ()
+    layer_norm: bool = False
+    """Fused LayerNorm instead of RMSNorm: trains with smaller saved inputs."""
+    causal: bool = True
+    """False: an encoder (BERT): no KV cache and no generation."""
+    has_head: bool = True
+    """False: an embedding model without output vocabulary projection."""
+    other_parameters: int = 0
+    """Vision tower, projector, position embeddings, biases: stored in 16 bit, not per layer."""
+    stated_parameters: int | None = None
+    """Total that is known better than the shape: the difference is put into the feed-forward."""
+    stated_active: int | None = None
+    """Parameters read per token, where the shape cannot say."""
+    stored: StoredMatrices | None = None
+    """None: every matrix is in the format that the weights are sized in, by its habit."""
+    max_context: int | None = None
+    """Longest context the model was made for; None: not stated."""
+
+    def __hash__(self) -> int:
+        # Looked up by the ten thousand where choices are tried: the layers need not be hashed.
+        return hash((self.name, self.hidden, self.vocabulary, self.stated_parameters, self.causal))
+
+    @property
+    def layers(self) -> int:
+        """Number of layers."""
+        return sum(group.count for group in self.groups)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether any layer has experts."""
+        return any(isinstance(group.feed_forward, ExpertFeedForward) for group in self.groups)

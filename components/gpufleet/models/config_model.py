@@ -1,0 +1,218 @@
+"""A Hugging Face configuration -> Architecture."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.findings import Finding, error, has_errors
+from gpufleet.models.architecture import Architecture, LayerGroup
+from gpufleet.models.config_blocks import read_blocks
+from gpufleet.models.config_fields import ConfigFields
+from gpufleet.models.config_hybrids import (
+    read_block_configs,
+    read_single_blocks,
+    with_parallel_mixers,
+)
+from gpufleet.models.config_keys import not_understood
+from gpufleet.models.config_mixers import read_mixers
+from gpufleet.models.config_quantisation import quantisation_of
+from gpufleet.models.config_stored import expert_format, stored_matrices
+from gpufleet.models.config_towers import tower_parameters
+from gpufleet.models.ledger import Basis
+from gpufleet.models.model_families import DEFAULTS, ENCODERS, KNOWN, NOT_READ, TIED
+from gpufleet.models.parameters import count_parameters
+
+MAX_LAYERS = 4096
+_ENCODER_DECODERS = (
+    "t5",
+    "mt5",
+    "umt5",
+    "bart",
+    "mbart",
+    "whisper",
+    "pegasus",
+    "marian",
+    "m2m_100",
+)
+
+
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+_HEADLESS = ("Model", "ForSequenceClassification", "ForTokenClassification")
+_WITH_HEAD = ("LMHeadModel", "DoubleHeadsModel")
+"""Ends of architecture names in Transformers: `GPT2Model` has no vocabulary projection,
+`GPT2LMHeadModel` and `QWenLMHeadModel` have one."""
+
+
+def architecture_from_config(
+    data: Mapping[str, Any], name: str, source: str
+) -> tuple[Architecture | None, ConfigFields]:
+    """The shape a configuration describes, with the fields it was read from and every problem.
+
+    Text models, and the language part of vision-language models with their vision tower estimated.
+    Encoder-decoders and diffusion models are refused: the formulas do not reach them.
+    """
+    whole = ConfigFields(data)
+    text = _language_part(whole)
+    family = text.text("model_type") or whole.text("model_type")
+    if whole.flag("is_encoder_decoder") or "_class_name" in data or family in _ENCODER_DECODERS:
+        whole.findings.append(_unreachable(family))
+        return None, whole
+    if not family:
+        whole.findings.append(
+            error("config-field-missing", "model_type", "the configuration has no model_type")
+        )
+        return None, whole
+    kinds = {family, whole.text("model_type")} & NOT_READ.keys()
+    if kinds:
+        whole.findings += [
+            error(
+                "model-kind-unsupported",
+                "model_type",
+                f"{kind} has {NOT_READ[kind]}: no formula here covers it",
+                "give the parameter count",
+                value=kind,
+            )
+            for kind in kinds
+        ]
+        return None, whole
+    hidden = text.required("hidden_size", "n_embd", "dim", "d_model")
+    singles = read_single_blocks(text, hidden)
+    if singles is None:
+        singles = read_block_configs(text, hidden)
+    layers = len(singles) if singles else text.required(*_LAYERS)
+    vocabulary = text.required("vocab_size", "padded_vocab_size")
+    if layers > MAX_LAYERS:
+        whole.findings.append(
+            error(
+                "config-field-invalid",
+                f"{text.path}num_hidden_layers",
+                f"{layers} layers; at most {MAX_LAYERS} are read",
+                value=layers,
+                limit=MAX_LAYERS,
+            )
+        )
+        return None, whole
+    if singles is None:
+        mixers = read_mixers(text, layers, hidden)
+        pairs = list(zip(mixers, read_blocks(text, mixers, hidden), strict=False))
+        singles = with_parallel_mixers(text, pairs, hidden)
+    if has_errors(whole.findings):
+        return None, whole
+    layers_of = Counter(singles)
+    encoder = family in ENCODERS
+    other = _other_parameters(text, hidden, encoder)
+    notes: list[str] = []
+    tied = _tied(whole, text, family, notes)
+    model = Architecture(
+        name=name,
+        hidden=hidden,
+        vocabulary=vocabulary,
+        tied_embeddings=tied,
+        groups=tuple(
+            LayerGroup(count, mixer, block) for (mixer, block), count in layers_of.items()
+        ),
+        basis=Basis.MODELLED if family in KNOWN else Basis.ASSUMED,
+        source=source,
+        assumptions=tuple(notes),
+        layer_norm=text.has("layer_norm_epsilon", "layer_norm_eps", "norm_epsilon")
+        and not text.has("rms_norm_eps"),
+        causal=not encoder,
+        has_head=not encoder and _generates(text, whole),
+        other_parameters=other,
+        max_context=text.number("max_position_embeddings", "n_positions", "seq_length"),
+    )
+    towers = tower_parameters(whole, hidden, count_parameters(model).total, notes)
+    quantisation = quantisation_of(whole)
+    if quantisation is not None:
+        expert_format(text)
+    whole.findings += not_understood(text, family)
+    if has_errors(whole.findings):
+        return None, whole
+    stored = None
+    if quantisation is not None:
+        stored = stored_matrices(text, quantisation, singles, hidden)
+    complete = replace(
+        model, other_parameters=other + towers, assumptions=tuple(notes), stored=stored
+    )
+    return complete, whole
+
+
+def _unreachable(family: str) -> Finding:
+    return error(
+        "model-kind-unsupported",
+        "model_type",
+        f"{family or 'this model'} is no decoder or encoder of text alone: the formulas do not "
+        "reach encoder-decoders and diffusion models",
+        "give the parameter count, and add the activations from a measurement",
+        value=family,
+    )
+
+
+def _language_part(whole: ConfigFields) -> ConfigFields:
+    """What describes the language model, completed by the defaults of its family where it is a part
+    of something else."""
+    for name in ("text_config", "llm_config"):
+        part = whole.part(name)
+        if part is not None:
+            missing = DEFAULTS.get(part.text("model_type"), {})
+            return ConfigFields({**missing, **part.data}, part.path, part.findings)
+    return whole
+
+
+def _generates(text: ConfigFields, whole: ConfigFields) -> bool:
+    """Whether the model has a vocabulary projection: by its architecture's name, that of its
+    language part first (`InternVLChatModel` generates by an `InternLM2ForCausalLM`)."""
+    names = text.texts("architectures") or whole.texts("architectures")
+    if not names:
+        return True
+    return not all(name.endswith(_HEADLESS) and not name.endswith(_WITH_HEAD) for name in names)
+
+
+def _tied(whole: ConfigFields, text: ConfigFields, family: str, notes: list[str]) -> bool:
+    # Of a composite the outer one counts (huggingface/transformers 5.23, `tie_weights`).
+    # LFM2 writes tie_embedding.
+    names = ("tie_word_embeddings", "tie_embedding")
+    flags = [part.flag(name) for part in (whole, text) for name in names]
+    for flag in flags:
+        if flag is not None:
+            return flag
+    tied = family.startswith(TIED)
+    notes.append(f"the configuration does not say whether the head is tied: {tied} assumed")
+    return tied
+
+
+def _other_parameters(text: ConfigFields, hidden: int, encoder: bool) -> int:
+    """Position embeddings, and inputs that each layer has of its own."""
+    other = 0
+    rotary = text.has(
+        "rope_theta",
+        "rope_parameters",
+        "global_rope_theta",
+        "rotary_emb_base",
+        "rotary_emb_fraction",
+        "rope_scaling",
+    )
+    absolute = encoder and not rotary
+    if absolute or text.text("model_type") in ("gpt2", "opt", "gpt_bigcode"):
+        positions = text.number("max_position_embeddings", "n_positions") or 0
+        other += hidden * (positions + (text.number("type_vocab_size", least=0) or 0))
+    if absolute:
+        other += _bert_extras(text, hidden)
+    return other + _per_layer_inputs(text, hidden)
+
+
+def _per_layer_inputs(text: ConfigFields, hidden: int) -> int:
+    """Embeddings of each token for each layer, and what mixes them in (Gemma 3n and 4)."""
+    each = text.number("hidden_size_per_layer_input", least=0) or 0
+    layers = text.number(*_LAYERS) or 0
+    words = text.number("vocab_size_per_layer_input") or text.number("vocab_size") or 0
+    return layers * each * (words + 3 * hidden) if each else 0
+
+
+def _bert_extras(text: ConfigFields, hidden: int) -> int:
+    """What encoders of BERT's kind have next to their matrices: biases, shifts of the norms, the
+    norm of the embeddings, the pooler."""
+    layers = text.number("num_hidden_layers") or 0
+    size = text.number("intermediate_size") or 4 * hidden
+    return layers * (7 * hidden + size) + hidden + hidden * (hidden + 1)

@@ -1,0 +1,93 @@
+"""Inference engines: which part of a GPU their cache may have."""
+
+from enum import StrEnum
+from fractions import Fraction
+from functools import cache
+from math import floor
+
+from gpufleet.catalogue import load
+from gpufleet.catalogue.serving_engine import CacheRule, ServingEngine
+from gpufleet.models.parallel import Parallelism
+
+_MIB, _GIB = 1 << 20, 1 << 30
+
+
+class InferenceEngine(StrEnum):
+    """What runs the model."""
+
+    TRANSFORMERS = "transformers"
+    """Hugging Face Transformers `generate`: the cache grows with the batch, nothing is reserved."""
+    VLLM = "vllm"
+    """V1. Reserves a share of the GPU and assigns blocks of what the weights leave."""
+    VLLM_V0 = "vllm-v0"
+    """The engine of releases up to 0.10."""
+    TENSORRT_LLM = "tensorrt-llm"
+    """Takes a share of what weights and one forward pass leave."""
+    SGLANG = "sglang"
+    """Takes weights and cache out of a share of what is free at the start."""
+
+
+@cache
+def profile_of(engine: InferenceEngine) -> ServingEngine:
+    """The engine's row of the catalogue. Transformers has none."""
+    return load().engines[engine.value]
+
+
+def memory_fraction(
+    engine: InferenceEngine, stated: Fraction | None, usable_bytes: int, parallel: Parallelism
+) -> Fraction:
+    """The engine's memory fraction on a GPU: as stated, else its default.
+
+    SGLang keeps 512 MiB, 1.5 MiB for each prompt token of a step, 2 MiB for each sequence of the
+    largest CUDA graph and 128 MiB for each GPU of the replica, at least 10 GiB above 60 GiB.
+    """
+    profile = profile_of(engine)
+    default = profile.default_of(usable_bytes)
+    if stated is not None or default is None:
+        return stated or profile.fraction or Fraction(1)
+    wide = parallel.tensor >= 4
+    graphs = default.wide_graph_sequences if wide else default.graph_sequences
+    each = 512 + Fraction(3, 2) * default.step_tokens + 2 * graphs + 128 * parallel.serving_gpus
+    kept = each * _MIB
+    if usable_bytes > 60 * _GIB:
+        kept = max(kept, Fraction(10 * _GIB))
+    return max(round(1 - kept / usable_bytes, 3), Fraction(0))
+
+
+def step_tokens(engine: InferenceEngine, stated: int, usable_bytes: int) -> int:
+    """Prompt tokens of one step on a GPU: as stated, and no more than the engine's default there,
+    for which its memory fraction leaves room."""
+    default = profile_of(engine).default_of(usable_bytes)
+    return stated if default is None else min(stated, default.step_tokens)
+
+
+def cache_room(
+    engine: InferenceEngine, fraction: Fraction, usable_bytes: int, weights: int, fixed: int
+) -> int:
+    """Bytes of cache on a GPU. `fixed`: everything but the cache, weights included."""
+    profile = profile_of(engine)
+    left = usable_bytes - fixed
+    if profile.cache_rule is CacheRule.GPU:
+        left = floor(usable_bytes * fraction) - fixed
+    elif profile.cache_rule is CacheRule.LEFT:
+        left = floor(left * fraction)
+    else:
+        free = usable_bytes - profile.before_bytes
+        # What the rest of the GPU does not hold ends the first large step, not the start.
+        left = min(floor(free * fraction) - weights, left)
+    return max(left, 0)
+
+
+def cache_rule_text(engine: InferenceEngine, fraction: Fraction, usable_bytes: int) -> str:
+    """The same in words and numbers."""
+    profile, part = profile_of(engine), f"{float(fraction):g}"
+    size = f"{usable_bytes / _GIB:.2f}"
+    if profile.cache_rule is CacheRule.GPU:
+        return (
+            f"{size} x {part} (memory utilisation of the engine) less weights, activations, logits "
+            "and engine"
+        )
+    if profile.cache_rule is CacheRule.LEFT:
+        return f"{part} of what weights, activations, logits and engine leave of {size}"
+    before = profile.before_bytes / _GIB
+    return f"({size} - {before:g} of context) x {part} less weights; the rest holds all else"

@@ -1,0 +1,97 @@
+"""The cache of keys and values, latent vectors and recurrent states."""
+
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+
+from gpufleet.models.architecture import (
+    Architecture,
+    Attention,
+    CompressedAttention,
+    LatentAttention,
+    LinearMixer,
+    Mixer,
+)
+from gpufleet.models.formats import KvFormat
+from gpufleet.models.parallel import Parallelism, heads_per_gpu, stage_layers
+
+BLOCK_TOKENS = 16
+"""Engines assign the cache in blocks of this many tokens per sequence."""
+_SCALE_BYTES = 4
+_STATE_BYTES = 4
+"""Recurrent states are kept in FP32."""
+
+
+def round_to_blocks(tokens: int) -> int:
+    """Tokens a sequence occupies once its last block is whole."""
+    return -(-tokens // BLOCK_TOKENS) * BLOCK_TOKENS
+
+
+@lru_cache(maxsize=4096)
+def layer_token_bytes(mixer: Mixer, cache: KvFormat, tensor: int = 1) -> Fraction:
+    """Bytes one token takes in one layer on one GPU; 0 for layers of constant state.
+
+    K and V count separately (factor 2); a latent vector is one thing, and every tensor rank holds
+    all of it.
+    """
+    if isinstance(mixer, Attention):
+        if mixer.reads_other_cache:
+            return Fraction(0)
+        heads = heads_per_gpu(mixer.kv_heads, tensor)
+        elements = mixer.head_dim + (mixer.value_dim or mixer.head_dim)
+        per_head = elements * cache.bytes_per_element + 2 * cache.scale_bytes_per_head
+        return heads * per_head + mixer.index_dim * cache.bytes_per_element
+    if isinstance(mixer, LatentAttention):
+        latent = (mixer.kv_rank + mixer.rope_dim) * cache.bytes_per_element
+        # The indexer's keys are FP8 whatever the cache is, one scale of four bytes a token.
+        return latent + (mixer.index_dim + _SCALE_BYTES if mixer.index_dim else 0)
+    if isinstance(mixer, CompressedAttention) and mixer.ratio:
+        return (mixer.head_dim + mixer.index_dim) * cache.bytes_per_element / mixer.ratio
+    return Fraction(0)
+
+
+def token_bytes(model: Architecture, cache: KvFormat, tensor: int = 1) -> Fraction:
+    """Bytes one more token takes in every layer, windows still open; 0 for encoders."""
+    if not model.causal:
+        return Fraction(0)
+    return sum(
+        (group.count * layer_token_bytes(group.mixer, cache, tensor) for group in model.groups),
+        Fraction(0),
+    )
+
+
+@lru_cache(maxsize=4096)
+def sequence_bytes(
+    model: Architecture,
+    cache: KvFormat,
+    tokens: int,
+    parallel: Parallelism | None = None,
+    chunk: int = 0,
+) -> int:
+    """Bytes of one sequence of so many tokens on the fullest GPU.
+
+    A sliding-window layer holds min(window + chunk, tokens), where `chunk` is what the engine
+    prefills at once. `tokens` are taken as given: round to blocks before.
+    """
+    if not model.causal:
+        return 0
+    parallel = parallel or Parallelism()
+    total: Fraction | int = 0
+    for group in model.groups:
+        mixer = group.mixer
+        if isinstance(mixer, Attention) and mixer.window is not None:
+            held = min(mixer.window + chunk, tokens)
+        else:
+            held = tokens
+        held = -(-held // parallel.context)
+        each = layer_token_bytes(mixer, cache, parallel.tensor)
+        # Nearly always whole bytes, and this is asked ten thousand times for a plan.
+        layer = held * (each.numerator if each.denominator == 1 else each)
+        if isinstance(mixer, CompressedAttention):
+            near = min(mixer.window + chunk, tokens) * mixer.head_dim
+            layer += near * cache.bytes_per_element
+        elif isinstance(mixer, LinearMixer):
+            layer = Fraction(mixer.state_elements * _STATE_BYTES, parallel.tensor)
+        total += group.count * layer
+    fullest = stage_layers(model.layers, parallel.pipeline)[0]
+    return ceil(total * fullest / model.layers)

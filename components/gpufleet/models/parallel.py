@@ -1,0 +1,192 @@
+"""How one model is spread over GPUs, and which spreads are possible."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.models.architecture import (
+    Architecture,
+    Attention,
+    CompressedAttention,
+    ExpertFeedForward,
+    LatentAttention,
+)
+
+
+class Sharding(StrEnum):
+    """What data-parallel ranks divide among themselves."""
+
+    NONE = "none"
+    """Every rank holds everything (DDP)."""
+    ZERO1 = "zero1"
+    """Optimizer state and master weights (Megatron calls it the distributed optimizer)."""
+    ZERO2 = "zero2"
+    """Gradients too."""
+    ZERO3 = "zero3"
+    """Weights too: FSDP full shard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parallelism:
+    """Degrees of parallelism of one replica or job. All are 1 by default."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    expert: int = 1
+    """Ranks that share the experts. Serving: may exceed `tensor`, attention is then replicated.
+    Training: a part of the data-parallel ranks."""
+    context: int = 1
+    """Ranks that share one sequence's tokens."""
+    data: int = 1
+    """Training: data-parallel ranks. Serving counts replicas elsewhere."""
+    sharding: Sharding = Sharding.NONE
+    sequence: bool = True
+    """Sequence parallelism: norms and dropouts are divided by `tensor` as well."""
+
+    @property
+    def serving_gpus(self) -> int:
+        """GPUs of one serving replica."""
+        return max(self.tensor, self.expert) * self.pipeline * self.context
+
+    @property
+    def prompt_gpus(self) -> int:
+        """GPUs that work on one prompt at the same time: it passes the pipeline's stages one after
+        the other."""
+        return self.serving_gpus // self.pipeline
+
+    @property
+    def training_gpus(self) -> int:
+        """GPUs of the whole job; expert ranks are data-parallel ranks."""
+        return self.tensor * self.pipeline * self.context * self.data
+
+
+def stage_layers(layers: int, stages: int) -> tuple[int, ...]:
+    """Layers of each pipeline stage: as even as possible, earlier stages take the rest."""
+    even, rest = divmod(layers, stages)
+    return tuple(even + (stage < rest) for stage in range(stages))
+
+
+def heads_per_gpu(kv_heads: int, tensor: int) -> int:
+    """KV heads each GPU caches: beyond `tensor == kv_heads` the cache is replicated."""
+    return max(-(-kv_heads // tensor), 1)
+
+
+def check_parallelism(
+    model: Architecture, parallel: Parallelism, path: str = "parallelism", *, training: bool = False
+) -> tuple[Finding, ...]:
+    """Every reason why the model cannot be spread like this, and what is wasted where it can."""
+    findings: list[Finding] = []
+    for name in ("tensor", "pipeline", "expert", "context", "data"):
+        value = getattr(parallel, name)
+        if value < 1:
+            findings.append(
+                error(
+                    "parallelism-not-positive",
+                    f"{path}.{name}",
+                    f"{name} parallelism is {value}; it is a number of GPUs, at least 1",
+                    "write 1 or leave it out",
+                    value=value,
+                )
+            )
+    if findings:
+        return tuple(findings)
+    findings += _tensor(model, parallel.tensor, f"{path}.tensor")
+    if parallel.pipeline > model.layers:
+        findings.append(
+            error(
+                "pipeline-deeper-than-model",
+                f"{path}.pipeline",
+                f"{parallel.pipeline} pipeline stages for the {model.layers} layers of "
+                f"{model.name}: every stage needs one layer at least",
+                f"write at most {model.layers}",
+                value=parallel.pipeline,
+                limit=model.layers,
+            )
+        )
+    findings += _expert(model, parallel, f"{path}.expert", training)
+    if parallel.sharding is not Sharding.NONE and parallel.data == 1:
+        findings.append(
+            warning(
+                "sharding-without-data-parallel",
+                f"{path}.sharding",
+                f"{parallel.sharding.value} divides state among data-parallel ranks, and there is "
+                "one: nothing becomes smaller",
+                "raise data, or write none",
+            )
+        )
+    return tuple(findings)
+
+
+def _tensor(model: Architecture, tensor: int, path: str) -> list[Finding]:
+    findings: list[Finding] = []
+    for mixer in dict.fromkeys(group.mixer for group in model.groups):
+        if isinstance(mixer, Attention):
+            heads, kv = mixer.query_heads, mixer.kv_heads
+            even = kv % tensor == 0 or tensor % kv == 0
+        elif isinstance(mixer, LatentAttention | CompressedAttention):
+            heads, even = mixer.heads, True
+            kv = heads
+        else:
+            continue
+        if heads % tensor or not even:
+            possible = [
+                t for t in range(1, heads + 1) if heads % t == 0 and (kv % t == 0 or t % kv == 0)
+            ]
+            near = min(possible, key=lambda t: (abs(t - tensor), t))
+            findings.append(
+                error(
+                    "tensor-parallel-uneven",
+                    path,
+                    f"{tensor} GPUs cannot share {heads} query and {kv} KV heads of {model.name} "
+                    "evenly",
+                    f"write {near}; possible are {', '.join(map(str, possible))}",
+                    value=tensor,
+                    possible=possible,
+                )
+            )
+            break
+    return findings
+
+
+def _expert(model: Architecture, parallel: Parallelism, path: str, training: bool) -> list[Finding]:
+    if parallel.expert == 1:
+        return []
+    experts = [
+        group.feed_forward.experts
+        for group in model.groups
+        if isinstance(group.feed_forward, ExpertFeedForward)
+    ]
+    if not experts:
+        return [
+            error(
+                "expert-parallel-without-experts",
+                path,
+                f"{model.name} has no experts that {parallel.expert} GPUs could share",
+                "leave expert out and use tensor",
+                value=parallel.expert,
+            )
+        ]
+    if min(experts) % parallel.expert:
+        return [
+            error(
+                "expert-parallel-uneven",
+                path,
+                f"{parallel.expert} GPUs cannot share {min(experts)} experts evenly",
+                f"write a divisor of {min(experts)}",
+                value=parallel.expert,
+            )
+        ]
+    whole = parallel.data if training else parallel.expert
+    part = parallel.expert if training else parallel.tensor
+    if whole % part and parallel.tensor % parallel.expert:
+        return [
+            error(
+                "expert-parallel-uneven",
+                path,
+                f"expert parallelism {parallel.expert} fits neither {parallel.tensor} tensor nor "
+                f"{parallel.data} data-parallel ranks",
+                "serving: a multiple or divisor of tensor; training: a divisor of data",
+                value=parallel.expert,
+            )
+        ]
+    return []

@@ -1,0 +1,53 @@
+"""Dashboards, alerts and recording rules as data: files in `monitoring/`, filled in for one fleet.
+
+`[[name]]` in a text stands for a parameter or for one of the file's own `texts`. A part with
+`if: name` is left out where that parameter is None, empty or false.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpufleet.documents.reading import read_strict
+from gpufleet.documents.shapes import as_list, as_mapping
+
+FOLDER = Path(__file__).parent / "monitoring"
+
+Parameters = Mapping[str, Any]
+"""Name -> text or number that a file's `[[name]]` stands for, or what decides about its parts."""
+
+_NAME = re.compile(r"\[\[([a-z_]+)\]\]")
+
+
+def data_file(name: str, parameters: Parameters) -> dict[str, Any] | None:
+    """The content of a file; None where its own `if` leaves it out."""
+    content = _content(name)
+    known = dict(parameters)
+    for key, text in content.get("texts", {}).items():
+        known[key] = _filled(text, known)
+    return _filled({key: part for key, part in content.items() if key != "texts"}, known)
+
+
+@cache
+def _content(name: str) -> Mapping[str, Any]:
+    return read_strict((FOLDER / f"{name}.yaml").read_bytes()).data
+
+
+def _filled(value: Any, known: Parameters) -> Any:
+    """A copy with every `[[name]]` replaced; a text that is one name alone becomes the value."""
+    mapping, items = as_mapping(value), as_list(value)
+    if mapping is not None:
+        if "if" in mapping and not known[mapping["if"]]:
+            return None
+        return {key: _filled(part, known) for key, part in mapping.items() if key != "if"}
+    if items is not None:
+        filled = (_filled(one, known) for one in items)
+        return [one for one in filled if one is not None]
+    if not isinstance(value, str):
+        return value
+    alone = _NAME.fullmatch(value)
+    if alone is not None:
+        return known[alone[1]]
+    return _NAME.sub(lambda found: str(known[found[1]]), value)

@@ -1,0 +1,90 @@
+"""What the data files of monitoring (`monitoring/*.yaml`) ask of a fleet: their parameters."""
+
+from collections.abc import Iterable
+
+from gpufleet.fleet.kube_state_names import sanitised
+from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.neuron import is_neuron
+from gpufleet.partition.neuron import CORE
+from gpufleet.partition.shares import RESOURCES
+from gpufleet.render.data_files import Parameters
+from gpufleet.render.kueue_quota import pool_capacity, quota_pools
+from gpufleet.spec.monitoring import Monitoring
+
+PEAK_MINUTES = 10
+"""Minutes that the expression of GpuIdle covers: the shortest pause that counts as idle."""
+NEAR_BUDGET = 0.8
+"""Part of the budget from which on the cost is shown in orange; our own figure."""
+
+
+def monitoring_parameters(fleet: Fleet, monitoring: Monitoring) -> Parameters:
+    """Name -> text or number; None or False where the fleet does not have it."""
+    limits, queues = monitoring.alerts, fleet.spec.queues is not None
+    budget = None if fleet.spec.budget is None else float(fleet.spec.budget.usd_per_hour)
+    over, under = _quota(fleet) if queues else (None, None)
+    return {
+        "queues": queues,
+        "profiling": monitoring.profiling,
+        "no_profiling": not monitoring.profiling,
+        "mig": any(pool.partition.mig_enabled for pool in fleet.pools),
+        "prices": any(pool.hourly_micro_usd is not None for pool in fleet.pools),
+        "budget": budget,
+        "budget_warning": None if budget is None else budget * NEAR_BUDGET,
+        "vgpu_models": _either(
+            f".*{pool.partition.vgpu.type.name}"
+            for pool in fleet.pools
+            if pool.partition.vgpu is not None
+        ),
+        "idle": f"{limits.idle_percent / 100:g}",
+        "idle_minutes": max(limits.idle_minutes - PEAK_MINUTES, 1),
+        "unallocated": f"{limits.unallocated_percent / 100:g}",
+        "unallocated_minutes": limits.unallocated_minutes,
+        "pending_minutes": limits.pending_minutes,
+        "starved_minutes": limits.starved_minutes,
+        "over_capacity": over,
+        "under_quota": under,
+        "counted_otherwise": _counted_otherwise(fleet),
+    }
+
+
+def _either(names: Iterable[str]) -> str:
+    return "|".join(sorted(set(names)))
+
+
+def _quota(fleet: Fleet) -> tuple[str, str]:
+    """Expressions: quota that someone raised by hand, and nodes that offer less than promised."""
+    capacity: dict[str, int] = {}
+    fixed: dict[str, bool] = {}
+    for pool in quota_pools(fleet):
+        for resource, amount in pool_capacity(pool, fleet).items():
+            capacity[resource] = capacity.get(resource, 0) + amount
+            constant = pool.nodes.minimum == pool.nodes.maximum and resource in pool.advertised
+            fixed[resource] = fixed.get(resource, True) and constant
+    over = " or ".join(
+        f'sum by (resource) (kueue_cluster_queue_nominal_quota{{resource="{resource}"}}) > {amount}'
+        for resource, amount in sorted(capacity.items())
+    )
+    under = " or ".join(
+        f'sum by (resource) (gpu:allocatable:count{{resource="{sanitised(resource)}"}}) < {amount}'
+        for resource, amount in sorted(capacity.items())
+        if fixed[resource]
+    )
+    return over, under
+
+
+def _counted_otherwise(fleet: Fleet) -> str:
+    """Takes out what Neuron nodes publish next to their pool's unit: it is the same hardware."""
+    text = ""
+    for resource in (RESOURCES["aws"], CORE):
+        pools = [
+            pool.name
+            for pool in fleet.pools
+            if is_neuron(pool.gpu) and resource not in pool.advertised
+        ]
+        if pools:
+            text += (
+                " unless on (node, resource) label_replace("
+                f'gpu:node:pool{{pool=~"{"|".join(pools)}"}}, '
+                f'"resource", "{sanitised(resource)}", "", "")'
+            )
+    return text

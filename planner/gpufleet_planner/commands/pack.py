@@ -1,0 +1,267 @@
+"""`gpufleet pack`: shares onto GPUs and nodes at least cost, with a lower bound and the gap."""
+
+from collections import Counter, defaultdict
+from decimal import Decimal
+
+import click
+from click.core import ParameterSource
+
+from gpufleet.catalogue import UnknownEditionError, load
+from gpufleet.cli.output import (
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import read_mapping
+from gpufleet.findings import Finding, error
+from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
+from gpufleet.render.slots import draw_slots
+from gpufleet_planner.commands.pack_trace import run_tasks_file, run_trace, sharing_of
+from gpufleet_planner.commands.pictures import draw as draw_picture
+from gpufleet_planner.commands.pictures import picture_options
+from gpufleet_planner.packing import (
+    Assignment,
+    Mode,
+    Packing,
+    PackingProblem,
+    pack,
+    packing_as_dict,
+    parse_request,
+    read_problem,
+)
+from gpufleet_planner.pictures.node_row import packing_rows
+from gpufleet_planner.pictures.packing_picture import packing_picture
+from gpufleet_planner.trace import GpuSharing, TracePolicy, is_tasks_file
+
+
+@click.command("pack")
+@click.argument("file")
+@click.option(
+    "--solver/--no-solver",
+    "solver",
+    default=None,
+    help="Require or leave out the integer program. Default: used where scipy is installed.",
+)
+@click.option(
+    "--draw",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="How many different GPUs to draw.",
+)
+@click.option(
+    "--trace",
+    default=None,
+    metavar="TASKS",
+    help="Place the tasks of this CSV table one by one on the nodes of FILE, a CSV table too.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice([policy.value for policy in TracePolicy]),
+    default=TracePolicy.FRAGMENTATION.value,
+    show_default=True,
+    help="With tasks: how a node and a GPU are chosen.",
+)
+@click.option(
+    "--sharing",
+    callback=sharing_of,
+    default="milli",
+    show_default=True,
+    help="With tasks: what hands out parts of GPUs: milli, hami, kai, timeSlicing:N.",
+)
+@click.option(
+    "--departures/--no-departures",
+    default=True,
+    show_default=True,
+    help="With tasks: whether they leave at their deletion_time.",
+)
+@picture_options("which share sits where")
+@format_option
+def command(
+    file: str,
+    solver: bool | None,
+    draw: int,
+    trace: str | None,
+    policy: str,
+    sharing: GpuSharing,
+    departures: bool,
+    svg: str | None,
+    png: str | None,
+    output_format: str,
+) -> None:
+    """Pack shares onto GPUs and nodes.
+
+    FILE (YAML or JSON, `-`: standard input) lists machine types, shares, what is there already and
+    the limits. Prints the cheapest packing, a lower bound no packing can beat, and the gap between
+    the two. Exits 1 when some share has no place; what has one is still printed.
+
+    A FILE with `nodes` and `tasks` places tasks with CPU, host memory, GPU models and parts of GPUs
+    one by one. With --trace, FILE and TASKS are CSV tables of both, with the columns of Alibaba's
+    GPU traces. Prints allocation, fragmentation and the causes of failures. Tasks without a place
+    do not change the exit code.
+    """
+    if trace is not None:
+        _refuse_given(_OF_SHARES, "is of shares, and --trace places tasks")
+        code = run_trace(file, trace, TracePolicy(policy), sharing, departures, output_format)
+        raise SystemExit(code)
+    document = read_mapping(file)
+    if is_tasks_file(document):
+        _refuse_given(_OF_SHARES, "is of shares, and the file has tasks")
+        code = run_tasks_file(document, TracePolicy(policy), sharing, departures, output_format)
+        raise SystemExit(code)
+    _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
+    found, findings = _solve(document, solver)
+    if found is not None:
+        problem, packing = found
+        draw_picture(
+            lambda: packing_picture("Packing", _verdict(packing), packing_rows(problem, packing)),
+            svg,
+            png,
+        )
+    if output_format == "json":
+        print_json(packing_as_dict(None if found is None else found[1], findings))
+    else:
+        if found is not None:
+            _print_text(*found, draw)
+        print_findings(findings)
+    raise SystemExit(exit_code(findings))
+
+
+_OF_SHARES = ("solver", "draw", "svg", "png")
+_OF_TASKS = ("policy", "sharing", "departures")
+
+
+def _refuse_given(names: tuple[str, ...], why: str) -> None:
+    """An error for each option that was written and has no effect here."""
+    context = click.get_current_context()
+    written = [
+        "/".join((*option.opts, *option.secondary_opts))
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+    ]
+    if written:
+        raise click.UsageError("; ".join(f"{name} {why}" for name in written))
+
+
+def _solve(
+    document: dict[str, object], solver: bool | None
+) -> tuple[tuple[PackingProblem, Packing] | None, tuple[Finding, ...]]:
+    request, findings = parse_request(document)
+    if request is None:
+        return None, findings
+    try:
+        catalogue = load() if request.catalogue is None else load(request.catalogue)
+    except UnknownEditionError as problem:
+        return None, (error("catalogue-unknown", "catalogue", str(problem)),)
+    problem, findings = read_problem(request, catalogue)
+    if problem is None:
+        return None, findings
+    try:
+        packing = pack(problem, solver=solver)
+    except ModuleNotFoundError as missing:
+        raise click.UsageError(
+            f"--solver needs {missing.name}: install the extra `planner`, or leave the option out"
+        ) from None
+    packing = packing.with_findings(findings)
+    return (problem, packing), packing.findings
+
+
+def _print_text(problem: PackingProblem, packing: Packing, draw: int) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    bought = Counter(n.machine for n in packing.nodes if not n.existing)
+    table = Table(title="machines")
+    for column in ("machine", "GPUs each", "nodes", "USD/h each", "there already, used"):
+        table.add_column(column, justify="left" if column == "machine" else "right")
+    for machine in problem.machines.values():
+        price = machine.micro_usd_per_hour
+        there = sum(n.existing and n.machine == machine.name for n in packing.nodes)
+        if not bought[machine.name] and not there:
+            continue
+        table.add_row(
+            escape(f"{machine.name} ({machine.gpu.key})"),
+            str(machine.gpus),
+            str(bought[machine.name]),
+            "unknown" if price is None else f"{Decimal(price) / 1_000_000:,.2f}",
+            str(there),
+        )
+    console.print(table)
+    table = Table(title="shares")
+    for column in ("share", "wanted", "where"):
+        table.add_column(column, justify="right" if column == "wanted" else "left")
+    places: dict[str, Counter[str]] = defaultdict(Counter)
+    machine_of = {n.name: n.machine for n in packing.nodes}
+    for a in packing.assignments:
+        places[a.share][f"{_slot(a)} of {machine_of[a.node]}"] += 1
+    for share in problem.shares:
+        lines = [f"{count} x {where}" for where, count in places[share.name].items()]
+        if packing.unplaced.get(share.name):
+            lines.append(f"{packing.unplaced[share.name]} without a place")
+        table.add_row(escape(share.name), str(share.count), escape("\n".join(lines)))
+    console.print(table)
+    for line in _drawings(problem, packing, draw):
+        click.echo(line)
+    click.echo(_verdict(packing))
+
+
+def _verdict(packing: Packing) -> str:
+    """What is bought, and how far that is from what cannot be undercut."""
+    unit = "USD/h" if packing.priced else "GPU-hours per hour"
+    cost, bound = (
+        f"{Decimal(amount) / 1_000_000:,.2f}" if packing.priced else str(amount)
+        for amount in (packing.cost, packing.lower_bound)
+    )
+    bought = f"{packing.gpus} GPUs bought for {cost} {unit}"
+    if not packing.complete:
+        return f"not everything has a place; {bought}"
+    gap = f"gap {float(packing.gap):.2%} ({packing.method.value})"
+    return f"{bought}; at least {bound} is needed, {gap}"
+
+
+def _slot(a: Assignment) -> str:
+    if a.mode is Mode.MIG:
+        return a.profile or ""
+    if a.mode is Mode.WHOLE:
+        return "whole GPU" if len(a.gpus) == 1 else f"{len(a.gpus)} whole GPUs"
+    return f"1/{a.replicas} GPU by {'MPS' if a.mode is Mode.MPS else 'time-slicing'}"
+
+
+def _drawings(problem: PackingProblem, packing: Packing, limit: int) -> list[str]:
+    """The most frequent layouts of cut GPUs."""
+    machine_of = {n.name: problem.machines[n.machine] for n in packing.nodes}
+    there = {node.name: node for node in problem.existing}
+    cut: dict[tuple[str, int], list[tuple[int, str]]] = defaultdict(list)
+    for a in packing.assignments:
+        if a.mode is Mode.MIG and a.profile is not None and a.start is not None:
+            cut[a.node, a.gpus[0]].append((a.start, a.profile))
+    layouts: dict[tuple[str, tuple[tuple[int, str], ...]], list[str]] = defaultdict(list)
+    for (node, gpu), instances in cut.items():
+        if node in there:
+            instances += [
+                (o.start, o.profile)
+                for o in there[node].gpus[gpu].occupants
+                if o.start is not None and o.profile is not None
+            ]
+        layouts[machine_of[node].name, tuple(sorted(instances))].append(f"{node} GPU {gpu}")
+    ranked = sorted(layouts.items(), key=lambda item: (-len(item[1]), item[1]))
+    lines: list[str] = []
+    for (name, instances), places in ranked[:limit]:
+        geometry = problem.machines[name].gpu.mig
+        if geometry is None:
+            continue
+        placed = [
+            PlacedInstance(profile, start, geometry.profiles[profile].memory_slots)
+            for start, profile in instances
+        ]
+        answer = place(geometry, {}, placed)
+        if isinstance(answer, MigPlacement):
+            lines.append(f"{len(places)} x {problem.machines[name].gpu.key}, first: {places[0]}")
+            lines.append(draw_slots(geometry, answer))
+    if len(ranked) > limit:
+        lines.append(f"({len(ranked) - limit} further layouts are not drawn)")
+    return lines

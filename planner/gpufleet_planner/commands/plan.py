@@ -1,0 +1,201 @@
+"""`gpufleet plan`: workloads -> a FleetSpec that compiles and passes the policies."""
+
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from gpufleet.catalogue import load
+from gpufleet.cli.explain import explain_pool
+from gpufleet.cli.fleet_pictures import calendar_pictures, figure_pictures
+from gpufleet.cli.html_page import fleet_page
+from gpufleet.cli.moments import as_of_option
+from gpufleet.cli.output import (
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+    write_file,
+)
+from gpufleet.cli.source import compile_source, read_mapping
+from gpufleet.documents.writing import commented
+from gpufleet.findings import Finding, ordered
+from gpufleet.fleet import fleet_as_dict
+from gpufleet_planner.commands.pictures import draw, picture_options
+from gpufleet_planner.explanation.explain import explain_option
+from gpufleet_planner.explanation.line import lines_as_list
+from gpufleet_planner.pictures.packing_picture import packing_picture
+from gpufleet_planner.pictures.plan_rows import plan_rows
+from gpufleet_planner.planning.difference import difference
+from gpufleet_planner.planning.engine_arguments import check_model_names
+from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
+from gpufleet_planner.planning.offer_plan import (
+    plan_on_offers,
+    provider_plans_as_list,
+    provider_plans_text,
+)
+from gpufleet_planner.planning.plan import PlannedFleet, plan
+from gpufleet_planner.planning.plan_as_dict import plan_as_dict
+from gpufleet_planner.planning.scaling import autoscaling_hint
+from gpufleet_planner.planning.spec_text import cost_line, spec_text
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option("--manifests", "manifest_file", metavar="OUT", help="Also write the workloads here.")
+@click.option("--diff", "existing", metavar="SPEC", help="Compare with a FleetSpec there is.")
+@click.option(
+    "--offers",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Also plan on machines that no platform provisions: `catalogue` or a provider of it "
+    "(azure, oci, coreweave, lambda, nebius), or a file of gpuhunt or SkyPilot. May be repeated.",
+)
+@click.option("--html", "html", metavar="OUT", help="Also write a page with pictures.")
+@click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
+@as_of_option
+@picture_options("what sits on which GPU")
+@format_option
+def command(
+    file: str,
+    manifest_file: str | None,
+    existing: str | None,
+    offers: tuple[str, ...],
+    explain: bool,
+    as_of: datetime | None,
+    html: str | None,
+    svg: str | None,
+    png: str | None,
+    output_format: str,
+) -> None:
+    """Plan the cheapest fleet for a file of models, jobs and notebooks.
+
+    FILE is YAML or JSON, or `-`; docs/planner.md describes it. Text is a FleetSpec ready to commit,
+    every pool with its derivation as a comment; findings go to standard error.
+
+    \b
+        gpufleet plan workloads.yaml > fleet.yaml
+        gpufleet plan workloads.yaml --manifests pods.yaml --diff fleet.yaml
+        gpufleet plan workloads.yaml --offers catalogue --offers vast.csv
+
+    JSON: {"spec", "pools", "workloads", "cost", "diff", "offers", "findings"}. Exits 1 when
+    a workload or the fleet has an error, 2 when FILE cannot be read.
+    """
+    data = read_mapping(file)
+    answer = plan(data, as_of=as_of)
+    documents = manifests(answer)
+    if answer.fleet is not None:
+        title = f"Plan of {answer.fleet.spec.cluster.name}"
+        draw(lambda: packing_picture(title, cost_line(answer), plan_rows(answer)), svg, png)
+        if html is not None:
+            texts = {pool.name: explain_pool(pool) for pool in answer.fleet.pools}
+            figures = figure_pictures(
+                lambda: packing_picture(title, cost_line(answer), plan_rows(answer))
+            )
+            dates = calendar_pictures(answer.fleet, as_of)
+            page = fleet_page(
+                answer.fleet, answer.fleet.pools, answer.findings, texts, (*figures, *dates)
+            )
+            write_file(html, page)
+    elsewhere, notes = plan_on_offers(data, offers)
+    findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
+    told: dict[str, Any] | None = None
+    if existing is not None and answer.fleet is not None:
+        before = compile_source(existing, None)
+        findings = ordered((*findings, *(f for f in before.findings if before.fleet is None)))
+        if before.fleet is not None:
+            told = difference(before.fleet, answer.fleet)
+    if manifest_file is not None and answer.spec is not None:
+        findings = ordered((*findings, *_write(manifest_file, answer)))
+    if output_format == "json":
+        hints = {work.entry.name: autoscaling_hint(work) for work in answer.workloads}
+        print_json(
+            {
+                **plan_as_dict(answer, hints),
+                "manifests": list(planned_objects(answer)),
+                "diff": told,
+                "offers": provider_plans_as_list(elsewhere),
+                **_explained(answer, explain),
+                "findings": [f.as_dict() for f in findings],
+            }
+        )
+    else:
+        click.echo(spec_text(answer, explain=explain), nl=False)
+        if told is not None:
+            _print_difference(told)
+        if elsewhere:
+            click.echo(commented(provider_plans_text(elsewhere)), nl=False)
+        print_findings(findings)
+    sys.exit(exit_code(findings))
+
+
+def _explained(answer: PlannedFleet, wanted: bool) -> dict[str, Any]:
+    if not wanted:
+        return {}
+    return {
+        "explain": {
+            work.entry.name: lines_as_list(explain_option(work.need, work.option))
+            for work in answer.workloads
+        }
+    }
+
+
+def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
+    """What the policy rules say about the planned fleet and its workloads."""
+    if answer.fleet is None:
+        return []
+    from gpufleet.cluster import Locator
+    from gpufleet_policies.readers.fleet import fleet_from
+    from gpufleet_policies.readers.workload import workload_from
+    from gpufleet_policies.rules.context import RuleContext
+    from gpufleet_policies.rules.settings import RuleSettings
+    from gpufleet_policies.rules.validate import validate
+
+    facts = fleet_from({"fleet": fleet_as_dict(answer.fleet)}, Locator("GpuFleet", "plan"))
+    if facts is None:
+        return []
+    context = RuleContext(datetime.now(UTC).date(), load, facts)
+    found = validate(facts, context, RuleSettings())
+    for document in documents:
+        name = document["metadata"]["name"]
+        place = Locator(document["kind"], name, document["metadata"]["namespace"])
+        group = document["apiVersion"].split("/")[0]
+        work = workload_from(document, place, group)
+        if work is not None:
+            found += validate(work, context, RuleSettings())
+    return [_in_the_file(finding.as_finding()) for finding in found]
+
+
+def _in_the_file(finding: Finding) -> Finding:
+    """What a rule asks of a manifest, as the file of workloads has it."""
+    if finding.code != "gpu-notebook-without-culling":
+        return finding
+    return replace(
+        finding, fix="write `culledAfterHours`, where your notebook server ends idle ones"
+    )
+
+
+def _write(file: str, answer: PlannedFleet) -> list[Finding]:
+    from gpufleet.findings import warning
+
+    missing = [work.entry.name for work in answer.workloads if work.entry.image is None]
+    write_file(file, manifest_text(answer))
+    named = list(check_model_names(answer))
+    if not missing:
+        return named
+    text = f"{', '.join(missing)} name no image: their manifests hold one that cannot be pulled"
+    image = warning("image-missing", "workloads", text, "write `image` for each workload")
+    return [image, *named]
+
+
+def _print_difference(told: dict[str, Any]) -> None:
+    before, after, saved = told["before"], told["after"], told["saved"]
+    most = f"before {before['usdPerHour']} USD/h, after {after['usdPerHour']}"
+    click.echo(f"# at most, all pools at their largest and spot at its dearest: {most}")
+    if saved is not None:
+        click.echo(f"# saves {saved['usdPerHour']} USD/h, {saved['usdPerMonth']} USD in 730 h")
+    for word in ("added", "removed", "changed"):
+        for line in told[word]:
+            click.echo(f"# {word}: {line}")

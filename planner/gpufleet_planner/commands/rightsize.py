@@ -1,0 +1,313 @@
+"""`gpufleet rightsize`: what pods used of their GPUs, and what would have been enough."""
+
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from zoneinfo import available_timezones
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gpufleet.catalogue import Catalogue, load
+from gpufleet.catalogue.regions import check_region
+from gpufleet.cli import prometheus
+from gpufleet.cli.output import (
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+    refusing,
+    require_something,
+)
+from gpufleet.cli.rendered_folder import apply_plan, plan_folder
+from gpufleet.cli.source import read_mapping, read_text
+from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
+from gpufleet.documents.writing import yaml_text
+from gpufleet.findings import Finding, has_errors, ordered
+from gpufleet.fleet import compile_data
+from gpufleet.platforms.registry import platform_facts
+from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.spec import fleet_part
+from gpufleet.spec.base import Platform
+from gpufleet_planner.commands.size_choices import SELLERS
+from gpufleet_planner.planning.need import Isolation
+from gpufleet_planner.planning.offers import Market
+from gpufleet_planner.planning.option import usd
+from gpufleet_planner.rightsize.advice import Advice, Conclusion, advise
+from gpufleet_planner.rightsize.changes import WorkingHours, changes
+from gpufleet_planner.rightsize.usage import MEMORY, QUERY, workloads
+
+HOURS_PER_MONTH = 730
+_CRON_FIELDS = 5
+_CRON = re.compile(r"[0-9A-Za-z*?/, -]+")
+
+
+@click.command()
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option("--prometheus", "url", metavar="URL", help="Ask this server instead of files.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 90),
+    default=14,
+    show_default=True,
+    help="With --prometheus: how far back.",
+)
+@click.option("--spec", metavar="SPEC", help="The declaration: its platform, region and prices.")
+@click.option(
+    "--platform", type=click.Choice(SELLERS), help="Where machines are bought, without --spec."
+)
+@click.option("--region", help="Region of the prices, without --spec.")
+@click.option(
+    "--isolation",
+    type=click.Choice([one.value for one in Isolation]),
+    default=Isolation.MEMORY.value,
+    show_default=True,
+    help="Least a pod must have for itself: hardware (whole GPU or MIG), memory (MPS too), none "
+    "(time-slicing too).",
+)
+@click.option(
+    "--least-saving",
+    type=click.IntRange(1, 90),
+    default=10,
+    show_default=True,
+    metavar="PERCENT",
+    help="Smaller savings are not proposed.",
+)
+@click.option("--write", "out", metavar="DIR", help="Write fleet.yaml and patches (needs --spec).")
+@click.option(
+    "--working-hours",
+    nargs=3,
+    metavar="START END TIMEZONE",
+    help="With --write: idle workloads are kept ready between two cron times, by KEDA.",
+)
+@click.option("--query", "show_query", is_flag=True, help="Print the query whose answer is read.")
+@format_option
+def command(
+    files: tuple[str, ...],
+    url: str | None,
+    days: int,
+    spec: str | None,
+    platform: str | None,
+    region: str | None,
+    isolation: str,
+    least_saving: int,
+    out: str | None,
+    working_hours: tuple[str, str, str] | None,
+    show_query: bool,
+    output_format: str,
+) -> None:
+    """Compare what pods held with what they used, and propose a share, a slice, a smaller GPU or
+    fewer of them, with the saving and what could go wrong.
+
+    FILE is the answer of a range query or the output of `promtool tsdb dump`, with samples of
+    DCGM's exporter and kube-state-metrics:
+
+    \b
+        gpufleet rightsize --prometheus http://localhost:9090 --days 14 --spec fleet.yaml
+        curl -G $PROMETHEUS/api/v1/query_range -d start=... -d end=... -d step=60 \\
+          --data-urlencode "query=$(gpufleet rightsize --query)" > use.json
+        gpufleet rightsize use.json --spec fleet.yaml --write rightsized
+
+    A proposal has the measured peak of memory with a margin of 5 %, and the measured compute and
+    memory traffic take at most 90 % of it. The saving is the part of the machines that becomes
+    free: it is money once others use it or the nodes go away. Devices that pods share, and compute
+    that was not measured, are `unknown`. `--write` changes nothing but DIR.
+
+    JSON: {"workloads": [...], "savingMicroUsdPerHour", "findings"}. Exits 1 when the new
+    declaration has an error, 2 when something cannot be read or no use was measured.
+    """
+    if show_query:
+        click.echo(QUERY)
+        return
+    if bool(files) is (url is not None):
+        raise click.UsageError("name FILE or --prometheus, one of them")
+    if spec is None and platform is None:
+        raise click.UsageError("name --spec, or --platform and --region: prices differ")
+    if spec is not None and (platform or region):
+        raise click.UsageError("--spec says platform and region: leave --platform and --region out")
+    if out is not None and spec is None:
+        raise click.UsageError("--write changes a declaration: name it with --spec")
+    if working_hours is not None:
+        _require_hours(working_hours, out)
+    declared, market, catalogue, findings = _market(spec, platform, region)
+    answers: list[Advice] = []
+    if not has_errors(findings):
+        measured = workloads(_series(files, url, days))
+        require_something(
+            measured,
+            f"no series {MEMORY} has the labels `pod` and `UUID` and a number: nothing is known",
+        )
+        answers = [
+            advise(
+                one,
+                market,
+                catalogue,
+                isolation=Isolation(isolation),
+                least_saving=Fraction(least_saving, 100),
+            )
+            for one in measured
+        ]
+        if out is not None:
+            hours = None if working_hours is None else WorkingHours(*working_hours)
+            findings += _write(Path(out), declared, answers, hours)
+    if output_format == "json":
+        _print_json(answers, findings)
+    else:
+        print_findings(findings)
+        _print_text(answers)
+    sys.exit(exit_code(findings))
+
+
+def _require_hours(hours: tuple[str, str, str], out: str | None) -> None:
+    """Refuse times that KEDA's cron scaler would refuse in the cluster."""
+    *times, zone = hours
+    if out is None:
+        raise click.UsageError("--working-hours is for what --write writes: name --write")
+    for one in times:
+        if len(one.split()) != _CRON_FIELDS or not _CRON.fullmatch(one):
+            raise click.UsageError(
+                f"--working-hours: {one!r} is no cron time such as '0 8 * * 1-5'"
+            )
+    if times[0] == times[1]:
+        raise click.UsageError("--working-hours: start and end are the same time")
+    if zone not in available_timezones():
+        raise click.UsageError(f"--working-hours: {zone!r} is no time zone such as Europe/Berlin")
+
+
+def _market(
+    spec: str | None, platform: str | None, region: str | None
+) -> tuple[dict[str, Any], Market, Catalogue, list[Finding]]:
+    if spec is None:
+        name, catalogue = platform or "", load()
+        cloud = platform_facts(Platform(name)).cloud
+        clouds = () if cloud is None else (cloud,)
+        unknown = list(check_region(region, clouds, catalogue, "--region"))
+        return {}, Market((name,), region), catalogue, unknown
+    declared = dict(fleet_part(read_mapping(spec)))
+    compiled = compile_data(declared)
+    findings = list(compiled.findings)
+    if compiled.fleet is None:
+        return declared, Market(()), load(), findings
+    stated = compiled.fleet.spec
+    catalogue = load(stated.catalogue, overlay=stated.catalogue_overlay)
+    sells = platform_facts(stated.platform).cloud is not None
+    market = Market((stated.platform.value,) if sells else (), stated.cluster.region)
+    errors = [one for one in findings if one.severity.value == "error"]
+    return declared, market, catalogue, errors
+
+
+def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
+    found: list[Series] = []
+    for source in files or (url or "",):
+        with refusing(UnreadableDumpError, file=source):
+            text = (
+                read_text(source) if files else prometheus.query_range(source, QUERY, days * 86_400)
+            )
+            found += read_series(text)
+    require_something(
+        any(one.labels.get("__name__") == MEMORY for one in found),
+        f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for",
+    )
+    return found
+
+
+def _write(
+    folder: Path, declared: dict[str, Any], answers: list[Advice], hours: WorkingHours | None
+) -> list[Finding]:
+    made = changes(declared, answers, hours)
+    if made.spec is None:
+        return list(made.findings)
+    files = [Artefact("fleet.yaml", ArtefactKind.CONFIG, "the declaration", yaml_text(made.spec))]
+    files += [
+        Artefact(name, ArtefactKind.MANIFEST, "patch of a workload", yaml_text(data))
+        for name, data in sorted(made.objects.items())
+    ]
+    plan = plan_folder(folder, files)
+    if not has_errors(plan.findings):
+        apply_plan(plan)
+    return [*made.findings, *plan.findings]
+
+
+def _print_json(answers: list[Advice], findings: list[Finding]) -> None:
+    savings = [one.saving_micro_usd for one in answers]
+    print_json(
+        {
+            "workloads": [advice_as_dict(one) for one in answers],
+            "savingMicroUsdPerHour": round(sum(one or 0 for one in savings)),
+            "findings": [finding.as_dict() for finding in ordered(findings)],
+        }
+    )
+
+
+def advice_as_dict(one: Advice) -> dict[str, Any]:
+    """One workload as JSON has it."""
+    work, option = one.workload, one.proposal
+    measured = [use.compute for use in work.uses if use.compute is not None]
+    return {
+        "namespace": work.namespace,
+        "kind": work.kind,
+        "name": work.name,
+        "pods": work.pods_at_once,
+        "holds": one.holds,
+        "hours": round(work.hours, 2),
+        "peakMemoryBytes": max(use.peak_memory for use in work.uses),
+        "compute": max(measured, default=None),
+        "verdict": one.verdict.value,
+        "reason": one.reason,
+        "confidence": one.confidence.value,
+        "microUsdPerHour": None if one.micro_usd is None else round(one.micro_usd),
+        "savingMicroUsdPerHour": None
+        if one.saving_micro_usd is None
+        else round(one.saving_micro_usd),
+        "risks": list(one.risks),
+        "proposal": None
+        if option is None
+        else {
+            "device": option.share.device.label,
+            "gpu": option.machine.gpu.key,
+            "share": option.share.resource_key,
+            "memoryBytes": option.share.device.usable_bytes,
+            "devicesEach": option.devices_each,
+            "pods": option.pods,
+            "machine": option.machine.name,
+            "microUsdPerHour": None if option.micro_usd is None else round(option.micro_usd),
+            "slowdown": None if one.slowdown is None else round(float(one.slowdown), 2),
+        },
+    }
+
+
+def _print_text(answers: list[Advice]) -> None:
+    table = Table(title="What would have been enough")
+    for name in ("workload", "holds", "used", "verdict", "instead"):
+        table.add_column(name, overflow="fold")
+    table.add_column("saves USD/h", justify="right")
+    for one in sorted(answers, key=lambda each: -(each.saving_micro_usd or 0)):
+        work, option = one.workload, one.proposal
+        saving = usd(one.saving_micro_usd)
+        pods = "" if work.pods_at_once == 1 else f"{work.pods_at_once} pods of "
+        table.add_row(
+            escape(f"{work.namespace}/{work.name}"),
+            f"{pods}{one.holds}",
+            escape(one.reason),
+            one.verdict.value,
+            "" if option is None else _instead(option.devices_each, option.share.device.label),
+            "" if saving is None else f"{saving:,.2f}",
+        )
+    Console(highlight=False).print(table)
+    total = sum(one.saving_micro_usd or 0 for one in answers)
+    month = total * HOURS_PER_MONTH / 1e6
+    click.echo(
+        f"Saving: {total / 1e6:,.2f} USD/h, {month:,.0f} USD a month of {HOURS_PER_MONTH} h,"
+    )
+    click.echo("once others use what becomes free, or its nodes go away.")
+    for one in answers:
+        for risk in one.risks if one.verdict is not Conclusion.FITS else ():
+            click.echo(f"{one.workload.namespace}/{one.workload.name}: {risk}")
+
+
+def _instead(each: int, label: str) -> str:
+    return label if each == 1 else f"{each} x {label}"

@@ -1,0 +1,228 @@
+"""The choices of `gpufleet size`: what could run the workload, for a target and a market."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from functools import wraps
+from typing import Any
+
+import click
+from pydantic import ValidationError
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.regions import check_region
+from gpufleet.findings import Finding, has_errors
+from gpufleet.platforms.registry import platform_facts
+from gpufleet.spec.base import Platform
+from gpufleet_planner.planning.choice import ServingChoice, choose
+from gpufleet_planner.planning.need import Allowed, Isolation, WorkloadNeed, resolve
+from gpufleet_planner.planning.offered import not_provisioned, offered_machines
+from gpufleet_planner.planning.offers import Market
+from gpufleet_planner.planning.option import Option, usd
+from gpufleet_planner.planning.provisioning import (
+    validate_balance,
+    validate_gpu,
+    validate_provisioning,
+)
+from gpufleet_planner.planning.target import ServingTarget
+from gpufleet_planner.sizing.request import SizeRequest
+from gpufleet_planner.sizing.sized import Sizing
+
+SELLERS = tuple(p.value for p in Platform if platform_facts(p).cloud is not None)
+"""Platforms on which a machine can be bought."""
+
+_SHOWN = 8
+_Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of the command that concern the choice."""
+
+    target: ServingTarget
+    market: Market
+    allowed: Allowed
+    offers: tuple[str, ...] = ()
+    """Names of offers of the catalogue, and files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The choice and what is to be said about it."""
+
+    choice: ServingChoice | None
+    findings: tuple[Finding, ...]
+    need: WorkloadNeed | None = None
+
+
+class _Usd(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic in stubs
+    name = "USD"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Decimal:
+        try:
+            return Decimal(str(value))
+        except InvalidOperation:
+            self.fail(f"{value!r} is no amount of dollars", param, ctx)
+
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+_OPTIONS: tuple[tuple[str, Any, str], ...] = (
+    ("--first-token-ms", _POSITIVE, "Target: time to the first token of 95 % of requests."),
+    ("--token-ms", _POSITIVE, "Target: time per output token."),
+    ("--output-tokens-per-second", _POSITIVE, "Target: output tokens per second in all."),
+    ("--requests-per-second", _POSITIVE, "Target: requests of the mean length per second."),
+    ("--input-tokens-per-second", _POSITIVE, "Target of embedding: input tokens per second."),
+    ("--tokens", click.IntRange(min=1), "Target of training: tokens of the run."),
+    ("--deadline-hours", _POSITIVE, "Target of training: longest run."),
+    ("--budget-usd-per-hour", _Usd(), "Target: most it may cost per hour."),
+    ("--budget-usd", _Usd(), "Target of training: most the run may cost."),
+)
+
+
+def market_options(function: _Function) -> _Function:
+    """Add the options of target and market, handed on as `market`."""
+
+    @click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS))
+    @click.option("--region", help="Region the prices should be of.")
+    @click.option(
+        "--offers",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="Also compare machines that no platform provisions: `catalogue` or a provider of it, "
+        "or a file of gpuhunt or SkyPilot. May be repeated.",
+    )
+    @click.option("--precisions", help="Weight formats to choose among, comma-separated.")
+    @click.option(
+        "--isolation",
+        type=click.Choice([i.value for i in Isolation]),
+        default=Isolation.MEMORY.value,
+        show_default=True,
+        help="Least it must have for itself; memory allows MPS, none time-slicing too.",
+    )
+    @click.option("--interruptible", is_flag=True, help="Spot machines may be chosen.")
+    @click.option("--most-gpus", type=click.IntRange(min=1), default=256, show_default=True)
+    @wraps(function)
+    def wrapped(
+        platforms: tuple[str, ...],
+        region: str | None,
+        offers: tuple[str, ...],
+        precisions: str | None,
+        isolation: str,
+        interruptible: bool,
+        most_gpus: int,
+        **options: Any,
+    ) -> Any:
+        names = [name.lstrip("-").replace("-", "_") for name, _, _ in _OPTIONS]
+        given = {name: options.pop(name) for name in names}
+        try:
+            target = ServingTarget(
+                **{name: value for name, value in given.items() if value is not None}
+            )
+        except ValidationError as problem:
+            shown = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in problem.errors())
+            raise click.UsageError(shown) from None
+        formats = tuple(part.strip() for part in (precisions or "").split(",") if part.strip())
+        asked = Asked(
+            target,
+            Market(platforms or SELLERS, region),
+            Allowed(formats, Isolation(isolation), interruptible, most_gpus=most_gpus),
+            offers,
+        )
+        return function(market=asked, **options)
+
+    for name, kind, text in reversed(_OPTIONS):
+        wrapped = click.option(name, type=kind, default=None, help=text)(wrapped)
+    return wrapped
+
+
+def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Catalogue) -> Chosen:
+    """Choices for a request that could be sized: of its GPU when it names one."""
+    if answer.model is None or has_errors(answer.findings):
+        return Chosen(None, ())
+    need, findings = resolve(request, asked.target, asked.allowed, catalogue)
+    if need is None:
+        return Chosen(None, findings)
+    # A split stated for one GPU is no reason to spread over others what they cannot.
+    platforms = (platform_facts(Platform(name)) for name in asked.market.platforms)
+    clouds = [facts.cloud for facts in platforms if facts.cloud is not None]
+    findings += check_region(asked.market.region, clouds, catalogue, "region")
+    offers, notes = offered_machines(asked.offers, catalogue)
+    findings += (*notes, *not_provisioned(one.platform for one in offers))
+    market = replace(asked.market, offers=offers)
+    everything = choose(replace(need, gpu_named=False), market, catalogue)
+    if answer.device is None:
+        best = everything.best
+        told = (
+            ()
+            if best is None
+            else (*validate_provisioning(need, best), *validate_balance(need, best))
+        )
+        return Chosen(everything, (*findings, *everything.findings, *told), need)
+    key = answer.device.gpu.key
+    stated = choose(need, replace(market, gpus=(key,)), catalogue)
+    # Not fitting the stated GPU is an answer and was said; it is no error of the question.
+    kept = tuple(f for f in stated.findings if f.severity.value != "error")
+    return Chosen(stated, (*findings, *kept, *validate_gpu(stated, everything, key)), need)
+
+
+def print_choice(choice: ServingChoice) -> None:
+    """The choices as a table: the first ones and the rest of the Pareto set, then why the other
+    kinds of GPU do not work."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if not choice.options:
+        return
+    table = Table(title="Choices, cheapest first (* no other beats it)")
+    for name in ("", "what", "USD/h", "its part", "speed", "why"):
+        table.add_column(name, overflow="fold")
+    front = set(map(id, choice.front))
+    telling = [o for o in choice.options if not choice.lost_to_best(o).startswith("as cheap")]
+    shown = [o for n, o in enumerate(telling) if n < _SHOWN or id(o) in front]
+    for option in shown:
+        table.add_row(
+            "*" if id(option) in front else "",
+            option.label,
+            _money(usd(option.billed_micro_usd), option),
+            _money(usd(option.part_micro_usd), option),
+            speed_words(option),
+            choice.lost_to_best(option),
+        )
+    Console(highlight=False).print(table)
+    if len(choice.options) > len(shown):
+        click.echo(f"{len(choice.options) - len(shown)} more with --format json")
+    for note in dict.fromkeys(o.reached.range_note for o in shown if o.reached.range_note):
+        click.echo(note)
+    for lost in _one_for_each_gpu(choice):
+        click.echo(lost)
+
+
+def speed_words(option: Option) -> str:
+    """What an option reaches, in the units of its target."""
+    reached = option.reached
+    parts: list[str] = []
+    if reached.first_token_seconds is not None and reached.token_seconds is not None:
+        parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token")
+        parts.append(f"{1000 * reached.token_seconds:.1f} ms per token")
+    if reached.tokens_per_second is not None:
+        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s")
+    if reached.run_hours is not None:
+        parts.append(f"{reached.run_hours:,.1f} h")
+    if option.usd_per_run is not None:
+        parts.append(f"{option.usd_per_run:,.2f} USD a run")
+    elif option.usd_per_million_tokens is not None:
+        parts.append(f"{option.usd_per_million_tokens:.3g} USD per million tokens")
+    return ", ".join(parts) + f" ({reached.basis.value})"
+
+
+def _money(amount: Decimal | None, option: Option) -> str:
+    if amount is None:
+        return f"no price; {float(option.gpu_hours_per_hour):g} GPU-hours"
+    return f"{amount:,.2f}"
+
+
+def _one_for_each_gpu(choice: ServingChoice) -> list[str]:
+    """For each GPU that cannot do it at all, the last reason tried: the largest number of GPUs."""
+    works = {option.machine.gpu.key for option in choice.options}
+    last = {lost.gpu: lost for lost in choice.rejected if lost.gpu not in works}
+    return [f"not {lost.what}: {lost.miss.reason}" for lost in last.values()]

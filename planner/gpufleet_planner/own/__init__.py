@@ -1,0 +1,1 @@
+"""A rented fleet compared with machines of one's own."""

@@ -1,0 +1,294 @@
+"""A fleet rented from its cloud against machines of one's own, year by year.
+
+The cloud is paid for the expected nodes of each pool as it buys them first; own machines are bought
+for the most nodes it may have, at the beginning of the year that needs them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, info, warning
+from gpufleet.fleet import Fleet, Pool
+from gpufleet_planner.own.own_hardware import OwnHardwarePlan, OwnMachine
+
+HOURS = Decimal(8766)
+"""Hours of a year, leap years averaged."""
+_WEEKS = HOURS / 168
+BLOCK_WEEKS = 8
+"""Weeks from a purchase of a Capacity Block to its start, at most (Amazon EC2 User Guide,
+"Capacity Blocks for ML", read 2026-11-23)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedYear:
+    """One year, in dollars of that year."""
+
+    year: int
+    gpus: int
+    """Most GPUs that are needed."""
+    machines: int
+    """Own machines at the end of the year."""
+    bought: Decimal
+    """For machines of this year."""
+    running: Decimal
+    """Power, room, maintenance, people, and the cloud until the first machines run."""
+    cloud: Decimal
+    """Renting the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOrRent:
+    """The comparison of the pools that can be compared."""
+
+    pools: tuple[str, ...]
+    years: tuple[ComparedYear, ...]
+    own: Decimal
+    """All years, later ones discounted, less what the machines are worth at the end."""
+    cloud: Decimal
+    """All years, later ones discounted."""
+    residual: Decimal
+    """What the machines are worth at the end, discounted."""
+    months_to_even: int | None
+    """Month from which on own hardware has cost no more than the cloud, not discounted and with the
+    machines worth nothing; None: not in these years."""
+    even_at: Decimal | None
+    """Part of the time the machines must be needed for both to cost the same; None: at no part."""
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What one pool costs in its first year."""
+
+    machine: OwnMachine
+    gpus: Decimal
+    """Most GPUs in the first year."""
+    used: Decimal
+    """Part of the time in which they are needed."""
+    rent: Decimal
+    """Dollars a year for the most nodes, all of the time."""
+
+
+def own_or_rent(fleet: Fleet, plan: OwnHardwarePlan, catalogue: Catalogue) -> OwnOrRent:
+    """Compare the pools of a fleet with machines of the same GPUs.
+
+    A pool without a price, or with a GPU that no machine of the plan has, is named and left out.
+    """
+    findings: list[Finding] = []
+    sides: dict[str, _Side] = {}
+    machines = {catalogue.gpu(one.gpu).key: one for one in plan.machines}
+    for pool in fleet.pools:
+        side = _side(pool, machines, plan, findings)
+        if side is not None:
+            sides[pool.name] = side
+        findings += _lead_times(pool)
+    years = _years(tuple(sides.values()), plan)
+    own, residual = _present_value(years, sides, plan)
+    return OwnOrRent(
+        tuple(sides),
+        years,
+        own,
+        _discounted([year.cloud for year in years], plan),
+        residual,
+        _months_to_even(years),
+        _even_at(tuple(sides.values()), plan),
+        tuple(findings),
+    )
+
+
+def _side(
+    pool: Pool,
+    machines: Mapping[str, OwnMachine],
+    plan: OwnHardwarePlan,
+    findings: list[Finding],
+) -> _Side | None:
+    machine = machines.get(pool.gpu.key)
+    if machine is None:
+        reason = f"no machine of the plan has {pool.gpu.key}: {pool.name} is not compared"
+        fix = f"add machines: [{{gpu: {pool.gpu.key}, ...}}] to compare it"
+        findings.append(warning("own-hardware-of-other-gpus", pool.path, reason, fix))
+        return None
+    hourly = pool.hourly_usd
+    if hourly is None:
+        reason = f"no price of its machines is known: {pool.name} is not compared"
+        findings.append(warning("own-hardware-without-price", pool.path, reason, "give the price"))
+        return None
+    if pool.machines[0].fraction != 1:
+        reason = f"{pool.name} rents parts of GPUs, which cannot be bought: it is not compared"
+        findings.append(warning("own-hardware-of-parts", pool.path, reason))
+        return None
+    if not pool.nodes.maximum:
+        return None
+    used = plan.utilisation
+    if used is None:
+        used = Decimal(pool.nodes.expected) / pool.nodes.maximum
+    gpus = Decimal(pool.nodes.maximum * pool.gpus_per_node)
+    return _Side(machine, gpus, used, hourly * HOURS * pool.nodes.maximum)
+
+
+def _lead_times(pool: Pool) -> Iterator[Finding]:
+    if not any(one.capacity_block is not None for one in pool.capacity):
+        return
+    yield info(
+        "capacity-block-lead-time",
+        pool.path,
+        f"a Capacity Block is bought at most {BLOCK_WEEKS} weeks before it starts: "
+        f"{pool.name} cannot be promised for years",
+    )
+
+
+def _years(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> tuple[ComparedYear, ...]:
+    found: list[ComparedYear] = []
+    have = [0] * len(sides)
+    waiting = min(Decimal(1), plan.lead_weeks / _WEEKS)
+    for number in range(plan.years):
+        factor = plan.growth**number
+        bought = running = cloud = Decimal(0)
+        gpus = 0
+        for index, side in enumerate(sides):
+            needed = _up(side.gpus * factor)
+            gpus += needed
+            more = max(0, -(-needed // side.machine.gpus) - have[index])
+            have[index] += more
+            bought += more * side.machine.usd
+            yearly = side.rent * side.used * factor
+            cloud += yearly
+            # Only the first order is waited for: later ones are placed in time.
+            late = waiting if number == 0 else Decimal(0)
+            used = side.used * needed / (have[index] * side.machine.gpus)
+            running += late * yearly + (1 - late) * have[index] * _running(side.machine, used, plan)
+        running += plan.usd_per_year if sides else 0
+        found.append(ComparedYear(number + 1, gpus, sum(have), bought, running, cloud))
+    return tuple(found)
+
+
+def _running(machine: OwnMachine, used: Decimal, plan: OwnHardwarePlan) -> Decimal:
+    """Dollars that one machine costs in a year while it runs."""
+    idle = machine.kw if machine.idle_kw is None else machine.idle_kw
+    power = idle + used * (machine.kw - idle)
+    return (
+        power * plan.pue * HOURS * plan.usd_per_kwh
+        + machine.kw * plan.usd_per_kw_month * 12
+        + machine.usd * plan.maintenance
+    )
+
+
+def _present_value(
+    years: tuple[ComparedYear, ...], sides: Mapping[str, _Side], plan: OwnHardwarePlan
+) -> tuple[Decimal, Decimal]:
+    """Own hardware over all years, and what of it is left at the end. Machines are paid at the
+    beginning of a year, everything else at its end."""
+    rate = 1 + plan.interest
+    bought = sum((year.bought / rate ** (year.year - 1) for year in years), Decimal(0))
+    worth = sum(
+        (
+            year.bought * (1 - (1 - plan.residual) * (plan.years - year.year + 1) / plan.years)
+            for year in years
+        ),
+        Decimal(0),
+    )
+    residual = worth / rate**plan.years if sides else Decimal(0)
+    return bought + _discounted([year.running for year in years], plan) - residual, residual
+
+
+def _discounted(amounts: list[Decimal], plan: OwnHardwarePlan) -> Decimal:
+    rate = 1 + plan.interest
+    return sum((one / rate ** (i + 1) for i, one in enumerate(amounts)), Decimal(0))
+
+
+def _months_to_even(years: tuple[ComparedYear, ...]) -> int | None:
+    own = cloud = Decimal(0)
+    since: int | None = None
+    for year in years:
+        own += year.bought
+        for month in range(1, 13):
+            own += year.running / 12
+            cloud += year.cloud / 12
+            if not cloud or own > cloud:
+                since = None
+            elif since is None:
+                since = 12 * (year.year - 1) + month
+    return since
+
+
+def _even_at(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> Decimal | None:
+    """Both sides are straight lines of the part of the time: two points give where they cross."""
+    if not sides:
+        return None
+
+    def difference(part: Decimal) -> Decimal:
+        scaled = tuple(replace(side, used=part) for side in sides)
+        years = _years(scaled, plan)
+        value, _ = _present_value(years, {str(i): s for i, s in enumerate(scaled)}, plan)
+        return value - _discounted([year.cloud for year in years], plan)
+
+    idle, full = difference(Decimal(0)), difference(Decimal(1))
+    if idle <= 0:
+        return Decimal(0)
+    return None if full > 0 else idle / (idle - full)
+
+
+def _up(number: Decimal) -> int:
+    return int(number.to_integral_value(ROUND_CEILING))
+
+
+def own_or_rent_as_dict(answer: OwnOrRent) -> dict[str, Any]:
+    """The JSON form. Dollars are numbers with two decimals."""
+    return {
+        "pools": list(answer.pools),
+        "years": [
+            {
+                "year": year.year,
+                "gpus": year.gpus,
+                "machines": year.machines,
+                "boughtUsd": _usd(year.bought),
+                "runningUsd": _usd(year.running),
+                "cloudUsd": _usd(year.cloud),
+            }
+            for year in answer.years
+        ],
+        "ownUsd": _usd(answer.own),
+        "cloudUsd": _usd(answer.cloud),
+        "residualUsd": _usd(answer.residual),
+        "monthsToEven": answer.months_to_even,
+        "evenAtUtilisation": None if answer.even_at is None else round(float(answer.even_at), 4),
+    }
+
+
+def own_or_rent_text(answer: OwnOrRent) -> str:
+    """The comparison as lines of at most 80 columns."""
+    if not answer.pools:
+        return "no pool can be compared\n"
+    heads = f"{'bought USD':>17} {'running USD':>17} {'cloud USD':>17}"
+    lines = [
+        f"own hardware against the cloud: {', '.join(answer.pools)}",
+        f"{'year':>4} {'GPUs':>7} {'machines':>9} {heads}",
+    ]
+    for year in answer.years:
+        lines.append(
+            f"{year.year:>4} {year.gpus:>7,} {year.machines:>9,} {year.bought:>17,.0f} "
+            f"{year.running:>17,.0f} {year.cloud:>17,.0f}"
+        )
+    worth = f", less {answer.residual:,.0f} that the machines are worth" if answer.residual else ""
+    lines.append(f"own   {answer.own:,.0f} USD{worth}")
+    lines.append(f"cloud {answer.cloud:,.0f} USD")
+    even = answer.months_to_even
+    paid = "not in these years" if even is None else f"for good after {even} months"
+    lines.append(f"own hardware has paid for itself {paid}")
+    lines.append(_even_text(answer.even_at))
+    return "\n".join(lines) + "\n"
+
+
+def _even_text(part: Decimal | None) -> str:
+    if part is None:
+        return "the cloud costs less even when the machines are needed all the time"
+    if not part:
+        return "own hardware costs less at any use"
+    return f"both cost the same when the machines are needed {100 * part:.0f} % of the time"
+
+
+def _usd(amount: Decimal) -> float:
+    return float(round(amount, 2))

@@ -1,0 +1,225 @@
+"""The heuristic: largest shares first, each where it wastes least. It needs no solver.
+
+It respects the same limits as the exact methods (quotas, spread groups, strategies, present
+instances), but does not guarantee the least cost: the lower bound limits the difference.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+
+from gpufleet.catalogue.frozen import FrozenDict
+from gpufleet_planner.packing.fragmentation import best_start, expected_mix
+from gpufleet_planner.packing.patterns import state_of
+from gpufleet_planner.packing.problem import (
+    REPLICATED,
+    Mode,
+    PackingMachine,
+    PackingProblem,
+    ShareClass,
+)
+from gpufleet_planner.packing.slots import Slot, host_parts, slots_for
+from gpufleet_planner.packing.workspace import OpenGpu, OpenNode, Workspace
+
+_Entry = tuple[tuple[int, ...], int, int, Slot]
+"""Score, number of the node, index of the GPU, slot."""
+
+
+def place_rest(
+    workspace: Workspace, problem: PackingProblem, left: dict[str, int]
+) -> dict[str, int]:
+    """Place what is left into the workspace, buying nodes where needed. Gives what found no place.
+
+    Nothing that was placed before is moved.
+    """
+    alike: dict[tuple[object, ...], list[str]] = {}
+    first: dict[tuple[object, ...], ShareClass] = {}
+    for name, count in left.items():
+        share = problem.by_name[name]
+        groups = tuple(g.name for g in problem.groups if name in g.members)
+        slots = tuple(s for m in problem.machines.values() for s in slots_for(share, m))
+        key = (slots, groups, share.mode, share.host)
+        alike.setdefault(key, []).extend([name] * count)
+        first.setdefault(key, share)
+    order = sorted(
+        first,
+        key=lambda k: (
+            -_size(first[k], problem),
+            tuple(-part for part in first[k].host),
+            not k[1],
+            first[k].name,
+        ),
+    )
+    unplaced: Counter[str] = Counter()
+    for key in order:
+        unplaced.update(_place_class(workspace, problem, first[key], alike[key][::-1]))
+    return dict(unplaced)
+
+
+def _size(share: ShareClass, problem: PackingProblem) -> Fraction:
+    """GPUs of one share, by the smallest slot that serves it."""
+    sizes = [
+        _slot_size(slot, machine)
+        for machine in problem.machines.values()
+        for slot in slots_for(share, machine)
+    ]
+    return min(sizes, default=Fraction(0))
+
+
+def _slot_size(slot: Slot, machine: PackingMachine) -> Fraction:
+    if slot.mode == Mode.MIG:
+        geometry = machine.gpu.mig
+        assert geometry is not None
+        profile = geometry.profiles[slot.profile]
+        return max(
+            Fraction(profile.memory_slots, geometry.memory_slots),
+            Fraction(profile.compute_slices, geometry.compute_slices),
+        )
+    if slot.mode == Mode.WHOLE:
+        return Fraction(slot.gpus)
+    return Fraction(1, slot.replicas)
+
+
+def _place_class(
+    workspace: Workspace, problem: PackingProblem, share: ShareClass, names: list[str]
+) -> list[str]:
+    """Place shares alike, last name first; gives those that found no place."""
+    if share.mode is Mode.WHOLE and share.gpus > 1:
+        return _place_gangs(workspace, problem, share, names)
+    search = _Search(workspace, problem, share)
+    heap = [e for number, node in enumerate(workspace.nodes) for e in search.entries(number, node)]
+    heapify(heap)
+    while names:
+        found = _next_place(workspace, search, share, heap)
+        if found is None:
+            machine = _machine_to_buy(workspace, problem, share)
+            if machine is None:
+                break
+            node = workspace.buy(machine)
+            heap = search.entries(len(workspace.nodes) - 1, node)
+            heapify(heap)
+            if not heap:
+                break
+            continue
+        _, number, index, slot = found
+        gpu = workspace.nodes[number].gpus[index]
+        workspace.put(names.pop(), slot, gpu)
+        again = search.entry(slot, number, gpu)
+        if again is not None:
+            heappush(heap, again)
+    return names
+
+
+def _next_place(
+    workspace: Workspace, search: "_Search", share: ShareClass, heap: list[_Entry]
+) -> _Entry | None:
+    """The best place by its score of now. What no longer fits never will again, and is dropped."""
+    while heap:
+        entry = heappop(heap)
+        _, number, index, slot = entry
+        node = workspace.nodes[number]
+        now = search.entry(slot, number, node.gpus[index])
+        if now is None or not workspace.allows(share.name, node, node.gpus[index]):
+            continue
+        if heap and now != entry and now > heap[0]:
+            heappush(heap, now)
+            continue
+        return now
+    return None
+
+
+class _Search:
+    """Where shares of one class could go."""
+
+    def __init__(self, workspace: Workspace, problem: PackingProblem, share: ShareClass) -> None:
+        self._workspace = workspace
+        self._share = share
+        wanted = _wanted(problem)
+        self._slots: dict[str, list[Slot]] = {}
+        self._sizes: dict[Slot, int] = {}
+        self._expected: dict[str, FrozenDict[str, int]] = {}
+        for machine in problem.machines.values():
+            self._slots[machine.name] = list(slots_for(share, machine))
+            for slot in self._slots[machine.name]:
+                size = _slot_size(slot, machine)
+                self._sizes[slot] = size.numerator * 5040 // size.denominator
+            if machine.gpu.mig is not None:
+                self._expected[machine.name] = expected_mix(machine.gpu.mig, wanted)
+
+    def entries(self, number: int, node: OpenNode) -> list[_Entry]:
+        """Every place on a node with its score."""
+        slots = self._slots[node.machine.name]
+        if slots and self._share.mode in REPLICATED and node.mode is not None:
+            # A divided node serves what allows as many replicas as it has, or more.
+            if node.mode is not self._share.mode or node.replicas > slots[0].replicas:
+                return []
+            slots = [Slot(node.machine.name, node.mode.value, replicas=node.replicas)]
+        found = [self.entry(slot, number, gpu) for slot in slots for gpu in node.gpus]
+        return [entry for entry in found if entry is not None]
+
+    def entry(self, slot: Slot, number: int, gpu: OpenGpu) -> _Entry | None:
+        """The place with its score, or None when the slot does not fit there any more."""
+        if not self._workspace.fits(slot, gpu):
+            return None
+        node = gpu.node
+        growth = 0
+        geometry = node.machine.gpu.mig
+        if slot.mode == Mode.MIG and geometry is not None:
+            used, present = state_of(geometry, gpu.state.occupied + gpu.placed(geometry))
+            expected = self._expected[node.machine.name]
+            best = best_start(geometry, used, present, slot.profile, expected)
+            growth = best[0] if best is not None else 0
+        untouched = not (gpu.instances or gpu.clients) and gpu.state.untouched
+        free = sum(g.free_whole for g in node.gpus)
+        size = self._sizes.get(slot, 5040 // slot.replicas)
+        return ((size, int(untouched), growth, free), number, gpu.index, slot)
+
+
+def _wanted(problem: PackingProblem) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for share in problem.shares:
+        if share.profile is not None:
+            counts[share.profile] = counts.get(share.profile, 0) + share.count
+    return counts
+
+
+def _place_gangs(
+    workspace: Workspace, problem: PackingProblem, share: ShareClass, names: list[str]
+) -> list[str]:
+    """Shares of several GPUs: the node with fewest free ones that are enough, so that whole nodes
+    stay whole."""
+    heap: list[tuple[int, int]] = []
+    for number, node in enumerate(workspace.nodes):
+        if slots_for(share, node.machine):
+            heap.append((len(workspace.free_gpus(node)), number))
+    heap = [(free, number) for free, number in heap if free >= share.gpus]
+    heapify(heap)
+    while names:
+        if not heap:
+            machine = _machine_to_buy(workspace, problem, share)
+            if machine is None:
+                break
+            workspace.buy(machine)
+            heappush(heap, (machine.gpus, len(workspace.nodes) - 1))
+        free, number = heappop(heap)
+        node = workspace.nodes[number]
+        if not workspace.allows(share.name, node, None):
+            continue
+        workspace.put_gang(names.pop(), node, share.gpus)
+        if free - share.gpus >= share.gpus:
+            heappush(heap, (free - share.gpus, number))
+    return names
+
+
+def _machine_to_buy(
+    workspace: Workspace, problem: PackingProblem, share: ShareClass
+) -> PackingMachine | None:
+    """The machine type on which one such share costs least when a node is full of them."""
+    ranked: list[tuple[Fraction, str]] = []
+    for machine in problem.machines.values():
+        slots = slots_for(share, machine)
+        if slots and machine.max_nodes != 0 and workspace.may_buy(machine):
+            size = min(_slot_size(slot, machine) for slot in slots) / machine.gpus
+            part = max(size, *host_parts(share.host, machine.host))
+            ranked.append((problem.cost_of(machine) * part, machine.name))
+    return problem.machines[min(ranked)[1]] if ranked else None

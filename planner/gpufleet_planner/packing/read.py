@@ -1,0 +1,364 @@
+"""Reads a packing file into a problem: resolves names, parses units, and reports all errors."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
+from gpufleet.catalogue.frozen import frozen
+from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.findings import Finding, error, has_errors, warning
+from gpufleet.partition.placement import PlacedInstance, Refusal, place
+from gpufleet.partition.shares import MIB
+from gpufleet_planner.packing.problem import (
+    ExistingGpu,
+    ExistingNode,
+    Mode,
+    Occupant,
+    PackingMachine,
+    PackingProblem,
+    Quota,
+    ShareClass,
+    SpreadGroup,
+)
+from gpufleet_planner.packing.request import (
+    ExistingGpuRequest,
+    ExistingRequest,
+    FractionRequest,
+    MachineRequest,
+    PackRequest,
+    ShareRequest,
+)
+
+
+def read_problem(
+    request: PackRequest, catalogue: Catalogue
+) -> tuple[PackingProblem | None, tuple[Finding, ...]]:
+    """The problem of a file. None exactly when a finding is an error."""
+    reader = _Reader(request, catalogue)
+    problem = reader.problem()
+    findings = tuple(reader.findings)
+    return (None if has_errors(findings) else problem), findings
+
+
+class _Reader:
+    def __init__(self, request: PackRequest, catalogue: Catalogue) -> None:
+        self.request = request
+        self.catalogue = catalogue
+        self.findings: list[Finding] = []
+        self.machines: dict[str, PackingMachine] = {}
+
+    def problem(self) -> PackingProblem:
+        for i, entry in enumerate(self.request.machines):
+            machine = self._machine(entry, f"machines[{i}]")
+            if machine is None:
+                continue
+            if machine.name in self.machines:
+                self._twice(f"{machine.path}.name", machine.name, "machine")
+            self.machines[machine.name] = machine
+        shares = [
+            replace(self._share(s, f"shares[{i}]"), host=(s.cpu or 0, _mib_up(s.host_memory)))
+            for i, s in enumerate(self.request.shares)
+        ]
+        self._known_hosts(shares)
+        self._repeated("shares", [s.name for s in shares], "name")
+        existing = [self._node(n, f"existing[{i}]") for i, n in enumerate(self.request.existing)]
+        self._repeated("existing", [n.node for n in self.request.existing], "node")
+        groups = self._groups([s.name for s in shares])
+        quotas = tuple(
+            Quota(q.name, self._chosen(q.machines, f"quotas[{i}].machines"), q.gpus, f"quotas[{i}]")
+            for i, q in enumerate(self.request.quotas)
+        )
+        nodes = tuple(node for node in existing if node is not None)
+        problem = PackingProblem(frozen(self.machines), tuple(shares), nodes, groups, quotas)
+        unpriced = [
+            m for m in self.machines.values() if m.max_nodes != 0 and m.micro_usd_per_hour is None
+        ]
+        for machine in unpriced:
+            self.findings.append(
+                warning(
+                    "pack-price-unknown",
+                    machine.path,
+                    f"no price of {machine.name} is known: all costs are counted in GPU-hours "
+                    "instead of money",
+                    "write usdPerHour",
+                    machine=machine.name,
+                )
+            )
+        return problem
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def _repeated(self, section: str, names: list[str], key: str) -> None:
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                self._twice(f"{section}[{i}].{key}", name, section)
+
+    def _twice(self, path: str, name: str, what: str) -> None:
+        message = f"{name!r} is used twice as a {what} name"
+        self.findings.append(error("pack-name-repeated", path, message, "rename one of them"))
+
+    def _unknown(self, path: str, name: str, known: Iterable[str], what: str) -> None:
+        names = list(known)
+        near = nearest_names(name, names)
+        self.findings.append(
+            error(
+                "pack-name-unknown",
+                path,
+                f"there is no {what} {name!r} in this file",
+                f"write {' or '.join(near or names)}",
+                value=name,
+            )
+        )
+
+    def _chosen(self, names: Iterable[str], path: str) -> frozenset[str]:
+        """Machines by name, or all that carry a GPU."""
+        found: set[str] = set()
+        for i, name in enumerate(names):
+            by_gpu = {m.name for m in self.machines.values() if m.gpu.key == name}
+            if name in self.machines:
+                found.add(name)
+            elif by_gpu:
+                found |= by_gpu
+            else:
+                known = [*self.machines, *sorted({m.gpu.key for m in self.machines.values()})]
+                self._unknown(f"{path}[{i}]", name, known, "machine or GPU")
+        return frozenset(found)
+
+    # -- machines -------------------------------------------------------------------------------
+
+    def _machine(self, entry: MachineRequest, path: str) -> PackingMachine | None:
+        price = None if entry.usd_per_hour is None else int(entry.usd_per_hour * MICRO_USD)
+        modes = frozenset(entry.modes)
+        single = entry.mig_strategy == "single"
+        try:
+            if entry.instance_type is None:
+                gpu = self.catalogue.find_gpu(entry.gpu or "")
+                return PackingMachine(
+                    entry.name or gpu.key,
+                    gpu,
+                    entry.gpus_per_node or 1,
+                    gpu.memory_bytes,
+                    modes=modes,
+                    single_strategy=single,
+                    micro_usd_per_hour=price,
+                    max_nodes=entry.max_nodes,
+                    path=path,
+                    host=(entry.cpu, _mib(entry.host_memory)),
+                )
+            instance = self.catalogue.instance(entry.instance_type)
+        except UnknownKeyError as problem:
+            key = "gpu" if entry.instance_type is None else "instanceType"
+            near = f"write {' or '.join(problem.nearest)}" if problem.nearest else None
+            self.findings.append(
+                error(f"pack-{key.lower()}-unknown", f"{path}.{key}", str(problem), near)
+            )
+            return None
+        count = instance.accelerator.count
+        if count is None:
+            message = f"how many GPUs {instance.name} has was not sourced"
+            fix = "write gpu and gpusPerNode instead of instanceType"
+            self.findings.append(error("pack-gpus-unknown", path, message, fix))
+            return None
+        gpu: Gpu = self.catalogue.gpu(instance.accelerator.gpu)
+        if price is None:
+            price = instance.price(entry.purchase).micro_usd_per_hour
+        return PackingMachine(
+            entry.name or instance.name,
+            gpu,
+            count,
+            self.catalogue.device_memory(instance),
+            whole_only=instance.fractional,
+            modes=modes,
+            single_strategy=single,
+            micro_usd_per_hour=price,
+            max_nodes=entry.max_nodes,
+            path=path,
+            host=(
+                entry.cpu or (instance.vcpu and instance.vcpu * 1000),
+                _mib(entry.host_memory or instance.memory_bytes),
+            ),
+        )
+
+    # -- shares ---------------------------------------------------------------------------------
+
+    def _share(self, entry: ShareRequest, path: str) -> ShareClass:
+        machines = (
+            None if entry.machines is None else self._chosen(entry.machines, f"{path}.machines")
+        )
+        if entry.slice is not None:
+            mode = Mode.MIG if entry.slice.mig_only else None
+            return ShareClass(
+                entry.name,
+                entry.count,
+                mode,
+                memory_bytes=entry.slice.memory or 0,
+                compute_slices=entry.slice.compute_slices,
+                machines=machines,
+                path=path,
+            )
+        if entry.mig is not None:
+            return ShareClass(
+                entry.name, entry.count, Mode.MIG, entry.mig, machines=machines, path=path
+            )
+        part = entry.mps or entry.time_slicing
+        if part is not None:
+            mode = Mode.MPS if entry.mps is not None else Mode.TIME_SLICING
+            return ShareClass(
+                entry.name,
+                entry.count,
+                mode,
+                memory_bytes=part.memory or 0,
+                replicas=_replicas(part),
+                machines=machines,
+                path=path,
+            )
+        return ShareClass(
+            entry.name,
+            entry.count,
+            Mode.WHOLE,
+            gpus=entry.gpus or 1,
+            memory_bytes=entry.memory or 0,
+            machines=machines,
+            path=path,
+        )
+
+    def _groups(self, names: list[str]) -> tuple[SpreadGroup, ...]:
+        found = [
+            SpreadGroup(s.name, frozenset({s.name}), s.max_per_node, s.max_per_gpu, f"shares[{i}]")
+            for i, s in enumerate(self.request.shares)
+            if s.max_per_node is not None or s.max_per_gpu is not None
+        ]
+        for i, group in enumerate(self.request.groups):
+            for j, name in enumerate(group.shares):
+                if name not in names:
+                    self._unknown(f"groups[{i}].shares[{j}]", name, names, "share")
+            members = frozenset(group.shares)
+            found.append(
+                SpreadGroup(
+                    group.name, members, group.max_per_node, group.max_per_gpu, f"groups[{i}]"
+                )
+            )
+        return tuple(found)
+
+    # -- what is there --------------------------------------------------------------------------
+
+    def _node(self, entry: ExistingRequest, path: str) -> ExistingNode | None:
+        machine = self.machines.get(entry.machine)
+        if machine is None:
+            if len(self.machines) == len(self.request.machines):
+                self._unknown(f"{path}.machine", entry.machine, self.machines, "machine")
+            return None
+        if len(entry.gpus) > machine.gpus:
+            message = f"{len(entry.gpus)} GPUs are written, {machine.name} has {machine.gpus}"
+            self.findings.append(error("pack-gpus-too-many", f"{path}.gpus", message))
+            return None
+        gpus = [self._gpu(machine, gpu, f"{path}.gpus[{i}]") for i, gpu in enumerate(entry.gpus)]
+        gpus += [ExistingGpu()] * (machine.gpus - len(gpus))
+        divided = {(g.replicas_mode, g.replicas) for g in gpus if g.replicas_mode is not None}
+        if len(divided) > 1 or (divided and any(g.mig for g in gpus)):
+            message = "a node has one sharing configuration: the same replicas for all of its GPUs"
+            self.findings.append(error("pack-sharing-mixed", f"{path}.gpus", message))
+        cpu, memory = machine.host
+        if any(gpu.occupants for gpu in gpus):
+            # What is there takes CPUs and memory too, and only the file knows how much.
+            cpu = memory = None
+        if entry.free_cpu is not None:
+            cpu = entry.free_cpu
+        if entry.free_host_memory is not None:
+            memory = _mib(entry.free_host_memory)
+        host = (cpu, memory)
+        for part, (name, key) in enumerate(_HOST_KEYS):
+            if (host[part] or 0) > (machine.host[part] or 0) > 0:
+                text = f"more {name} is left on {entry.node} than {machine.name} has"
+                fix = f"correct {key}, or {_MACHINE_KEYS[part][1]} of the machine"
+                self.findings.append(error("pack-host-too-much", f"{path}.{key}", text, fix))
+            if host[part] is None and machine.host[part] is not None and self._asks(part):
+                text = f"how much {name} is left on {entry.node} is not known"
+                fix = f"write {key}"
+                self.findings.append(error("pack-host-unknown", f"{path}.{key}", text, fix))
+        return ExistingNode(entry.node, machine.name, tuple(gpus), path, host)
+
+    def _asks(self, part: int) -> bool:
+        """Whether a share of the file takes CPUs (0) or host memory (1)."""
+        return any((s.cpu, s.host_memory)[part] is not None for s in self.request.shares)
+
+    def _known_hosts(self, shares: list[ShareClass]) -> None:
+        """Errors for machines whose CPUs or memory shares ask for and no one stated."""
+        for machine in self.machines.values():
+            open_to = [s for s in shares if s.machines is None or machine.name in s.machines]
+            for part, (name, key) in enumerate(_MACHINE_KEYS):
+                if machine.host[part] is None and any(s.host[part] for s in open_to):
+                    text = f"how much {name} {machine.name} has is not known, and shares ask for it"
+                    path = f"{machine.path}.{key}"
+                    self.findings.append(error("pack-host-unknown", path, text, f"write {key}"))
+
+    def _gpu(self, machine: PackingMachine, entry: ExistingGpuRequest, path: str) -> ExistingGpu:
+        for share in (entry.share, *(i.share for i in entry.mig or ())):
+            self._known_share(share, path)
+        if entry.whole:
+            return ExistingGpu((Occupant(Mode.WHOLE, share=entry.share),))
+        clients = entry.mps or entry.time_slicing
+        if clients is not None:
+            self._known_share(clients.share, path)
+            mode = Mode.MPS if entry.mps is not None else Mode.TIME_SLICING
+            if clients.used > clients.replicas:
+                message = f"{clients.used} shares are used of {clients.replicas}"
+                self.findings.append(error("pack-replicas-exceeded", f"{path}.used", message))
+            return ExistingGpu(
+                (Occupant(mode, share=clients.share),) * clients.used, clients.replicas, mode
+            )
+        if entry.mig is None:
+            return ExistingGpu()
+        return self._instances(machine, entry, path)
+
+    def _instances(
+        self, machine: PackingMachine, entry: ExistingGpuRequest, path: str
+    ) -> ExistingGpu:
+        geometry = machine.gpu.mig
+        if geometry is None or machine.whole_only:
+            message = f"{machine.gpu.key} of {machine.name} has no MIG instances"
+            self.findings.append(error("pack-existing-impossible", f"{path}.mig", message))
+            return ExistingGpu()
+        found: list[Occupant] = []
+        placed: list[PlacedInstance] = []
+        for instance in entry.mig or ():
+            name = geometry.alternate_names.get(instance.profile, instance.profile)
+            profile = geometry.profiles.get(name)
+            size = 1 if profile is None else profile.memory_slots
+            placed.append(PlacedInstance(name, instance.start, size))
+            found.append(Occupant(Mode.MIG, name, instance.start, instance.share))
+        answer = place(geometry, {}, placed)
+        if isinstance(answer, Refusal):
+            self.findings.append(
+                error(
+                    "pack-existing-impossible",
+                    f"{path}.mig",
+                    f"these instances cannot be on one {machine.gpu.key}: {answer.why}",
+                    "write what `nvidia-smi mig -lgi` lists",
+                )
+            )
+            return ExistingGpu()
+        return ExistingGpu(tuple(found), mig=True)
+
+    def _known_share(self, share: str | None, path: str) -> None:
+        names = [s.name for s in self.request.shares]
+        if share is not None and share not in names:
+            self._unknown(f"{path}.share", share, names, "share")
+
+
+_MACHINE_KEYS = (("CPU", "cpu"), ("memory", "hostMemory"))
+_HOST_KEYS = (("CPU", "freeCpu"), ("memory", "freeHostMemory"))
+
+
+def _mib(size: int | None) -> int | None:
+    return None if size is None else size // MIB
+
+
+def _mib_up(size: int | None) -> int:
+    return -(-(size or 0) // MIB)
+
+
+def _replicas(part: FractionRequest) -> int | None:
+    return None if part.part is None else int(Fraction(1) / part.part)

@@ -1,0 +1,307 @@
+"""The packing file: machine types, shares, what is there already, and the limits."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.findings import Finding, error
+from gpufleet_planner.packing.amount import read_cpu, read_memory, read_part
+from gpufleet_planner.packing.problem import Mode
+from gpufleet_planner.sizing.request import problem_words
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+        arbitrary_types_allowed=True,
+    )
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Memory = Annotated[int, BeforeValidator(read_memory)]
+"""Bytes, or a text such as `20GiB`."""
+Cpu = Annotated[int, BeforeValidator(read_cpu)]
+"""Milli-CPUs of `4`, `0.5` or `500m`."""
+CpuLeft = Annotated[int, BeforeValidator(lambda value: value if value == 0 else read_cpu(value))]
+MemoryLeft = Annotated[
+    int, BeforeValidator(lambda value: value if value == 0 else read_memory(value))
+]
+MOST_SHARES = 100_000
+"""Shares of a file together. Every one is placed, checked and listed on its own, 30 to 40
+microseconds each: the limit is an answer within seconds."""
+PartOfGpu = Annotated[Fraction, BeforeValidator(read_part)]
+"""`0.25`, `1/4` or `25%`."""
+
+
+class MachineRequest(_Part):
+    """A machine type that may be bought. From the catalogue, or described here."""
+
+    name: Name | None = None
+    """How the rest of the file calls it; default: the instance type, else the GPU."""
+    instance_type: str | None = None
+    """Machine type of the catalogue: brings GPU, GPUs per node, memory and price."""
+    purchase: str = "onDemand"
+    """Whose price of the catalogue counts: onDemand, spot, ..."""
+    gpu: str | None = None
+    """GPU of the catalogue; without an instance type."""
+    gpus_per_node: Annotated[int, Field(ge=1, le=64)] | None = None
+    """1 by default; without an instance type."""
+    usd_per_hour: Annotated[Decimal, Field(ge=0, le=1_000_000)] | None = None
+    """Price of one node, instead of the catalogue's."""
+    max_nodes: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    """Most nodes that may be bought; 0: only those that are there. Default: no limit."""
+    mig_strategy: Annotated[str, Field(pattern="^(mixed|single)$")] = "mixed"
+    """`single`: all GPUs of a node are cut into one profile."""
+    modes: tuple[Mode, ...] = tuple(Mode)
+    """How its GPUs may be used: whole, mig, mps, timeSlicing. Default: all."""
+    cpu: Cpu | None = None
+    """CPUs of a node for shares. Default: the catalogue's, all of them."""
+    host_memory: Memory | None = None
+    """Host memory of a node for shares. Default: the catalogue's, all of it."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.instance_type is None) == (self.gpu is None):
+            raise ValueError("write either instanceType or gpu")
+        if self.instance_type is not None and self.gpus_per_node is not None:
+            raise ValueError("gpusPerNode follows from instanceType: leave it out")
+        return self
+
+
+class SliceRequest(_Part):
+    """Any MIG instance or whole GPU that is large enough."""
+
+    memory: Memory | None = None
+    """Least memory."""
+    compute_slices: Annotated[int, Field(ge=0, le=8)] = 0
+    """Least compute slices, where it is a MIG instance."""
+    mig_only: bool = False
+    """Never a whole GPU."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.memory is None and not self.compute_slices:
+            raise ValueError("write memory, computeSlices or both")
+        return self
+
+
+class FractionRequest(_Part):
+    """A part of a GPU through MPS or time-slicing."""
+
+    part: PartOfGpu | None = None
+    """Least part of the GPU's time (time-slicing) or threads (MPS)."""
+    memory: Memory | None = None
+    """Least memory. Under time-slicing nothing enforces it: shares get an even part."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.part is None and self.memory is None:
+            raise ValueError("write part, memory or both")
+        return self
+
+
+class ShareRequest(_Part):
+    """Shares that are all alike: exactly one of mig, slice, gpus, mps, timeSlicing."""
+
+    name: Name
+    count: Count = 1
+    mig: str | None = None
+    """MIG profile, exactly this one: `1g.10gb`."""
+    slice: SliceRequest | None = None
+    gpus: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Whole GPUs of each share, all on one node."""
+    memory: Memory | None = None
+    """With gpus: least memory of each."""
+    mps: FractionRequest | None = None
+    time_slicing: FractionRequest | None = None
+    machines: tuple[str, ...] | None = None
+    """Machine types, by name or by GPU, that it may go to. Default: all."""
+    max_per_node: Annotated[int, Field(ge=1)] | None = None
+    """Most shares of this entry on one node."""
+    max_per_gpu: Annotated[int, Field(ge=1)] | None = None
+    """Most shares of this entry on one GPU."""
+    cpu: Cpu | None = None
+    """CPUs of each share. Default: not counted."""
+    host_memory: Memory | None = None
+    """Host memory of each share. Default: not counted."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = (self.mig, self.slice, self.gpus, self.mps, self.time_slicing)
+        given = sum(kind is not None for kind in kinds)
+        if given != 1:
+            raise ValueError(
+                f"write exactly one of mig, slice, gpus, mps, timeSlicing, not {given}"
+            )
+        if self.memory is not None and self.gpus is None:
+            raise ValueError("memory needs gpus: a MIG profile has its own memory")
+        return self
+
+
+class GroupRequest(_Part):
+    """Several shares that must not crowd together."""
+
+    name: Name
+    shares: Annotated[tuple[str, ...], Field(min_length=1)]
+    max_per_node: Annotated[int, Field(ge=1)] | None = None
+    max_per_gpu: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.max_per_node is None and self.max_per_gpu is None:
+            raise ValueError("write maxPerNode, maxPerGpu or both")
+        return self
+
+
+class ExistingInstance(_Part):
+    """A MIG instance that is there."""
+
+    profile: str
+    start: Annotated[int, Field(ge=0, le=63)]
+    """First memory slot (`nvidia-smi mig -lgi`)."""
+    share: str | None = None
+    """Share of this file it belongs to; counts for spread groups only."""
+
+
+class ExistingClients(_Part):
+    """A GPU that is divided by MPS or time-slicing."""
+
+    replicas: Annotated[int, Field(ge=1, le=1024)]
+    used: Count = 0
+    """Shares of it that are taken."""
+    share: str | None = None
+    """Share of this file they belong to."""
+
+
+class ExistingGpuRequest(_Part):
+    """One GPU of an existing node; nothing written: it is free."""
+
+    mig: tuple[ExistingInstance, ...] | None = None
+    """Instances; an empty list: in MIG mode without any."""
+    whole: bool = False
+    """A workload has all of it."""
+    share: str | None = None
+    """With whole: share of this file it belongs to."""
+    mps: ExistingClients | None = None
+    time_slicing: ExistingClients | None = None
+
+    @model_validator(mode="after")
+    def _one_use(self) -> Self:
+        uses = (self.mig, self.whole or None, self.mps, self.time_slicing)
+        if sum(use is not None for use in uses) > 1:
+            raise ValueError("write one of mig, whole, mps, timeSlicing")
+        return self
+
+
+class ExistingRequest(_Part):
+    """A node that is there and paid for. Nothing on it is moved."""
+
+    node: Name
+    machine: str
+    """Name of a machine type of this file."""
+    gpus: tuple[ExistingGpuRequest, ...] = ()
+    """By index; those left out at the end are free."""
+    free_cpu: CpuLeft | None = None
+    """CPUs that are left on it. Default: all, where nothing is on its GPUs."""
+    free_host_memory: MemoryLeft | None = None
+    """Host memory that is left on it. Default: all, where nothing is on its GPUs."""
+
+
+class QuotaRequest(_Part):
+    """Most GPUs that may be bought over several machine types."""
+
+    name: Name
+    gpus: Count
+    machines: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class PackRequest(_Part):
+    """A packing file."""
+
+    catalogue: str | None = None
+    """Edition; default: the current one."""
+    machines: Annotated[tuple[MachineRequest, ...], Field(min_length=1, max_length=200)]
+    shares: Annotated[tuple[ShareRequest, ...], Field(min_length=1, max_length=5000)]
+    groups: tuple[GroupRequest, ...] = ()
+    existing: Annotated[tuple[ExistingRequest, ...], Field(max_length=5000)] = ()
+    quotas: tuple[QuotaRequest, ...] = ()
+
+
+def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Finding, ...]]:
+    """Plain data of a file -> request, with every structural problem at once."""
+    try:
+        request = PackRequest.model_validate(data)
+    except ValidationError as problem:
+        findings: list[Finding] = []
+        for detail in problem.errors():
+            if detail["type"] == "too_short" and detail["input"]:
+                continue  # the entries are there, each with an error of its own
+            path = _written(detail["loc"])
+            text, fix = problem_words(detail, path)
+            if detail["type"] == "extra_forbidden":
+                known = _keys(detail["loc"][:-1])
+                close = nearest_names(str(detail["loc"][-1]), known)
+                text = f"`{detail['loc'][-1]}` is no key here; the keys are {', '.join(known)}"
+                fix = f"write {' or '.join(close)}" if close else "remove it"
+            elif detail["type"] != "missing" and not isinstance(detail["input"], (dict, list)):
+                text += f", not {str(detail['input'])[:60]!r}"
+            findings.append(error("pack-request-invalid", path, text, fix))
+        return None, tuple(findings)
+    crowd = _too_many(request)
+    return (None, crowd) if crowd else (request, ())
+
+
+def _too_many(request: PackRequest) -> tuple[Finding, ...]:
+    total = sum(share.count for share in request.shares)
+    if total <= MOST_SHARES:
+        return ()
+    largest = max(range(len(request.shares)), key=lambda index: request.shares[index].count)
+    return (
+        error(
+            "pack-too-many-shares",
+            f"shares[{largest}].count",
+            f"{total} shares in all; at most {MOST_SHARES} are packed one by one",
+            "identical nodes repeat: pack a tenth, and multiply the nodes",
+            found=total,
+            limit=MOST_SHARES,
+        ),
+    )
+
+
+def _written(place: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+_INSIDE: dict[str, type[BaseModel]] = {
+    "machines": MachineRequest,
+    "shares": ShareRequest,
+    "groups": GroupRequest,
+    "existing": ExistingRequest,
+    "quotas": QuotaRequest,
+    "gpus": ExistingGpuRequest,
+    "slice": SliceRequest,
+    "mps": FractionRequest,
+    "timeSlicing": FractionRequest,
+    "mig": ExistingInstance,
+}
+
+
+def _keys(place: tuple[int | str, ...]) -> list[str]:
+    """The keys of the part that is at a place."""
+    names = [part for part in place if isinstance(part, str)]
+    model = _INSIDE.get(names[-1], PackRequest) if names else PackRequest
+    if model is FractionRequest and names[0] == "existing":
+        model = ExistingClients
+    return [field.alias or name for name, field in model.model_fields.items()]

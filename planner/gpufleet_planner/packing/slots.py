@@ -1,0 +1,156 @@
+"""Which slots serve which shares: a slot is a MIG instance, a whole GPU, a set of GPUs, a share."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.catalogue.gpu import MigProfile
+from gpufleet.partition.shares import MIB, mps_memory
+from gpufleet_planner.packing.problem import (
+    REPLICATED,
+    Host,
+    HostRoom,
+    Mode,
+    PackingMachine,
+    ShareClass,
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """One kind of slot of one machine type."""
+
+    machine: str
+    mode: str
+    profile: str = ""
+    """MIG: the geometry's own name."""
+    replicas: int = 1
+    """MPS and time-slicing: shares the GPU is divided into."""
+    gpus: int = 1
+    """Whole GPUs on one node."""
+
+    def __str__(self) -> str:
+        if self.mode == Mode.MIG:
+            return self.profile
+        if self.mode == Mode.WHOLE:
+            return "whole GPU" if self.gpus == 1 else f"{self.gpus} whole GPUs"
+        word = "MPS" if self.mode == Mode.MPS else "time-sliced"
+        return f"1/{self.replicas} {word}"
+
+
+def slots_for(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...]:
+    """The largest division of each kind on this machine that serves the share; empty: none does.
+
+    MPS and time-slicing give one slot, of the most replicas the share allows: fewer replicas serve
+    it too (`servable`).
+    """
+    if share.machines is not None and machine.name not in share.machines:
+        return ()
+    if not host_fits(share.host, machine.host):
+        return ()
+    if share.mode is not None and share.mode in REPLICATED:
+        replicas = most_replicas(share, machine)
+        if replicas < 1:
+            return ()
+        return (Slot(machine.name, share.mode.value, replicas=replicas),)
+    found: list[Slot] = []
+    if share.mode in (None, Mode.MIG):
+        found += [
+            Slot(machine.name, Mode.MIG.value, profile.name)
+            for profile in _instances(share, machine)
+        ]
+    whole = share.mode is Mode.WHOLE or (share.mode is None and Mode.WHOLE in machine.modes)
+    if whole and Mode.WHOLE in machine.modes and _whole_fits(share, machine):
+        found.append(Slot(machine.name, Mode.WHOLE.value, gpus=share.gpus))
+    return tuple(found)
+
+
+def host_fits(need: Host, room: HostRoom) -> bool:
+    """Whether CPUs and memory of a node are enough. What is not known has no room."""
+    return all(not n or (r is not None and n <= r) for n, r in zip(need, room, strict=True))
+
+
+def host_parts(need: Host, room: HostRoom) -> tuple[Fraction, Fraction]:
+    """Which part of a node's CPUs and memory that is."""
+    cpu, memory = (
+        Fraction(n, r) if n and r else Fraction(0) for n, r in zip(need, room, strict=True)
+    )
+    return cpu, memory
+
+
+def servable(
+    share: ShareClass, machines: Mapping[str, PackingMachine], offered: Iterable[Slot]
+) -> frozenset[Slot]:
+    """Those of the offered slots a share may go to."""
+    exact = {slot for machine in machines.values() for slot in slots_for(share, machine)}
+    if share.mode not in REPLICATED:
+        return frozenset(slot for slot in offered if slot in exact)
+    most = {slot.machine: slot.replicas for slot in exact}
+    return frozenset(
+        slot
+        for slot in offered
+        if slot.mode == share.mode and slot.replicas <= most.get(slot.machine, 0)
+    )
+
+
+def most_replicas(share: ShareClass, machine: PackingMachine) -> int:
+    """Into how many shares a GPU may be divided so that each still serves this one; 0: into none.
+
+    Time-sliced shares are validated by an even part of the memory, like MPS clients: nothing
+    enforces it, and nothing lets the scheduler tell which shares meet on one GPU.
+    """
+    mode = share.mode
+    if mode not in REPLICATED or mode not in machine.modes or machine.whole_only:
+        return 0
+    gpu = machine.gpu
+    if gpu.vendor != "nvidia" or (mode is Mode.MPS and gpu.mps_max_clients < 1):
+        return 0
+    most = share.replicas or MOST_TIME_SLICES
+    if mode is Mode.MPS:
+        most = min(most, gpu.mps_max_clients)
+    if share.memory_bytes:
+        if machine.memory_bytes is None:
+            return 0
+        need = -(-share.memory_bytes // MIB) * MIB
+        most = min(most, machine.memory_bytes // need)
+        while most and mps_memory(machine.memory_bytes, most) < share.memory_bytes:
+            most -= 1
+    return most
+
+
+MOST_TIME_SLICES = 48
+"""Most time-sliced shares of one GPU that are planned, where the share states no fraction. The
+device plugin has no limit; every further one waits as long as all others together."""
+
+
+def _instances(share: ShareClass, machine: PackingMachine) -> Iterable[MigProfile]:
+    geometry = machine.gpu.mig
+    if geometry is None or machine.whole_only or Mode.MIG not in machine.modes:
+        return ()
+    if share.profile is not None:
+        name = geometry.alternate_names.get(share.profile, share.profile)
+        found = geometry.profiles.get(name)
+        if found is None or not _instance_fits(share, found):
+            return ()
+        return (found,)
+    return [
+        profile
+        for profile in geometry.profiles.values()
+        if not profile.attributes and _instance_fits(share, profile)
+    ]
+
+
+def _instance_fits(share: ShareClass, profile: MigProfile) -> bool:
+    if profile.compute_slices < share.compute_slices:
+        return False
+    if share.memory_bytes == 0:
+        return True
+    return profile.usable_bytes is not None and profile.usable_bytes >= share.memory_bytes
+
+
+def _whole_fits(share: ShareClass, machine: PackingMachine) -> bool:
+    if share.gpus > machine.gpus or share.profile is not None:
+        return False
+    if share.memory_bytes == 0:
+        return True
+    return machine.memory_bytes is not None and machine.memory_bytes >= share.memory_bytes

@@ -1,0 +1,256 @@
+"""Where slots come from: nodes that are there, nodes that may be bought, and their choices.
+
+A node chooses how it is used (`NodeUse`): mixed, one MIG profile throughout, or all GPUs divided by
+MPS or time-slicing into as many shares: the device plugin reads one configuration per node. Mixed
+nodes set GPUs aside for shares of several GPUs and hand the rest to pools of GPUs in one state.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from gpufleet.partition.placement import PlacedInstance
+from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
+from gpufleet_planner.packing.problem import (
+    REPLICATED,
+    ExistingGpu,
+    ExistingNode,
+    HostRoom,
+    Mode,
+    PackingMachine,
+    PackingProblem,
+)
+from gpufleet_planner.packing.slots import Slot, slots_for
+
+
+@dataclass(frozen=True, slots=True)
+class InitialGpu:
+    """What is on one GPU before anything is placed."""
+
+    occupied: tuple[PlacedInstance, ...] = ()
+    mig: bool = False
+    """In MIG mode: takes instances only."""
+    full: bool = False
+    """Nothing more fits: a whole-GPU share is on it."""
+    mode: Mode | None = None
+    """MPS or time-slicing, where it is divided so."""
+    replicas: int = 1
+    taken: int = 0
+    """Shares of a divided GPU that are in use."""
+    present: tuple[tuple[str, int], ...] = ()
+    """Share class -> how many of it are there, for spread groups."""
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the GPU may still be used in any way."""
+        return not (self.occupied or self.mig or self.full or self.mode)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSource:
+    """Nodes that are all alike: bought ones of a type, or existing ones in the same state."""
+
+    machine: PackingMachine
+    gpus: tuple[InitialGpu, ...]
+    most: int | None
+    """How many there are; None: no limit."""
+    cost: int
+    nodes: tuple[str, ...] = ()
+    """Names, of existing nodes."""
+    host: HostRoom = (None, None)
+
+    @property
+    def bought(self) -> bool:
+        """Whether its nodes are bought, not there."""
+        return not self.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class GpuGroup:
+    """GPUs of one source in one state."""
+
+    source: int
+    state: InitialGpu
+    whole: bool
+    """May also be taken whole."""
+    profiles: frozenset[str]
+    """MIG profiles that may be cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """One way to use a node of a source."""
+
+    source: int
+    gangs: tuple[int, ...] = ()
+    """GPUs of each share of several GPUs set aside, largest first."""
+    profile: str = ""
+    """Single strategy: the profile of every GPU."""
+    mode: Mode | None = None
+    """MPS or time-slicing."""
+    replicas: int = 1
+    pools: tuple[tuple[GpuGroup, int], ...] = ()
+    """Pools the other GPUs go to."""
+    slots: tuple[tuple[Slot, int], ...] = ()
+    """Slots it offers besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of one machine type: only such slots are worth making."""
+
+    profiles: frozenset[str] = frozenset()
+    whole: bool = False
+    gangs: frozenset[int] = frozenset()
+    replicas: frozenset[tuple[Mode, int]] = field(default_factory=frozenset[tuple[Mode, int]])
+
+
+def wanted_of(problem: PackingProblem) -> dict[str, Wanted]:
+    """What the shares ask of each machine type."""
+    found: dict[str, Wanted] = {}
+    for name, machine in problem.machines.items():
+        slots = [s for share in problem.shares if share.count for s in slots_for(share, machine)]
+        found[name] = Wanted(
+            frozenset(s.profile for s in slots if s.mode == Mode.MIG),
+            any(s.mode == Mode.WHOLE and s.gpus == 1 for s in slots),
+            frozenset(s.gpus for s in slots if s.mode == Mode.WHOLE and s.gpus > 1),
+            frozenset((Mode(s.mode), s.replicas) for s in slots if s.mode in REPLICATED),
+        )
+    return found
+
+
+def sources_of(problem: PackingProblem) -> list[NodeSource]:
+    """Existing nodes, alike ones together, then what may be bought, in the order of the file."""
+    alike: dict[tuple[str, tuple[InitialGpu, ...], HostRoom], list[str]] = {}
+    for node in problem.existing:
+        states = tuple(sorted((_state(problem, node, gpu) for gpu in node.gpus), key=_order))
+        host = problem.machines[node.machine].host if node.host is None else node.host
+        alike.setdefault((node.machine, states, host), []).append(node.name)
+    found = [
+        NodeSource(problem.machines[machine], states, len(names), 0, tuple(names), host)
+        for (machine, states, host), names in alike.items()
+    ]
+    for machine in problem.machines.values():
+        if machine.max_nodes != 0:
+            states = (InitialGpu(),) * machine.gpus
+            cost = problem.cost_of(machine)
+            found.append(NodeSource(machine, states, machine.max_nodes, cost, host=machine.host))
+    return found
+
+
+def _order(state: InitialGpu) -> tuple[object, ...]:
+    return (
+        state.untouched,
+        state.mig,
+        state.full,
+        str(state.mode or ""),
+        state.replicas,
+        state.taken,
+        tuple((i.start, i.profile) for i in state.occupied),
+        state.present,
+    )
+
+
+def state_of_gpu(problem: PackingProblem, node: ExistingNode, gpu: ExistingGpu) -> InitialGpu:
+    """The state of a GPU that is there."""
+    return _state(problem, node, gpu)
+
+
+def _state(problem: PackingProblem, node: ExistingNode, gpu: ExistingGpu) -> InitialGpu:
+    geometry = problem.machines[node.machine].gpu.mig
+    placed: list[PlacedInstance] = []
+    for occupant in gpu.occupants:
+        if occupant.mode is Mode.MIG and geometry is not None and occupant.profile is not None:
+            profile = geometry.profiles[occupant.profile]
+            assert occupant.start is not None
+            placed.append(
+                PlacedInstance(
+                    profile.name, occupant.start, profile.memory_slots, profile.compute_slices
+                )
+            )
+    present = Counter(o.share for o in gpu.occupants if o.share is not None)
+    return InitialGpu(
+        occupied=tuple(sorted(placed, key=lambda i: i.start)),
+        mig=gpu.mig or bool(placed),
+        full=any(o.mode is Mode.WHOLE for o in gpu.occupants),
+        mode=gpu.replicas_mode,
+        replicas=gpu.replicas or 1,
+        taken=sum(o.mode in REPLICATED for o in gpu.occupants),
+        present=tuple(sorted(present.items())),
+    )
+
+
+def choices_of(number: int, source: NodeSource, wanted: Wanted) -> Iterator[NodeUse]:
+    """Every way to use a node of this source that serves something wanted."""
+    machine, states = source.machine, source.gpus
+    divided = next((s for s in states if s.mode is not None), None)
+    if divided is not None:
+        yield _divided(number, source, divided)
+        return
+    if all(state.untouched for state in states):
+        for mode, replicas in sorted(wanted.replicas, key=lambda r: (r[0].value, r[1])):
+            slot = Slot(machine.name, mode.value, replicas=replicas)
+            slots = ((slot, replicas * len(states)),)
+            yield NodeUse(number, mode=mode, replicas=replicas, slots=slots)
+    geometry = machine.gpu.mig
+    cut = wanted.profiles if geometry is not None else frozenset[str]()
+    if not machine.single_strategy:
+        yield from _mixed(number, source, wanted, cut)
+        return
+    present = {i.profile for state in states for i in state.occupied}
+    if not present and not any(state.mig for state in states):
+        yield from _mixed(number, source, wanted, frozenset())
+    if any(state.full for state in states):
+        return
+    for profile in sorted(present or cut):
+        if profile in cut and len(present) < 2:
+            counts = Counter(GpuGroup(number, s, False, frozenset({profile})) for s in states)
+            yield NodeUse(number, profile=profile, pools=tuple(counts.items()))
+
+
+def _divided(number: int, source: NodeSource, divided: InitialGpu) -> NodeUse:
+    assert divided.mode is not None
+    slot = Slot(source.machine.name, divided.mode.value, replicas=divided.replicas)
+    free = sum(s.replicas - s.taken for s in source.gpus if s.mode is divided.mode)
+    return NodeUse(number, mode=divided.mode, replicas=divided.replicas, slots=((slot, free),))
+
+
+def _mixed(
+    number: int, source: NodeSource, wanted: Wanted, profiles: frozenset[str]
+) -> Iterator[NodeUse]:
+    machine = source.machine
+    free = sum(state.untouched for state in source.gpus)
+    sizes = sorted(wanted.gangs if Mode.WHOLE in machine.modes else (), reverse=True)
+    for gangs in _sets(sizes, free):
+        counts: Counter[GpuGroup] = Counter()
+        left = free - sum(gangs)
+        for state in source.gpus:
+            if state.full:
+                continue
+            if state.untouched:
+                if left == 0:
+                    continue
+                left -= 1
+            pool = GpuGroup(number, state, state.untouched and wanted.whole, profiles)
+            if pool.whole or profiles:
+                counts[pool] += 1
+        slots = Counter(Slot(machine.name, Mode.WHOLE.value, gpus=size) for size in gangs)
+        if counts or slots:
+            yield NodeUse(number, gangs, pools=tuple(counts.items()), slots=tuple(slots.items()))
+
+
+def _sets(sizes: list[int], room: int) -> Iterator[tuple[int, ...]]:
+    """Every multiset of sizes that fits the room, the empty one first."""
+    yield ()
+    for position, size in enumerate(sizes):
+        if size <= room:
+            for rest in _sets(sizes[position:], room - size):
+                yield (size, *rest)
+
+
+def fillings(pool: GpuGroup, machine: PackingMachine) -> Iterable[Pattern | None]:
+    """What one GPU of a pool can be filled with; None: taken whole."""
+    if pool.whole:
+        yield None
+    if machine.gpu.mig is not None and pool.profiles:
+        yield from maximal_patterns(machine.gpu.mig, pool.profiles, pool.state.occupied)

@@ -1,0 +1,205 @@
+"""The checker: validates a packing against the problem, with other code than the packers use."""
+
+from collections import Counter, defaultdict
+
+from gpufleet.findings import Finding, error
+from gpufleet.partition.placement import PlacedInstance, Refusal, place
+from gpufleet.partition.shares import mps_memory
+from gpufleet_planner.packing.packing import Assignment, Packing
+from gpufleet_planner.packing.problem import (
+    REPLICATED,
+    ExistingNode,
+    Mode,
+    PackingMachine,
+    PackingProblem,
+)
+
+
+def verify(problem: PackingProblem, packing: Packing) -> tuple[Finding, ...]:
+    """Everything that is wrong with a packing; empty for a correct one.
+
+    Instances are proven by `partition.place`, with all of them handed in as occupied.
+    """
+    return tuple(
+        error("packing-broken", "", message, "report this: the packing is not used")
+        for message in _Checker(problem, packing).problems()
+    )
+
+
+class _Checker:
+    def __init__(self, problem: PackingProblem, packing: Packing) -> None:
+        self.problem, self.packing = problem, packing
+        self.machine = {n.name: problem.machines[n.machine] for n in packing.nodes}
+        self.existing: dict[str, ExistingNode] = {n.name: n for n in problem.existing}
+        self.on_gpu: dict[tuple[str, int], list[Assignment]] = defaultdict(list)
+        self.proven: set[tuple[str, tuple[PlacedInstance, ...]]] = set()
+        for assignment in packing.assignments:
+            for gpu in assignment.gpus:
+                self.on_gpu[assignment.node, gpu].append(assignment)
+
+    def problems(self) -> list[str]:
+        found = self._counts() + self._cost()
+        for assignment in self.packing.assignments:
+            found += self._assignment(assignment)
+        for (node, gpu), assignments in self.on_gpu.items():
+            found += self._gpu(node, gpu, assignments)
+        by_node: dict[str, list[Assignment]] = defaultdict(list)
+        for assignment in self.packing.assignments:
+            by_node[assignment.node].append(assignment)
+        for node, assignments in by_node.items():
+            found += self._node(node, assignments)
+        return found
+
+    def _counts(self) -> list[str]:
+        found: list[str] = []
+        placed = Counter(a.share for a in self.packing.assignments)
+        for share in self.problem.shares:
+            total = placed.pop(share.name, 0) + self.packing.unplaced.get(share.name, 0)
+            if total != share.count:
+                found.append(f"{share.name}: {total} of {share.count} shares accounted for")
+        indices = {(a.share, a.index) for a in self.packing.assignments}
+        if len(indices) != len(self.packing.assignments):
+            found.append("a share is placed twice")
+        return found + [f"{name} was never asked for" for name in placed]
+
+    def _cost(self) -> list[str]:
+        found: list[str] = []
+        bought = Counter(n.machine for n in self.packing.nodes if not n.existing)
+        machines = self.problem.machines
+        cost = sum(self.problem.cost_of(machines[m]) * n for m, n in bought.items())
+        if cost != self.packing.cost:
+            found.append(f"the nodes cost {cost}, not {self.packing.cost}")
+        if self.packing.complete and self.packing.lower_bound > cost:
+            found.append(f"the bound {self.packing.lower_bound} is above the cost {cost}")
+        gpus = sum(machines[m].gpus * n for m, n in bought.items())
+        if gpus != self.packing.gpus:
+            found.append(f"{gpus} GPUs are bought, not {self.packing.gpus}")
+        for name, count in bought.items():
+            most = machines[name].max_nodes
+            if most is not None and count > most:
+                found.append(f"{count} nodes of {name} are more than {most}")
+        for quota in self.problem.quotas:
+            used = sum(machines[m].gpus * bought[m] for m in quota.machines)
+            if used > quota.gpus:
+                found.append(f"{used} GPUs are more than the {quota.gpus} of quota {quota.name}")
+        for node in self.packing.nodes:
+            if node.existing != (node.name in self.existing):
+                found.append(f"{node.name}: bought and existing are mixed up")
+        return found
+
+    def _assignment(self, a: Assignment) -> list[str]:
+        share, machine = self.problem.by_name[a.share], self.machine[a.node]
+        what = f"{a.share}[{a.index}] on {a.node}"
+        found: list[str] = []
+        if len(set(a.gpus)) != len(a.gpus) or any(not 0 <= g < machine.gpus for g in a.gpus):
+            found.append(f"{what}: GPUs {a.gpus} of {machine.gpus}")
+        if share.machines is not None and machine.name not in share.machines:
+            found.append(f"{what}: {machine.name} is not allowed")
+        if a.mode not in machine.modes:
+            found.append(f"{what}: {a.mode} is not allowed on {machine.name}")
+        if share.mode is not None and share.mode is not a.mode:
+            found.append(f"{what}: {a.mode} instead of {share.mode}")
+        if len(a.gpus) != (share.gpus if a.mode is Mode.WHOLE else 1):
+            found.append(f"{what}: {len(a.gpus)} GPUs instead of {share.gpus}")
+        memory = self._memory(a, machine)
+        if share.memory_bytes and (memory is None or memory < share.memory_bytes):
+            found.append(f"{what}: {memory} bytes are less than {share.memory_bytes}")
+        if share.replicas is not None and a.replicas > share.replicas:
+            found.append(f"{what}: 1/{a.replicas} of a GPU is less than 1/{share.replicas}")
+        geometry = machine.gpu.mig
+        if a.mode is Mode.MIG and geometry is not None:
+            profile = geometry.profiles[a.profile or ""]
+            if profile.compute_slices < share.compute_slices:
+                found.append(f"{what}: {a.profile} has too few compute slices")
+            if share.profile is not None and a.profile != geometry.alternate_names.get(
+                share.profile, share.profile
+            ):
+                found.append(f"{what}: {a.profile} instead of {share.profile}")
+        return found
+
+    @staticmethod
+    def _memory(a: Assignment, machine: PackingMachine) -> int | None:
+        if a.mode is Mode.MIG:
+            geometry = machine.gpu.mig
+            return None if geometry is None else geometry.profiles[a.profile or ""].usable_bytes
+        if a.mode in REPLICATED and machine.memory_bytes is not None:
+            return mps_memory(machine.memory_bytes, a.replicas)
+        return machine.memory_bytes
+
+    def _gpu(self, node: str, gpu: int, assignments: list[Assignment]) -> list[str]:
+        machine = self.machine[node]
+        there = self.existing[node].gpus[gpu] if node in self.existing else None
+        occupants = there.occupants if there is not None else ()
+        modes = {a.mode for a in assignments} | {o.mode for o in occupants}
+        what = f"{node} GPU {gpu}"
+        if len(modes) > 1:
+            return [f"{what}: {', '.join(sorted(modes))} on one GPU"]
+        mode = modes.pop()
+        if mode is Mode.WHOLE:
+            taken = len(assignments) + len(occupants)
+            in_mig = there is not None and (there.mig or there.replicas_mode is not None)
+            return [f"{what}: {taken} shares have all of it"] if taken > 1 or in_mig else []
+        if mode in REPLICATED:
+            replicas = {a.replicas for a in assignments}
+            if there is not None and there.replicas is not None:
+                replicas.add(there.replicas)
+            taken = len(assignments) + len(occupants)
+            if len(replicas) != 1 or taken > max(replicas):
+                return [f"{what}: {taken} shares where there are {sorted(replicas)}"]
+            if mode is Mode.MPS and max(replicas) > machine.gpu.mps_max_clients:
+                return [f"{what}: {max(replicas)} MPS clients"]
+            return []
+        geometry = machine.gpu.mig
+        if geometry is None:
+            return [f"{what}: {machine.gpu.key} has no MIG"]
+        pairs = [(a.profile, a.start) for a in assignments]
+        pairs += [(o.profile, o.start) for o in occupants]
+        placed = tuple(
+            PlacedInstance(name, start, geometry.profiles[name].memory_slots)
+            for name, start in sorted((p or "", s if s is not None else -1) for p, s in pairs)
+        )
+        if (machine.gpu.key, placed) in self.proven:
+            return []
+        answer = place(geometry, {}, placed)
+        if isinstance(answer, Refusal):
+            return [f"{what}: {answer.why}"]
+        self.proven.add((machine.gpu.key, placed))
+        return []
+
+    def _node(self, node: str, assignments: list[Assignment]) -> list[str]:
+        found: list[str] = []
+        machine, there = self.machine[node], self.existing.get(node)
+        divided = {(a.mode, a.replicas) for a in assignments if a.mode in REPLICATED}
+        for gpu in there.gpus if there is not None else ():
+            if gpu.replicas_mode is not None and gpu.replicas is not None:
+                divided.add((gpu.replicas_mode, gpu.replicas))
+        occupants = [o for gpu in (there.gpus if there else ()) for o in gpu.occupants]
+        modes = {a.mode for a in assignments} | {o.mode for o in occupants}
+        if len(divided) > 1 or (divided and not modes <= set(REPLICATED)):
+            found.append(f"{node}: a node has one sharing configuration")
+        if machine.single_strategy and Mode.MIG in modes:
+            profiles = {a.profile for a in assignments if a.mode is Mode.MIG}
+            profiles |= {o.profile for o in occupants if o.mode is Mode.MIG}
+            if len(profiles) > 1 or modes != {Mode.MIG}:
+                found.append(f"{node}: strategy single allows one profile")
+        room = machine.host if there is None or there.host is None else there.host
+        for part, what in enumerate(("milli-CPUs", "MiB of memory")):
+            taken = sum(self.problem.by_name[a.share].host[part] for a in assignments)
+            if taken > (room[part] or 0):
+                found.append(f"{node}: {taken} {what} are more than {room[part]}")
+        for group in self.problem.groups:
+            members = [a for a in assignments if a.share in group.members]
+            already = sum(o.share in group.members for o in occupants if o.share)
+            if members and group.per_node is not None:
+                total = len(members) + already
+                if total > group.per_node:
+                    found.append(f"{node}: {total} shares of group {group.name}")
+            if group.per_gpu is None:
+                continue
+            on_gpu = Counter(g for a in members for g in a.gpus)
+            for gpu, count in on_gpu.items():
+                before = there.gpus[gpu].occupants if there is not None else ()
+                count += sum(o.share in group.members for o in before if o.share)
+                if count > group.per_gpu:
+                    found.append(f"{node} GPU {gpu}: {count} shares of group {group.name}")
+        return found

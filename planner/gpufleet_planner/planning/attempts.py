@@ -1,0 +1,292 @@
+"""Trying one kind of GPU: every split, precision, share and machine, kept or rejected with why."""
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from gpufleet_planner.planning.compare import rank
+from gpufleet_planner.planning.need import WHOLE, WorkloadNeed
+from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
+from gpufleet_planner.planning.serving_choice import fitting_format, need_bytes, serve, splits
+from gpufleet_planner.planning.shares import ShareOffer, allowed_kinds, shares, whole
+from gpufleet_planner.planning.target import ServingTarget
+from gpufleet_planner.planning.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
+from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.training_rates import training_speed
+
+
+def try_services(
+    need: WorkloadNeed, group: Sequence[OfferedMachine], ceiling: float | None = None
+) -> Iterator[Option | Rejected]:
+    """Replicas on whole GPUs and on shares of one kind of GPU.
+
+    `ceiling` is the cost, USD an hour, that something else already keeps: what cannot be cheaper
+    even for its part of the machines is not computed.
+    """
+    first = group[0]
+    device = whole(first)
+    if device is None:
+        return
+    formats = fitting_format(need, device)
+    if isinstance(formats, Miss):
+        yield _rejected(device.label, first, formats)
+        return
+    kinds = allowed_kinds(need) if first.fraction == 1 else (DeviceShare.WHOLE,)
+    gpu_usd = cheapest_gpu(group)
+    most = max(machine.gpus for machine in group) if first.fraction == 1 else 1
+    for serving in formats:
+        for parallel in splits(need, device, most):
+            gpus = parallel.serving_gpus
+            what = device.label if gpus == 1 else f"{gpus} x {device.label}"
+            above = _above(gpu_usd, gpus * need.replicas, ceiling)
+            if above is not None:
+                yield _rejected(f"{what}, {serving.weights.name}", first, above)
+                continue
+            found = serve(need, serving, device, parallel)
+            if isinstance(found, Miss):
+                yield _rejected(f"{what}, {serving.weights.name}", first, found)
+                continue
+            yield from _bought(found, ShareOffer(device, DeviceShare.WHOLE, WHOLE), group)
+        if kinds == (DeviceShare.WHOLE,):
+            continue
+        alone = next(iter(splits(need, device, 1)), None)
+        # Slices and shares cannot form a group.
+        if alone is None or alone.serving_gpus > 1:
+            continue
+        least = need_bytes(need, serving, alone)
+        for share in sorted(shares(first.gpu, kinds, least), key=lambda share: share.part):
+            if share.kind is DeviceShare.WHOLE:
+                continue
+            above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
+            found = above or serve(need, serving, share.device, alone)
+            if isinstance(found, Reached):
+                # All sizes are kept: which one others take too shows when pools are filled.
+                yield from _bought(found, share, group)
+            else:
+                yield _rejected(f"{share.device.label}, {serving.weights.name}", first, found)
+
+
+def cheapest_gpu(group: Sequence[OfferedMachine]) -> float | None:
+    """Least USD an hour of one GPU on such machines; None where no price is known."""
+    prices = [machine.micro_usd / machine.gpus / 1e6 for machine in group if machine.micro_usd]
+    return min(prices, default=None)
+
+
+def _above(gpu_usd: float | None, gpus: float, ceiling: float | None) -> Miss | None:
+    if ceiling is None or (gpu_usd is not None and gpu_usd * gpus <= ceiling):
+        return None
+    if gpu_usd is None:
+        return Miss("dearer", "no price is known, and something with a price keeps the target")
+    text = f"{gpu_usd * gpus:.2f} USD/h at least for its part of the machines, {ceiling:.2f} is"
+    return Miss("dearer", f"{text} enough", gpu_usd * gpus)
+
+
+def try_jobs(
+    need: WorkloadNeed, group: Sequence[OfferedMachine], ceiling: float | None = None
+) -> Iterator[Option | Rejected]:
+    """A training job on growing numbers of whole GPUs, or on one MIG slice.
+
+    `ceiling` is the cost that something else already keeps, in the unit of `rank`: of the run, or
+    of a million tokens.
+    """
+    above = _job_above(need, group, ceiling)
+    if above is not None:
+        yield _rejected(group[0].gpu.key, group[0], above)
+        return
+    for machine in _one_for_each_count(group):
+        device = whole(machine)
+        if device is None or machine.fraction != 1:
+            continue
+        met = False
+        for gpus in gpu_counts(need, machine.gpus):
+            if gpus < machine.gpus and _smaller_holds(group, gpus, machine):
+                continue
+            what = f"{gpus} x {device.label}"
+            found = train(need, device, machine, gpus)
+            if isinstance(found, Miss):
+                yield _rejected(what, machine, found)
+                if found.code in OF_THE_GPU:
+                    return
+                if found.code == "network" and gpus >= SPLITS_FROM * machine.gpus:
+                    break
+                continue
+            reached, verdict = found
+            late = _late(need.target, reached)
+            if late is not None:
+                yield _rejected(what, machine, late)
+                continue
+            # The link it was timed with is the one that is written.
+            fabric = "none" if verdict is None else machine.fabric
+            link = "a plain network" if fabric == "none" else fabric
+            notes = () if verdict is None else (f"{verdict} over {link}",)
+            stays: set[bool] = set()
+            for offer in group:
+                if (offer.gpus, *_wire(offer)) == (machine.gpus, *_wire(machine)):
+                    nodes = ceil(gpus / offer.gpus)
+                    short = _taken_back(need, reached, offer)
+                    stays.add(short is None)
+                    if short is not None:
+                        yield _rejected(what, offer, short)
+                    elif offer.most_nodes is None or nodes <= offer.most_nodes:
+                        share = ShareOffer(device, DeviceShare.WHOLE, WHOLE)
+                        yield Option(offer, share, reached, nodes, fabric, notes)
+                    else:
+                        yield _rejected(what, offer, _stock(nodes, offer))
+            if met:
+                break
+            met = stays != {False}  # one size beyond the smallest: time against money
+    if DeviceShare.MIG in allowed_kinds(need) and group[0].fraction == 1:
+        yield from _sliced_jobs(need, group)
+
+
+def _job_above(
+    need: WorkloadNeed, group: Sequence[OfferedMachine], ceiling: float | None
+) -> Miss | None:
+    """A job costs at least what one GPU of the kind takes for it were memory unlimited: more of
+    them only communicate more."""
+    if ceiling is None:
+        return None
+    device, gpu_usd = whole(group[0]), cheapest_gpu(group)
+    if device is None:
+        return None
+    if gpu_usd is None:
+        return Miss("dearer", "no price is known, and something with a price keeps the target")
+    speed = training_speed(need.model, need.training[0], device)
+    if speed is None:
+        return None
+    tokens = need.target.tokens or 1_000_000
+    least = gpu_usd * tokens / speed.tokens_per_second / 3600
+    if least <= ceiling:
+        return None
+    return Miss("dearer", f"{least:.2f} USD at least, {ceiling:.2f} is enough", least)
+
+
+def _sliced_jobs(
+    need: WorkloadNeed, group: Sequence[OfferedMachine]
+) -> Iterator[Option | Rejected]:
+    first = group[0]
+    for share in shares(first.gpu, (DeviceShare.MIG,)):
+        if share.kind is not DeviceShare.MIG:
+            continue
+        found = train(need, share.device, first, 1)
+        if isinstance(found, Miss):
+            yield _rejected(share.device.label, first, found)
+            continue
+        late = _late(need.target, found[0])
+        if late is not None:
+            yield _rejected(share.device.label, first, late)
+            continue
+        lasting = [one for one in group if _taken_back(need, found[0], one) is None]
+        yield from _bought(found[0], share, lasting)
+
+
+def _stock(nodes: int, offer: OfferedMachine) -> Miss:
+    text = f"{nodes} machines are needed, and hardware has {offer.most_nodes}"
+    return Miss("stock", text, float(nodes))
+
+
+def _bought(
+    reached: Reached, share: ShareOffer, group: Sequence[OfferedMachine]
+) -> Iterator[Option | Rejected]:
+    """The same, or that own machines are too few."""
+    made = list(bought(reached, share, group))
+    yield from made
+    for offer in group if not made else ():
+        if offer.most_nodes is not None and (room := _room(reached, share, offer)):
+            what = f"{reached.copies} x {share.device.label}"
+            yield _rejected(what, offer, _stock(ceil(reached.copies / room), offer))
+
+
+def _room(reached: Reached, share: ShareOffer, machine: OfferedMachine) -> int:
+    """Copies that one machine holds."""
+    per_gpu = (
+        round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
+    )
+    if share.kind is DeviceShare.MIG:
+        assert share.profile is not None
+        assert machine.gpu.mig is not None
+        per_gpu = machine.gpu.mig.profiles[share.profile].max_instances
+    return machine.gpus // reached.gpus_each * (per_gpu if reached.gpus_each == 1 else 1)
+
+
+def bought(
+    reached: Reached, share: ShareOffer, group: Sequence[OfferedMachine]
+) -> Iterator[Option]:
+    """The machines worth buying for these copies: for each way of buying and platform the cheapest
+    whole, and the cheapest for its part."""
+    found: dict[tuple[str, str], list[Option]] = {}
+    for machine in group:
+        room = _room(reached, share, machine)
+        if not room:
+            continue
+        nodes = ceil(reached.copies / room)
+        if machine.most_nodes is not None and nodes > machine.most_nodes:
+            continue
+        option = Option(machine, share, reached, nodes, "none")
+        found.setdefault((machine.platform, machine.buy), []).append(option)
+    for options in found.values():
+        best = min(options, key=rank)
+        part = min(
+            options, key=lambda o: (o.part_micro_usd is None, o.part_micro_usd or 0, rank(o))
+        )
+        yield best
+        if part is not best:
+            yield part
+
+
+def _one_for_each_count(group: Sequence[OfferedMachine]) -> list[OfferedMachine]:
+    """The cheapest machine of each number of GPUs and network."""
+    seen: dict[tuple[int, float | None, str], OfferedMachine] = {}
+    for machine in group:
+        seen.setdefault((machine.gpus, *_wire(machine)), machine)
+    return list(seen.values())
+
+
+def _wire(machine: OfferedMachine) -> tuple[float | None, str]:
+    return machine.network_gbps, machine.fabric
+
+
+def _smaller_holds(group: Sequence[OfferedMachine], gpus: int, machine: OfferedMachine) -> bool:
+    """Whether a smaller machine of the group is tried with as many GPUs inside it."""
+    return any(other.gpus < machine.gpus and other.gpus >= gpus for other in group)
+
+
+def _late(target: ServingTarget, reached: Reached) -> Miss | None:
+    if target.deadline_hours is None or reached.run_hours is None:
+        return None
+    if reached.run_hours <= target.deadline_hours:
+        return None
+    text = f"the run takes {reached.run_hours:.1f} h, {target.deadline_hours:g} h allowed"
+    return Miss("deadline", text, reached.run_hours)
+
+
+def _taken_back(need: WorkloadNeed, reached: Reached, offer: OfferedMachine) -> Miss | None:
+    hours, most = reached.run_hours, offer.most_hours
+    if need.interruptible or hours is None or most is None or hours <= most:
+        return None
+    text = (
+        f"the run takes {hours:.1f} h, and machines bought by {offer.buy} are taken back after "
+        f"{most:g} h"
+    )
+    return Miss("taken-back", text, hours)
+
+
+def over_budget(option: Option, target: ServingTarget) -> Miss | None:
+    """A budget is kept only where the price is known."""
+    hour, run = target.budget_usd_per_hour, target.budget_usd
+    billed = option.billed_micro_usd
+    if billed is None:
+        if hour is None and run is None:
+            return None
+        return Miss("price-missing", "no price is known, so no budget can be kept")
+    if hour is not None and billed > hour * 1_000_000:
+        text = f"{billed / 1e6:.2f} USD/h, {hour} allowed"
+        return Miss("budget-hour", text, billed / 1e6)
+    cost = option.usd_per_run
+    if run is not None and cost is not None and cost > float(run):
+        return Miss("budget", f"{cost:.2f} USD for the run, {run} allowed", cost)
+    return None
+
+
+def _rejected(what: str, machine: OfferedMachine, miss: Miss) -> Rejected:
+    return Rejected(what, machine.gpu.key, miss)

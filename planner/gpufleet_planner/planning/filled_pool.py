@@ -1,0 +1,129 @@
+"""Pools and what is on them: which workloads can share nodes, how many nodes that takes."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from gpufleet_planner.planning.layouts import NodeLayout, lay_out_nodes
+from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.option import Option
+from gpufleet_planner.sizing.device import DeviceShare
+
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolKey:
+    """What workloads must have in common to be on the same nodes."""
+
+    machine: OfferedMachine
+    sharing: str
+    """`whole`, `mig`, `mps-4`, `time-slice-4`."""
+    intent: str
+    fabric: str
+    zones: tuple[str, ...] = ()
+    """Zones that the plan's file names for what is on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilledPool:
+    """A pool and what is on it."""
+
+    key: PoolKey
+    nodes: int
+    members: tuple[tuple[str, Option], ...]
+    layout: NodeLayout | None
+    """MIG: what each node is cut into."""
+
+    @property
+    def micro_usd(self) -> int | None:
+        """Per hour, all nodes; None without a price."""
+        price = self.key.machine.micro_usd
+        return None if price is None else price * self.nodes
+
+    @property
+    def joined(self) -> bool:
+        """Whether several of its machines work on one job."""
+        return any(o.reached.gpus_each > self.key.machine.gpus for _, o in self.members)
+
+    @property
+    def spare_gpus(self) -> Fraction:
+        """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
+        used = sum((o.devices * o.share.weighted(_HALF) for _, o in self.members), Fraction(0))
+        return self.nodes * self.key.machine.gpus - used
+
+
+def pool_key(
+    intent: str, option: Option, one_profile: bool, zones: tuple[str, ...] = ()
+) -> PoolKey:
+    """The pool an option goes to. `one_profile`: the platform cuts all GPUs of a pool alike."""
+    share = option.share
+    sharing = share.resource_key
+    if share.kind is DeviceShare.MIG and not one_profile:
+        sharing = "mig"
+    return PoolKey(option.machine, sharing, intent, option.fabric, zones)
+
+
+Demand = Mapping[str | int, int]
+"""What a pool must hold: MIG profile -> slices, or GPUs of a copy -> copies, or 1 -> shares."""
+
+
+def item_of(option: Option) -> tuple[str | int, int]:
+    """What an option adds to the demand of its pool."""
+    if option.share.kind is DeviceShare.MIG:
+        return option.share.profile or "", option.devices
+    if option.share.kind is DeviceShare.WHOLE:
+        return option.reached.gpus_each, option.reached.copies
+    return 1, option.devices
+
+
+def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
+    """What a pool of these options must hold."""
+    found: dict[str | int, int] = defaultdict(int)
+    for option in options:
+        item, count = item_of(option)
+        found[item] += count
+    return found
+
+
+def fill(key: PoolKey, demand: Demand) -> tuple[int, NodeLayout | None] | None:
+    """Nodes a pool needs, and how they are cut. None: no equal nodes hold it."""
+    machine = key.machine
+    if key.sharing.startswith("mig"):
+        slices = {str(name): count for name, count in demand.items()}
+        if key.sharing != "mig":
+            return _one_profile(machine, slices)
+        layout = lay_out_nodes(machine.gpu, slices, machine.gpus)
+        return None if layout is None else (layout.nodes, layout)
+    if key.sharing != "whole":
+        replicas = int(key.sharing.rsplit("-", 1)[1])
+        return ceil(sum(demand.values()) / (replicas * machine.gpus)), None
+    sizes = {int(size): copies for size, copies in demand.items()}
+    return _whole_nodes(machine.gpus, sizes), None
+
+
+def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> tuple[int, NodeLayout]:
+    assert machine.gpu.mig is not None
+    ((profile, count),) = wanted.items()
+    full = machine.gpu.mig.profiles[profile].max_instances
+    nodes = ceil(count / (full * machine.gpus))
+    offered = nodes * full * machine.gpus
+    bound = ceil(count / full)
+    return nodes, NodeLayout(nodes, (({profile: full}, machine.gpus),), {profile: offered}, bound)
+
+
+def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
+    """Copies of some GPUs each, largest first; exact, because sizes are powers of two: whatever a
+    larger one leaves free on a node is a multiple of the smaller ones."""
+    whole = small = 0
+    for size, copies in sizes.items():
+        if size >= gpus:
+            whole += copies * ceil(size / gpus)
+        elif gpus % size:
+            # A size someone stated that does not divide the node: so many to a node.
+            whole += ceil(copies / (gpus // size))
+        else:
+            small += copies * size
+    return whole + ceil(small / gpus)

@@ -1,0 +1,207 @@
+"""One workload, resolved: what must run, what is allowed, what must be reached."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, error, has_errors, ordered
+from gpufleet.models.architecture import Architecture
+from gpufleet.models.formats import (
+    WEIGHT_FORMATS,
+    WeightFormat,
+    find_kv_format,
+    find_weight_format,
+)
+from gpufleet.models.inference import Serving
+from gpufleet.models.parallel import Parallelism
+from gpufleet_planner.planning.target import ServingTarget, check_target
+from gpufleet_planner.sizing.activations import Checkpointing, Loss
+from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
+from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, find_workload
+from gpufleet_planner.sizing.sized import serving_of, training_of
+from gpufleet_planner.sizing.training import Training
+
+
+class Isolation(StrEnum):
+    """What a workload may share a GPU with."""
+
+    HARDWARE = "hardware"
+    """Own memory, own multiprocessors, own faults: a whole GPU or a MIG slice."""
+    MEMORY = "memory"
+    """An enforced memory limit is enough: MPS too. Its neighbours must be trusted."""
+    NONE = "none"
+    """Time-slicing too: nothing limits what neighbours take."""
+
+
+MOST_GPUS = 256
+"""GPUs of one job or service, unless more are allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadNeed:
+    """What one workload needs, as the choice sees it."""
+
+    name: str
+    workload: SizedWorkload
+    model: Architecture
+    serving: tuple[Serving, ...]
+    """One for each weight format allowed, preferred first; empty for training."""
+    training: tuple[Training, ...]
+    """Ways to run the job, the fastest first: less memory for more arithmetic."""
+    parallel: Parallelism | None
+    """Stated by the author; None: free."""
+    gpu_named: bool
+    """Whether the author named the GPU too: a stated split is then tried on it as it is. On any
+    other the rule of NVLink holds."""
+    target: ServingTarget
+    isolation: Isolation
+    interruptible: bool
+    """Whether it survives that its machine is taken back: spot may be bought."""
+    replicas: int
+    """Fewest copies of a service."""
+    most_gpus: int
+    global_batch: int | None
+    """Training: samples of one optimizer step; None: not bounded."""
+    batch_stated: bool = False
+    """Training: whether the micro-batch is the author's; else it is searched."""
+    goodput: float | None = None
+    """Training: part of the time that counts, as stated; None: by the number of GPUs."""
+    hub: tuple[str, ...] = ()
+    """Repositories of the Hugging Face Hub with the model, the one that was named first."""
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is a job that ends."""
+        return self.workload.trains
+
+    @property
+    def large_training(self) -> bool:
+        """Pre-training never shares a GPU; jobs of several GPUs cannot, by their group."""
+        return self.workload is SizedWorkload.PRE_TRAINING
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the author allows beyond the request itself."""
+
+    precisions: tuple[str, ...] = ()
+    """Weight formats to choose among; empty: the stated one, else 16 bit."""
+    isolation: Isolation = Isolation.MEMORY
+    interruptible: bool = False
+    replicas: int = 1
+    most_gpus: int = MOST_GPUS
+    global_batch: int | None = None
+    goodput: float | None = None
+
+
+def resolve(
+    request: SizeRequest,
+    target: ServingTarget,
+    allowed: Allowed,
+    catalogue: Catalogue,
+    name: str = "",
+) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
+    """The need of a request, or every finding that keeps it from being known."""
+    findings: list[Finding] = []
+    workload = find_workload(request.workload)
+    found = choose_model(request.model, catalogue, request.active_parameters)
+    if isinstance(found, ChosenModel):
+        findings += found.findings
+    else:
+        findings += found
+    cache = find_kv_format(request.kv_cache)
+    stored = None
+    if isinstance(found, ChosenModel) and isinstance(workload, SizedWorkload):
+        stored = found.default_weights(workload)
+    formats = _formats(request, allowed, stored)
+    for part in (workload, cache, *formats):
+        if isinstance(part, Finding):
+            findings.append(part)
+    if isinstance(workload, SizedWorkload):
+        findings += check_target(target, workload, request.output)
+        if workload.trains and allowed.precisions:
+            findings.append(
+                error(
+                    "precisions-of-training",
+                    "precisions",
+                    f"{workload.value} has one precision, not several to choose from",
+                    "write precision, and weights for a frozen base",
+                )
+            )
+    if (
+        has_errors(findings)
+        or not isinstance(workload, SizedWorkload)
+        or not isinstance(found, ChosenModel)
+        or isinstance(cache, Finding)
+    ):
+        return None, ordered(findings)
+    kept = tuple(form for form in formats if isinstance(form, WeightFormat))
+    model = found.architecture
+    if workload is SizedWorkload.EMBEDDING:
+        model = replace(model, causal=False, has_head=False)
+    stated = "parallelism" in request.model_fields_set
+    need = WorkloadNeed(
+        name=name or model.name,
+        workload=workload,
+        model=model,
+        serving=()
+        if workload.trains
+        else tuple(serving_of(request, found, form, cache) for form in kept),
+        training=_variants(request, workload, kept[0]) if workload.trains else (),
+        parallel=Parallelism(**request.parallelism.model_dump()) if stated else None,
+        gpu_named=request.gpu is not None,
+        target=target,
+        isolation=allowed.isolation,
+        interruptible=allowed.interruptible,
+        replicas=allowed.replicas,
+        most_gpus=allowed.most_gpus,
+        global_batch=allowed.global_batch,
+        batch_stated="batch" in request.model_fields_set,
+        goodput=allowed.goodput,
+        hub=found.hub,
+    )
+    return need, ordered(findings)
+
+
+def _formats(
+    request: SizeRequest, allowed: Allowed, stored: str | None
+) -> tuple[WeightFormat | Finding, ...]:
+    if request.weights is not None:
+        return (find_weight_format(request.weights),)
+    if allowed.precisions:
+        return tuple(
+            find_weight_format(text, f"precisions[{index}]")
+            for index, text in enumerate(allowed.precisions)
+        )
+    if stored is not None:
+        return (WEIGHT_FORMATS[stored],)
+    return (WEIGHT_FORMATS["bf16"], WEIGHT_FORMATS["fp16"])
+
+
+def _variants(
+    request: SizeRequest, workload: SizedWorkload, weights: WeightFormat
+) -> tuple[Training, ...]:
+    """The job as stated, then with what costs little: chunked loss, then checkpointing. Only where
+    the author left it open."""
+    base = training_of(request, workload, weights)
+    said = request.model_fields_set
+    variants = [base]
+    if "loss" not in said:
+        variants.append(replace(base, loss=Loss.CHUNKED))
+    if "checkpointing" not in said:
+        last = variants[-1]
+        variants += [
+            replace(last, checkpointing=Checkpointing.SELECTIVE),
+            replace(last, checkpointing=Checkpointing.FULL),
+        ]
+    return tuple(variants)
+
+
+def mean_output(serving: Serving) -> int:
+    """Output tokens of a mean request."""
+    return serving.output_tokens or max(serving.context // 2, 1)
+
+
+WHOLE = Fraction(1)
+"""The part of a GPU's price that a whole GPU costs."""

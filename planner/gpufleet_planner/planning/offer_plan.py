@@ -1,0 +1,142 @@
+"""What the workloads of a plan would cost on the machines of providers without a platform."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
+from gpufleet.findings import Finding, FleetError, has_errors
+from gpufleet_planner.planning.entries import choose_entry, intent_of, market_of
+from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.offered import not_provisioned, offered_machines
+from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.option import usd
+from gpufleet_planner.planning.select import Candidate, select
+from gpufleet_planner.planning.workloads import PlanFile, read_plan_file
+
+_OPTIONS = 60
+"""Options of one workload that the selection looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderPlan:
+    """All workloads of a file on the machines of one provider."""
+
+    provider: str
+    pools: tuple[FilledPool, ...]
+    """Machines and what is on them; empty when a workload has none."""
+    lost: Mapping[str, str]
+    """Workload that no machine runs -> the reason."""
+
+    @property
+    def usd_per_hour(self) -> Decimal | None:
+        """All machines; None where a price is missing or a workload has no machine."""
+        prices = [pool.micro_usd for pool in self.pools]
+        known = [price for price in prices if price is not None]
+        return None if self.lost or len(known) != len(prices) else usd(sum(known))
+
+
+def plan_on_offers(
+    data: Mapping[str, Any], names: Sequence[str]
+) -> tuple[tuple[ProviderPlan, ...], tuple[Finding, ...]]:
+    """Plain data of a workloads file on the offers that names mean. Problems of the file itself are
+    those of `plan`, and are not repeated here."""
+    file, findings = read_plan_file(data)
+    if file is None or not names or has_errors(findings):
+        return (), ()
+    try:
+        overlay = file.head.spec.get("catalogueOverlay")
+        catalogue = load(file.head.catalogue or DEFAULT_EDITION, overlay=overlay)
+    except (UnknownEditionError, FleetError):
+        return (), ()
+    machines, findings = offered_machines(names, catalogue)
+    if has_errors(findings):
+        return (), findings
+    plans = provider_plans(file, machines, catalogue)
+    return plans, (*findings, *not_provisioned(plan.provider for plan in plans))
+
+
+def provider_plans(
+    file: PlanFile, machines: Sequence[OfferedMachine], catalogue: Catalogue
+) -> tuple[ProviderPlan, ...]:
+    """The cheapest machines of each provider, cheapest provider first. The file's platform, region
+    and own hardware do not count; its GPUs, targets and sharing do."""
+    asked, _ = market_of(file.head, catalogue)
+    plans: list[ProviderPlan] = []
+    for provider in dict.fromkeys(machine.platform for machine in machines):
+        offers = tuple(machine for machine in machines if machine.platform == provider)
+        market = replace(asked, platforms=(), region=None, hardware=(), offers=offers)
+        candidates: list[Candidate] = []
+        lost: dict[str, str] = {}
+        for path, entry in file.workloads:
+            need, choice, findings = choose_entry(entry, path, market, catalogue)
+            if choice is not None and choice.options:
+                options = choice.options[:_OPTIONS]
+                ends = need is not None and need.trains
+                candidates.append(Candidate(entry.name, intent_of(entry, need), options, ends))
+            else:
+                lost[entry.name] = _reason(findings)
+        pools = select(candidates, False, lambda _: True).pools if candidates and not lost else ()
+        plans.append(ProviderPlan(provider, pools, lost))
+    return tuple(sorted(plans, key=_order))
+
+
+def _reason(findings: Sequence[Finding]) -> str:
+    wrong = [found.message for found in findings if has_errors([found])]
+    return wrong[0] if wrong else "no machine runs it"
+
+
+def _order(plan: ProviderPlan) -> tuple[bool, Decimal, str]:
+    spent = plan.usd_per_hour
+    return spent is None, spent or Decimal(0), plan.provider
+
+
+def provider_plans_as_list(plans: Sequence[ProviderPlan]) -> list[dict[str, Any]]:
+    """Plain data: what `gpufleet plan --format json` prints under `offers`."""
+    return [
+        {
+            "provider": plan.provider,
+            "provisioned": False,
+            "usdPerHour": None if plan.usd_per_hour is None else f"{plan.usd_per_hour:f}",
+            "machines": [
+                {
+                    "name": pool.key.machine.name,
+                    "nodes": pool.nodes,
+                    "region": pool.key.machine.region,
+                    "buy": pool.key.machine.buy,
+                    "gpu": pool.key.machine.gpu.key,
+                    "gpus": pool.key.machine.gpus,
+                    "usdPerHour": None
+                    if pool.key.machine.usd_per_hour is None
+                    else f"{pool.key.machine.usd_per_hour:f}",
+                    "source": pool.key.machine.price_source,
+                    "sharing": pool.key.sharing,
+                    "workloads": [name for name, _ in pool.members],
+                }
+                for pool in plan.pools
+            ],
+            "lost": dict(plan.lost),
+        }
+        for plan in plans
+    ]
+
+
+def provider_plans_text(plans: Sequence[ProviderPlan]) -> str:
+    """The same for people: one paragraph for each provider."""
+    lines = ["The same workloads on offers that no platform of gpufleet provisions:"]
+    for plan in plans:
+        spent = plan.usd_per_hour
+        if plan.lost:
+            reasons = "; ".join(f"{name}: {why}" for name, why in plan.lost.items())
+            lines.append(f"{plan.provider}: not all of them. {reasons}")
+            continue
+        shown = "a price is not known" if spent is None else f"{spent:,.4f} USD/h"
+        lines.append(f"{plan.provider}: {shown}")
+        for pool in plan.pools:
+            machine = pool.key.machine
+            members = ", ".join(name for name, _ in pool.members)
+            place = f"{machine.buy}, {machine.region or 'no region'}; {machine.price_source}"
+            carries = f"{machine.gpus} x {machine.gpu.key}"
+            lines.append(f"  {pool.nodes} x {machine.name} ({carries}, {place}): {members}")
+    return "\n".join(lines)

@@ -1,0 +1,270 @@
+"""What can be bought: machines of a platform with their price, way of buying and network."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus, UnknownKeyError
+from gpufleet.catalogue.price_range import planned_price
+from gpufleet.findings import Finding, error
+from gpufleet.models.ledger import Basis
+from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.spec.base import Platform
+from gpufleet.spec.capacity import FlexStart, minutes
+
+_SPOT = "spot"
+_ON_DEMAND = "onDemand"
+_LONGEST = {"flexStart": minutes(FlexStart().max_run_duration) / 60}
+"""Way of buying -> hours after which its machines are taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedMachine:
+    """One kind of machine, bought in one way."""
+
+    name: str
+    """Instance type, or the name of own hardware."""
+    platform: str
+    region: str | None
+    """Region the price is of."""
+    gpu: Gpu
+    gpus: int
+    fraction: Fraction
+    """Share of a physical GPU each device is."""
+    device_bytes: int | None
+    """Usable memory of one device."""
+    buy: str
+    """`onDemand`, `spot`, `flexStart`, `onPrem`."""
+    micro_usd: int | None
+    """For one hour of the machine; None: no price is known. Spot: the dearest zone's."""
+    price_basis: Basis
+    """`measured`: a dated list price of the asked region. `assumed`: of another region."""
+    price_source: str
+    vcpu: int | None
+    memory_bytes: int | None
+    nvme_bytes: int | None
+    network_gbps: float | None
+    fabric: str
+    """What joins machines without a detour over the CPU: `efa`, `tcpx`, `tcpxo`, `rdma`, `none`."""
+    architecture: str = "amd64"
+    most_nodes: int | None = None
+    """Own hardware or a quota; None: not bounded here."""
+    row: int | None = None
+    """Own hardware: which row of the file it is, from 0."""
+    most_hours: float | None = None
+    """After how many hours it is taken back; None: it stays."""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.platform, self.region, self.buy))
+
+    @property
+    def usd_per_hour(self) -> Decimal | None:
+        """The price in dollars; None where there is none."""
+        return None if self.micro_usd is None else Decimal(self.micro_usd) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedHardware:
+    """Machines someone owns."""
+
+    gpu: str
+    gpus_per_node: int
+    nodes: int
+    usd_per_gpu_hour: Decimal | None = None
+    network_gbps: float | None = None
+    rdma: bool = False
+    vcpu: int | None = None
+    memory_gib: int | None = None
+    row: int = 0
+    """Which row of the file it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """Where a workload may run."""
+
+    platforms: tuple[str, ...]
+    """`eks`, `gke`, `sandbox`; `vsphere` and `openshift` with own hardware."""
+    region: str | None = None
+    """Asked region; None: whichever the prices are of."""
+    hardware: tuple[OwnedHardware, ...] = ()
+    gpus: tuple[str, ...] = ()
+    """Keys of the GPUs to consider; empty: all."""
+    fractional: bool = False
+    """Whether machines with a vGPU slice of a GPU may be chosen: they need NVIDIA's GRID driver,
+    which the usual node images lack."""
+    arm: bool = False
+    """Whether machines with Arm processors (g5g, GB200) may be chosen: images built for x86 do not
+    start there. A GPU that `gpus` names is allowed wherever it is sold."""
+    strict_prices: bool = False
+    """Whether a price of another region than the asked one counts as not known."""
+    offers: tuple[OfferedMachine, ...] = ()
+    """Machines of providers that no platform provisions (`gpufleet_planner.planning.offered`)."""
+
+
+@lru_cache(maxsize=256)
+def machines(
+    market: Market, catalogue: Catalogue, *, interruptible: bool, job: bool
+) -> tuple[OfferedMachine, ...]:
+    """Everything on sale, cheapest first. Spot only for what survives being taken back; queued
+    capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
+    found = [one for one in market.offers if _offered(one, market, interruptible)]
+    for platform in market.platforms:
+        found += [
+            _own(row, platform, catalogue)
+            for row in market.hardware
+            if not market.gpus or row.gpu in market.gpus
+        ]
+        one_cloud = platform_facts(Platform(platform)).cloud is not None
+        region = market.region if one_cloud else None
+        listed = catalogue.in_region(region, estimate=not market.strict_prices)
+        for row in listed.instances.values():
+            if _sold_here(row, platform, market, listed):
+                found += _ways(row, platform, market, listed, interruptible, job)
+    return tuple(sorted(found, key=_order))
+
+
+SPOT_TYPES = 3
+"""Machine types from which on spot capacity is dependable: someone has one of them."""
+
+
+def spot_neighbours(
+    machine: OfferedMachine, market: Market, catalogue: Catalogue
+) -> tuple[str, ...]:
+    """Names of further spot machines that do for this one: the same GPUs, no less processor and
+    memory, cheapest first. Empty where pools hold one type only."""
+    if machine.buy != _SPOT or not platform_facts(Platform(machine.platform)).mixes_machine_types:
+        return ()
+    found = [
+        other
+        for other in machines(market, catalogue, interruptible=True, job=True)
+        if other.name != machine.name
+        and (other.buy, other.gpu.key, other.gpus) == (_SPOT, machine.gpu.key, machine.gpus)
+        and (other.fraction, other.architecture) == (machine.fraction, machine.architecture)
+        and (other.vcpu or 0) >= (machine.vcpu or 0)
+        and (other.memory_bytes or 0) >= (machine.memory_bytes or 0)
+    ]
+    return tuple(dict.fromkeys(other.name for other in found))[: SPOT_TYPES - 1]
+
+
+def check_gpus(
+    names: Sequence[str], catalogue: Catalogue, path: str = "gpus"
+) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+    """Keys of the GPUs someone means, and an error with the nearest keys for each unknown one."""
+    keys: list[str] = []
+    findings: list[Finding] = []
+    for index, name in enumerate(names):
+        try:
+            keys.append(catalogue.find_gpu(name).key)
+        except UnknownKeyError as problem:
+            near = ", ".join(problem.nearest)
+            findings.append(
+                error(
+                    "gpu-unknown",
+                    f"{path}[{index}]",
+                    f"the catalogue has no GPU {name!r}",
+                    f"one of {near}" if near else "`gpufleet catalogue gpus` lists them",
+                    value=name,
+                    nearest=list(problem.nearest),
+                )
+            )
+    return tuple(keys), tuple(findings)
+
+
+def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Catalogue) -> bool:
+    if row.cloud not in platform_facts(Platform(platform)).clouds:
+        return False
+    if row.fractional and not market.fractional:
+        return False
+    if market.gpus and row.accelerator.gpu not in market.gpus:
+        return False
+    if row.architecture == "arm64" and not (market.arm or market.gpus):
+        return False
+    gpu = catalogue.gpu(row.accelerator.gpu)
+    # Attachable GPUs have no machine of a known size, and no price of the whole.
+    usable = gpu.vendor == "nvidia" and not row.attachable
+    return usable and gpu.memory_bytes is not None and bool(row.accelerator.count)
+
+
+def _offered(machine: OfferedMachine, market: Market, interruptible: bool) -> bool:
+    if machine.buy == _SPOT and not interruptible:
+        return False
+    if machine.architecture == "arm64" and not (market.arm or market.gpus):
+        return False
+    named = not market.gpus or machine.gpu.key in market.gpus
+    return named and machine.device_bytes is not None
+
+
+def _ways(
+    row: InstanceType,
+    platform: str,
+    market: Market,
+    catalogue: Catalogue,
+    interruptible: bool,
+    job: bool,
+) -> Iterable[OfferedMachine]:
+    ways = [_ON_DEMAND]
+    if interruptible:
+        ways.append(_SPOT)
+    if job:
+        ways += platform_facts(Platform(platform)).job_capacity
+    for buy in ways:
+        price = row.price(buy)
+        if buy not in row.purchase_options or price.offer is PriceStatus.NOT_SOLD:
+            continue
+        micro = planned_price(row, buy) if buy == _SPOT else price.micro_usd_per_hour
+        same = market.region is None or price.region == market.region
+        yield OfferedMachine(
+            name=row.name,
+            platform=platform,
+            region=price.region,
+            gpu=catalogue.gpu(row.accelerator.gpu),
+            gpus=row.accelerator.count or 0,
+            fraction=row.accelerator.fraction,
+            device_bytes=catalogue.device_memory(row),
+            buy=buy,
+            micro_usd=micro,
+            price_basis=Basis.MEASURED if same else Basis.ASSUMED,
+            price_source=f"{price.source.key}, {price.source.date}",
+            vcpu=row.vcpu,
+            memory_bytes=row.memory_bytes,
+            nvme_bytes=row.local_nvme_bytes,
+            network_gbps=None if row.network_gbps is None else float(row.network_gbps),
+            fabric=platform_rules(Platform(platform)).fabric_of(row).value,
+            architecture=row.architecture,
+            most_hours=_LONGEST.get(buy),
+        )
+
+
+def _own(row: OwnedHardware, platform: str, catalogue: Catalogue) -> OfferedMachine:
+    gpu = catalogue.gpu(row.gpu)
+    price = None
+    if row.usd_per_gpu_hour is not None:
+        price = int(row.usd_per_gpu_hour * 1_000_000) * row.gpus_per_node
+    return OfferedMachine(
+        name=f"{row.gpus_per_node} x {gpu.key}",
+        platform=platform,
+        region=None,
+        gpu=gpu,
+        gpus=row.gpus_per_node,
+        fraction=Fraction(1),
+        device_bytes=gpu.memory_bytes,
+        buy="onPrem",
+        micro_usd=price,
+        price_basis=Basis.MEASURED,
+        price_source="stated",
+        vcpu=row.vcpu,
+        memory_bytes=None if row.memory_gib is None else row.memory_gib << 30,
+        nvme_bytes=None,
+        network_gbps=row.network_gbps,
+        fabric="rdma" if row.rdma else "none",
+        most_nodes=row.nodes,
+        row=row.row,
+    )
+
+
+def _order(machine: OfferedMachine) -> tuple[bool, int, int, str, str, str]:
+    price = machine.micro_usd
+    return (price is None, price or 0, machine.gpus, machine.name, machine.buy, machine.platform)

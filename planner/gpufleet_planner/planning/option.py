@@ -1,0 +1,165 @@
+"""One way to run a workload, with what it reaches and costs; and one way that does not work."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from gpufleet.models.ledger import Basis
+from gpufleet.models.parallel import Parallelism
+from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.shares import ShareOffer
+from gpufleet_planner.sizing.training import Training
+
+IDLE_HOURS = 1 / 6
+"""How long a machine is billed after its run: the time for which Cluster Autoscaler keeps one that
+no pod needs (`DefaultScaleDownUnneededTime`, kubernetes/autoscaler
+cluster-autoscaler/config/const.go, 1.36). Pools may keep it longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What copies of a workload do on one kind of device."""
+
+    copies: int
+    """Replicas of a service, or 1 job."""
+    gpus_each: int
+    """Devices of one copy."""
+    parallel: Parallelism
+    precision: str
+    """Format of the weights, or precision of the training."""
+    need_bytes: int
+    """With planning margin, on the fullest device."""
+    usable_bytes: int
+    batch: int
+    """Sequences at once on each copy; training: samples per GPU and micro-batch."""
+    first_token_seconds: float | None = None
+    """Of 95 % of the requests, which arrive at random."""
+    together_first_token_seconds: float | None = None
+    """Mean of as many clients as the batch that start together, as load tests do."""
+    token_seconds: float | None = None
+    token_seconds_range: tuple[float, float] | None = None
+    """Lowest and highest; a target is kept with the highest."""
+    tokens_per_second: float | None = None
+    """Of all copies: what they serve, or train, at most."""
+    tokens_per_second_range: tuple[float, float] | None = None
+    """Lowest and highest; as many copies as the lowest needs."""
+    range_note: str = ""
+    """What to do where both ranges are wide."""
+    asked_tokens_per_second: float | None = None
+    """What the target asks for; None: nothing."""
+    run_hours: float | None = None
+    goodput: float | None = None
+    """Training: part of the time that advances the run; `run_hours` has it in."""
+    training: Training | None = None
+    compute_seconds: float | None = None
+    """Training: arithmetic of one optimizer step."""
+    binding: str = ""
+    basis: Basis = Basis.ASSUMED
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to run a workload on machines that can be bought."""
+
+    machine: OfferedMachine
+    share: ShareOffer
+    reached: Reached
+    machines: int
+    """Whole machines when nothing else is on them."""
+    fabric: str
+    """`efa`, ... where the job needs RDMA between its machines, else `none`."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def devices(self) -> int:
+        """Shares or GPUs of all copies together."""
+        return self.reached.copies * self.reached.gpus_each
+
+    @property
+    def gpu_part(self) -> Fraction:
+        """Physical GPUs all copies take, slices as their part."""
+        return self.devices * self.share.part * self.machine.fraction
+
+    @property
+    def billed_micro_usd(self) -> int | None:
+        """Per hour, whole machines, nothing else on them; None without a price."""
+        price = self.machine.micro_usd
+        return None if price is None else price * self.machines
+
+    @property
+    def part_micro_usd(self) -> float | None:
+        """Per hour, the part of the machines it takes: what it costs where others take the rest."""
+        price = self.machine.micro_usd
+        if price is None:
+            return None
+        return price * self.devices * float(self.share.part) / self.machine.gpus
+
+    @property
+    def gpu_hours_per_hour(self) -> Fraction:
+        """GPUs of the whole machines: the measure where no price is known."""
+        return self.machines * self.machine.gpus * self.machine.fraction
+
+    @property
+    def usd_per_million_tokens(self) -> float | None:
+        """Billed dollars per million tokens: those asked for, else all it can do."""
+        done = self.reached.asked_tokens_per_second or self.reached.tokens_per_second
+        if self.billed_micro_usd is None or not done:
+            return None
+        return self.billed_micro_usd / (3600 * done)
+
+    @property
+    def billed_hours(self) -> float | None:
+        """Hours of a training run, with IDLE_HOURS after it; None without a length."""
+        hours = self.reached.run_hours
+        return None if hours is None else hours + IDLE_HOURS
+
+    @property
+    def usd_per_run(self) -> float | None:
+        """Billed dollars of a training run; None without a price or a length."""
+        if self.billed_micro_usd is None or self.billed_hours is None:
+            return None
+        return self.billed_micro_usd * self.billed_hours / 1e6
+
+    @property
+    def cost_basis(self) -> Basis:
+        """`assumed` where the price is of another region, or the speed it rests on is assumed."""
+        return self.machine.price_basis
+
+    @property
+    def label(self) -> str:
+        """For people: `2 x L4 (g6.xlarge, onDemand), bf16`."""
+        split = self.reached.parallel
+        layout = f", tensor {split.tensor}" if split.tensor > 1 else ""
+        layout += f", pipeline {split.pipeline}" if split.pipeline > 1 else ""
+        layout += f", data {split.data}" if split.data > 1 else ""
+        return (
+            f"{self.devices} x {self.share.device.label} on {self.machines} x {self.machine.name} "
+            f"({self.machine.platform}, {self.machine.buy}), {self.reached.precision}{layout}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """The limit that something breaks."""
+
+    code: str
+    """`memory`, `precision`, `first-token`, `token`, `gpus`, `deadline`, `budget`, `budget-hour`,
+    `speed-unknown`, `network`, `parallelism`, `taken-back`, `stock`, `dearer`."""
+    reason: str
+    figure: float | None = None
+    """What would be reached of the target that is missed, in the target's unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A way that does not work, with the limit it breaks."""
+
+    what: str
+    """For people: `L4`, `H100-80GB 1g.10gb`, `8 x A10G`."""
+    gpu: str
+    miss: Miss
+
+
+def usd(micro: float | None) -> Decimal | None:
+    """Dollars with four decimals; None stays None."""
+    return None if micro is None else round(Decimal(micro) / 1_000_000, 4)

@@ -1,0 +1,118 @@
+"""From filled pools to the data of a FleetSpec."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.provisioning import disk_gib
+from gpufleet_planner.planning.workloads import PlanHead
+
+_NAME_LENGTH = 40
+
+
+def provisioner(head: PlanHead) -> str:
+    """Who adds nodes: what the file says, else what the platform is planned with."""
+    return (head.provisioner or platform_facts(head.platform).planned_provisioner).value
+
+
+def _has_fixed_size(head: PlanHead) -> bool:
+    """Whether no program adds nodes when pods wait."""
+    facts = platform_facts(head.platform)
+    if facts.simulated or not facts.clouds:
+        return True
+    return provisioner(head) == "managed" and not facts.managed_pools_scale
+
+
+def pool_names(pools: Sequence[FilledPool]) -> tuple[str, ...]:
+    """A name for each pool: intent, GPU, sharing, and a number where that is not unique."""
+    used: set[str] = set()
+    found: list[str] = []
+    for pool in pools:
+        key = pool.key
+        parts = [key.intent, _slug(key.machine.gpu.key)]
+        if key.sharing != "whole":
+            parts.append(_slug(key.sharing))
+        if key.machine.buy != "onDemand" and key.machine.buy != "onPrem":
+            parts.append(_slug(key.machine.buy))
+        base = "-".join(parts)[: _NAME_LENGTH - 3].strip("-")
+        name, number = base, 2
+        while name in used:
+            name, number = f"{base}-{number}", number + 1
+        used.add(name)
+        found.append(name)
+    return tuple(found)
+
+
+def pool_data(
+    pool: FilledPool, name: str, head: PlanHead, stored_bytes: Iterable[int]
+) -> dict[str, Any]:
+    """One pool as the FleetSpec writes it."""
+    key = pool.key
+    data: dict[str, Any] = {"name": name, **_hardware(key.machine, head)}
+    data["nodes"] = {
+        "min": pool.nodes if _has_fixed_size(head) else 0,
+        "max": pool.nodes,
+        "expected": pool.nodes,
+    }
+    data["intent"] = key.intent
+    data["capacity"] = [{key.machine.buy: _buying(key.machine)}]
+    data["sharing"] = _sharing(pool)
+    if key.fabric != "none":
+        data["fabric"] = key.fabric
+    rules = platform_rules(head.platform)
+    if zones := rules.planned_zones(key.zones, pool.nodes, joined=pool.joined):
+        data["zones"] = list(zones)
+    size = disk_gib(sum(stored_bytes))
+    if size > disk_gib(0):
+        data["disk"] = {"sizeGib": size}
+    return data
+
+
+def spec_data(head: PlanHead, edition: str, pools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The whole FleetSpec without budget and queues."""
+    data: dict[str, Any] = {
+        "catalogue": edition,
+        "platform": head.platform.value,
+        "environment": head.environment,
+        "cluster": dict(head.cluster),
+        "provisioner": provisioner(head),
+    }
+    data |= head.spec
+    data["pools"] = [dict(pool) for pool in pools]
+    return data
+
+
+def _hardware(machine: OfferedMachine, head: PlanHead) -> dict[str, Any]:
+    if machine.buy != "onPrem":
+        return {"instanceTypes": [machine.name]}
+    data: dict[str, Any] = {"gpu": machine.gpu.key, "gpusPerNode": machine.gpus}
+    shape = None if machine.row is None else head.hardware[machine.row].shape(head.platform)
+    return data if shape is None else {**data, head.platform.value: dict(shape)}
+
+
+def _buying(machine: OfferedMachine) -> dict[str, Any]:
+    if machine.buy == "onPrem" and machine.usd_per_hour is not None:
+        return {
+            "usdPerGpuHour": f"{machine.usd_per_hour / machine.gpus:.6f}".rstrip("0").rstrip(".")
+        }
+    return {}
+
+
+def _sharing(pool: FilledPool) -> dict[str, Any]:
+    sharing = pool.key.sharing
+    if sharing == "whole":
+        return {"exclusive": {}}
+    if pool.layout is not None:
+        layouts = [{"gpus": count, "devices": dict(devices)} for devices, count in pool.layout.gpus]
+        # GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile.
+        strategy = "mixed" if sharing == "mig" else "single"
+        return {"mig": {"strategy": strategy, "layouts": layouts}}
+    replicas = pool.members[0][1].share.replicas
+    return {"mps" if sharing.startswith("mps") else "timeSlicing": {"replicas": replicas}}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,181 @@
+"""Too much or too little: memory and throughput of a choice, and the balance of its machine."""
+
+from math import ceil
+
+from gpufleet.findings import Finding, info, warning
+from gpufleet.models.formats import WEIGHT_FORMATS
+from gpufleet.models.weights import weight_bytes
+from gpufleet_planner.planning.choice import ServingChoice
+from gpufleet_planner.planning.compare import rank
+from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.option import Option
+
+LOW_MEMORY_USE = 0.35
+"""Part of the usable memory below which a GPU is too big: the policies' threshold."""
+TIGHT_MEMORY_USE = 0.95
+LOW_RATE_USE = 0.35
+VCPU_PER_GPU = 4
+"""Processors next to each GPU: tokenising, sampling, data loading. Assumed; the smallest machines
+clouds sell with one GPU have four."""
+_CHECKPOINT_BYTES = 14
+"""Per parameter: weights in BF16, FP32 master and both moments. What a checkpoint holds."""
+_FETCH_SECONDS = 600
+_IMAGES_GIB = 60
+"""Room for container images and logs on the root disk, assumed."""
+_GIB = 1 << 30
+
+
+def validate_provisioning(
+    need: WorkloadNeed, option: Option, path: str = ""
+) -> tuple[Finding, ...]:
+    """What the option leaves unused, and where it is tight. Figures are modelled."""
+    reached = option.reached
+    findings: list[Finding] = []
+    use = reached.need_bytes / reached.usable_bytes
+    if use < LOW_MEMORY_USE:
+        findings.append(
+            info(
+                "over-provisioned-memory",
+                path,
+                f"{need.name} uses {100 * use:.0f} % of the memory of {option.share.device.label}; "
+                f"it is chosen for its price or its speed ({reached.binding} binds)",
+                "allow sharing (isolation), or smaller slices",
+                use=round(use, 4),
+                limit=LOW_MEMORY_USE,
+            )
+        )
+    elif use > TIGHT_MEMORY_USE:
+        findings.append(
+            info(
+                "under-provisioned-memory",
+                path,
+                f"{need.name} fills {100 * use:.0f} % of {option.share.device.label}, margin "
+                "included: longer prompts or larger batches need another choice",
+                use=round(use, 4),
+                limit=TIGHT_MEMORY_USE,
+            )
+        )
+    rate, asked = reached.tokens_per_second, reached.asked_tokens_per_second
+    if rate and asked and asked / rate < LOW_RATE_USE:
+        findings.append(
+            info(
+                "over-provisioned-rate",
+                path,
+                f"{need.name} is asked for {asked:.0f} of the {rate:.0f} tokens/s that "
+                f"{reached.copies} x {option.share.device.label} serve",
+                "lower the latency target, or put it on a share",
+                use=round(asked / rate, 4),
+            )
+        )
+    return tuple(findings)
+
+
+def validate_gpu(
+    stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
+) -> tuple[Finding, ...]:
+    """Someone named a GPU: a warning where something else keeps the same target for less."""
+    mine, best = stated.best, everything.best
+    if mine is None or best is None or mine.billed_micro_usd is None:
+        return ()
+    had, least = rank(mine)[1], rank(best)[1]
+    if best.billed_micro_usd is None or least >= 0.75 * had:
+        return ()
+    unit = "USD a run" if mine.usd_per_run is not None else "USD/h"
+    if mine.reached.training is not None and mine.usd_per_run is None:
+        unit = "USD per million tokens"
+    return (
+        warning(
+            "over-provisioned",
+            path,
+            f"{gpu} costs {had:.4g} {unit} for this, and {best.label} keeps the same target for "
+            f"{least:.4g}",
+            f"use {best.share.device.label}, or state the target that needs {gpu}",
+            found=had,
+            least=least,
+            unit=unit,
+        ),
+    )
+
+
+def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
+    """Processors, memory, storage and network next to the GPUs. Limits are assumed; what a
+    machine's row does not state is not validated."""
+    machine, name = option.machine, option.machine.name
+    findings: list[Finding] = []
+    if machine.vcpu is not None and machine.vcpu < VCPU_PER_GPU * machine.gpus:
+        findings.append(
+            warning(
+                "machine-cpu-short",
+                path,
+                f"{name} has {machine.vcpu} vCPU for {machine.gpus} GPUs; {VCPU_PER_GPU} for each "
+                "are assumed to keep them busy",
+                "take the next larger machine",
+                found=machine.vcpu,
+                limit=VCPU_PER_GPU * machine.gpus,
+            )
+        )
+    wanted, what = _host_memory(need, option)
+    if machine.memory_bytes is not None and machine.memory_bytes < wanted:
+        findings.append(
+            warning(
+                "machine-memory-short",
+                path,
+                f"{name} has {machine.memory_bytes / _GIB:.0f} GiB of memory, and {what} of "
+                f"{need.name} take {wanted / _GIB:.0f} GiB",
+                "take a machine with more memory, or stream weights from disk",
+                found=machine.memory_bytes,
+                limit=wanted,
+            )
+        )
+    stored = weights_on_disk(need, option)
+    if machine.network_gbps and stored:
+        seconds = stored / (machine.network_gbps * 1e9 / 8)
+        if seconds > _FETCH_SECONDS:
+            findings.append(
+                warning(
+                    "machine-network-short",
+                    path,
+                    f"{name} fetches the {stored / 1e9:.0f} GB of {need.name} in "
+                    f"{seconds / 60:.0f} minutes at {machine.network_gbps:g} Gb/s",
+                    "keep the weights in the image or on a disk of the zone",
+                    seconds=round(seconds),
+                )
+            )
+    if machine.nvme_bytes is not None and need.trains and machine.nvme_bytes:
+        state = checkpoint_bytes(need) / option.machines
+        if state > machine.nvme_bytes:
+            findings.append(
+                info(
+                    "machine-storage-short",
+                    path,
+                    f"a checkpoint of {need.name} is {state / 1e9:.0f} GB on each machine, local "
+                    f"disks of {name} hold {machine.nvme_bytes / 1e9:.0f} GB",
+                    "write checkpoints to shared storage",
+                )
+            )
+    return tuple(findings)
+
+
+def weights_on_disk(need: WorkloadNeed, option: Option) -> int:
+    """Bytes of the checkpoint each machine fetches."""
+    if need.trains:
+        form = need.training[0].base
+        return weight_bytes(need.model, form).stored
+    return weight_bytes(need.model, WEIGHT_FORMATS[option.reached.precision]).stored
+
+
+def checkpoint_bytes(need: WorkloadNeed) -> int:
+    """Bytes of a full training checkpoint, all machines together."""
+    return _CHECKPOINT_BYTES * weight_bytes(need.model, WEIGHT_FORMATS["int8"]).stored
+
+
+def disk_gib(stored: int) -> int:
+    """Size of a root disk that holds the images and one copy of the weights, in steps of 50 GiB."""
+    return max(200, 50 * ceil((_IMAGES_GIB + 1.1 * stored / _GIB) / 50))
+
+
+def _host_memory(need: WorkloadNeed, option: Option) -> tuple[int, str]:
+    """Serving loads weights through the page cache, training gathers its state for checkpoints."""
+    if need.trains and need.workload.value in ("full-fine-tuning", "pre-training"):
+        return checkpoint_bytes(need) // option.machines, "a machine's part of a checkpoint"
+    return weights_on_disk(need, option), "the weights"

@@ -1,0 +1,116 @@
+"""How a service scales: KEDA in its fleet, the scrape of its metric, and its ScaledObject."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from gpufleet.findings import Finding, info
+from gpufleet.fleet import Fleet
+from gpufleet.fleet.chart_values import merged
+from gpufleet.models.engine_profile import InferenceEngine
+from gpufleet.render.scaled_object import scaled_object
+from gpufleet.render.scaling_signals import PROMETHEUS, SOURCES
+from gpufleet.spec.monitoring import MonitoringBackend
+from gpufleet.spec.scaling import KedaScaling, Signal
+from gpufleet_planner.planning.placed import PlacedWorkload
+from gpufleet_planner.planning.workloads import ModelWorkload, PlanHead
+from gpufleet_planner.sizing.device import DeviceShare
+
+SIGNAL = Signal.REQUESTS_RUNNING
+"""Requests in flight, as vLLM exports them. Not GPU utilisation: that is high with one sequence."""
+_HELD = 0.8
+"""Part of the planned batch at which another replica starts, before requests queue (assumed)."""
+
+
+def autoscaling_hint(work: PlacedWorkload) -> dict[str, Any] | None:
+    """Least and most replicas, the metric and its target for each of them; None for what does not
+    scale: jobs, notebooks, engines whose metric is not known, and where all are always needed."""
+    entry = work.entry
+    if work.need is None or work.need.trains or not isinstance(entry, ModelWorkload):
+        return None
+    if entry.engine not in (InferenceEngine.VLLM, InferenceEngine.VLLM_V0):
+        return None
+    most = work.option.reached.copies
+    if work.need.replicas >= most:
+        return None
+    return {
+        "minReplicas": work.need.replicas,
+        "maxReplicas": most,
+        "metric": SOURCES[SIGNAL].series,
+        "target": max(int(work.option.reached.batch * _HELD), 1),
+    }
+
+
+def scaling_annotations(work: PlacedWorkload) -> dict[str, str]:
+    """The hint on the Deployment."""
+    hint = autoscaling_hint(work)
+    if hint is None:
+        return {}
+    return {
+        "gpufleet.dev/scale-min": str(hint["minReplicas"]),
+        "gpufleet.dev/scale-max": str(hint["maxReplicas"]),
+        "gpufleet.dev/scale-metric": hint["metric"],
+        "gpufleet.dev/scale-target": str(hint["target"]),
+    }
+
+
+def planned_scaled_object(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any] | None:
+    """The ScaledObject; None where nothing scales, or the fleet is stated without KEDA."""
+    hint = autoscaling_hint(work)
+    if hint is None or fleet.spec.addons.keda.enabled is not True:
+        return None
+    declared = {
+        "target": {"name": work.entry.name, "namespace": work.namespace},
+        "min": hint["minReplicas"],
+        "max": hint["maxReplicas"],
+        "on": [{"signal": SIGNAL.value, "target": hint["target"]}],
+        "server": _server(fleet),
+        "mig": work.option.share.kind is DeviceShare.MIG,
+    }
+    return scaled_object(KedaScaling.model_validate(declared))
+
+
+def scaling_data(head: PlanHead, placed: Sequence[PlacedWorkload]) -> dict[str, Any]:
+    """What the FleetSpec gets where a service scales: KEDA, unless the file's `spec` says otherwise
+    of it, and the scrape of the service where the file has `monitoring`."""
+    scaling = [work for work in placed if autoscaling_hint(work) is not None]
+    stated = {key: _mapping(head.spec.get(key, {})) for key in ("addons", "monitoring")}
+    addons, monitoring = stated["addons"], stated["monitoring"]
+    if not scaling or addons is None or monitoring is None:
+        return {}
+    found = {"addons": merged({"keda": {"enabled": True}}, addons)}
+    if "monitoring" not in head.spec:
+        return found
+    scraped = [
+        {"name": work.entry.name, "namespace": work.namespace, "labels": {"app": work.entry.name}}
+        for work in scaling
+    ]
+    own = monitoring.get("servers", [])
+    return found | {"monitoring": {**monitoring, "servers": [*own, *scraped]}}
+
+
+def validate_scaling(fleet: Fleet | None, placed: Sequence[PlacedWorkload]) -> list[Finding]:
+    """Where the metric that replicas follow is not scraped by the planned fleet."""
+    if fleet is None:
+        return []
+    monitoring = fleet.spec.monitoring
+    if monitoring is not None and monitoring.backend is not MonitoringBackend.NONE:
+        return []
+    names = [w.entry.name for w in placed if planned_scaled_object(w, fleet) is not None]
+    if not names:
+        return []
+    text = (
+        f"replicas of {', '.join(names)} follow {SOURCES[SIGNAL].series} as {_server(fleet)} has "
+        "it, and the planned fleet scrapes no server; without an answer all planned replicas run"
+    )
+    fix = "write `spec: {monitoring: {queryUrl: ...}}`: the plan adds the scrape of each server"
+    return [info("scaling-metric-not-scraped", "spec.monitoring", text, fix)]
+
+
+def _server(fleet: Fleet) -> str:
+    monitoring = fleet.spec.monitoring
+    return (monitoring.query_url if monitoring is not None else None) or PROMETHEUS
+
+
+def _mapping(stated: object) -> dict[str, Any] | None:
+    """None for what no compile accepts, whose finding names it."""
+    return cast("dict[str, Any]", stated) if isinstance(stated, dict) else None

@@ -1,0 +1,277 @@
+"""One option for each workload so that the whole is cheap: shares of one machine are bought once.
+
+Start from the options that are cheapest alone and from those cheapest for their part of a machine;
+move single workloads, and empty whole pools, while the total falls.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpufleet_planner.planning.filled_pool import (
+    Demand,
+    FilledPool,
+    PoolKey,
+    demand_of,
+    fill,
+    item_of,
+    pool_key,
+)
+from gpufleet_planner.planning.lower_bound import (
+    UNPRICED,
+    dearest_alone,
+    part_bound,
+    price_of,
+    whole_machines_bound,
+)
+from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.option import Option
+
+_PASSES = 4
+_IMPOSSIBLE = 1e18
+"""Cost of a pool that cannot be: above all that can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One workload with the options it has."""
+
+    name: str
+    intent: str
+    options: tuple[Option, ...]
+    """Best alone first, never empty."""
+    ends: bool = False
+    """A job: it runs for a time, so the cheapest run counts, not the cheapest hour. It gets the
+    first option that can be declared."""
+    zones: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The choice for all workloads."""
+
+    pools: tuple[FilledPool, ...]
+    chosen: Mapping[str, Option]
+    cost: float
+    """Micro-dollars an hour; machines without a price count by their GPUs."""
+    bound: float
+
+
+Fits = Callable[[PoolKey], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An option as the search sees it."""
+
+    option: Option
+    pool: int
+    item: str | int
+    count: int
+    part: float
+    order: int
+    """Place among the candidate's options: the best alone is first."""
+
+
+def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) -> Selection:
+    """Options for all candidates. `allowed` refuses pools that cannot be declared. Raises KeyError
+    with the name of a candidate that has no allowed option, or no room on own machines."""
+    keys: dict[PoolKey, int] = {}
+    usable: dict[str, list[_Row]] = {}
+    for candidate in candidates:
+        rows = _rows(candidate, keys, one_profile, allowed)
+        if not rows:
+            raise KeyError(candidate.name)
+        usable[candidate.name] = rows[:1] if candidate.ends else rows
+    pools = list(keys)
+    costs: dict[tuple[int, frozenset[tuple[str | int, int]]], float] = {}
+    starts = (
+        {name: rows[0] for name, rows in usable.items()},
+        {name: min(rows, key=lambda row: (row.part, row.order)) for name, rows in usable.items()},
+    )
+    best: _Search | None = None
+    for start in starts:
+        search = _Search(pools, usable, dict(start), costs)
+        search.improve()
+        if best is None or search.total < best.total:
+            best = search
+    assert best is not None
+    best.refuse_impossible()
+    bound = _bound(candidates, usable)
+    chosen = {name: row.option for name, row in best.chosen.items()}
+    return Selection(best.filled(), chosen, best.total, bound)
+
+
+def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[_Row]]) -> float:
+    """Sum over the intents: workloads of two intents never share a machine."""
+    groups: dict[str, list[list[Option]]] = defaultdict(list)
+    for candidate in candidates:
+        groups[candidate.intent].append([row.option for row in usable[candidate.name]])
+    return sum(
+        max(
+            dearest_alone(group),
+            whole_machines_bound(
+                part_bound(group), {price_of(option) for options in group for option in options}
+            ),
+        )
+        for group in groups.values()
+    )
+
+
+def _rows(
+    candidate: Candidate, keys: dict[PoolKey, int], one_profile: bool, allowed: Fits
+) -> list[_Row]:
+    """The options that may be declared, best alone first; of those that ask the same of the same
+    pool, the one that asks for least."""
+    found: dict[tuple[int, str | int], _Row] = {}
+    for order, option in enumerate(candidate.options):
+        key = pool_key(candidate.intent, option, one_profile, candidate.zones)
+        if key not in keys:
+            if not allowed(key):
+                continue
+            keys[key] = len(keys)
+        item, count = item_of(option)
+        row = _Row(option, keys[key], item, count, _part(option), order)
+        kept = found.get((row.pool, item))
+        if kept is None or row.count < kept.count:
+            found[row.pool, item] = row
+    return sorted(found.values(), key=lambda row: row.order)
+
+
+def _part(option: Option) -> float:
+    part = option.part_micro_usd
+    # Without a price GPUs are counted, above every price: priced options win.
+    return float(part) if part is not None else UNPRICED * float(option.gpu_part)
+
+
+class _Search:
+    """The state of one descent: who is where, what each pool must hold and costs."""
+
+    def __init__(
+        self,
+        pools: Sequence[PoolKey],
+        usable: Mapping[str, list[_Row]],
+        chosen: dict[str, _Row],
+        costs: dict[tuple[int, frozenset[tuple[str | int, int]]], float],
+    ) -> None:
+        self.pools, self.usable, self.chosen, self.known = pools, usable, chosen, costs
+        self.demands: dict[int, dict[str | int, int]] = {}
+        for row in chosen.values():
+            demand = self.demands.setdefault(row.pool, {})
+            demand[row.item] = demand.get(row.item, 0) + row.count
+        self.costs = {pool: self._cost(pool, demand) for pool, demand in self.demands.items()}
+
+    @property
+    def total(self) -> float:
+        """Micro-dollars an hour of all pools."""
+        return sum(self.costs.values())
+
+    def _cost(self, pool: int, demand: Demand) -> float:
+        if not demand:
+            return 0.0
+        memo = (pool, frozenset(demand.items()))
+        found = self.known.get(memo)
+        if found is None:
+            found = self.known[memo] = self._fresh_cost(self.pools[pool], demand)
+        return found
+
+    def _fresh_cost(self, key: PoolKey, demand: Demand) -> float:
+        filled = fill(key, demand)
+        most = key.machine.most_nodes
+        if filled is None or (most is not None and filled[0] > most):
+            return _IMPOSSIBLE
+        price = key.machine.micro_usd
+        each = float(price) if price is not None else UNPRICED * key.machine.gpus
+        # A hair per node: of equal costs fewer nodes, of equal nodes what stands first.
+        return filled[0] * (each + 1e-3)
+
+    def _changed(self, row: _Row, sign: int) -> dict[str | int, int]:
+        demand = dict(self.demands.get(row.pool, {}))
+        left = demand.get(row.item, 0) + sign * row.count
+        if left:
+            demand[row.item] = left
+        else:
+            demand.pop(row.item, None)
+        return demand
+
+    def _delta(self, name: str, row: _Row) -> float:
+        old = self.chosen[name]
+        less = self._changed(old, -1)
+        if old.pool == row.pool:
+            less[row.item] = less.get(row.item, 0) + row.count
+            return self._cost(old.pool, less) - self.costs[old.pool]
+        more = self._changed(row, 1)
+        before = self.costs[old.pool] + self.costs.get(row.pool, 0.0)
+        return self._cost(old.pool, less) + self._cost(row.pool, more) - before
+
+    def _put(self, name: str, row: _Row) -> None:
+        old = self.chosen[name]
+        self.demands[old.pool] = self._changed(old, -1)
+        self.demands[row.pool] = self._changed(row, 1)
+        self.chosen[name] = row
+        for pool in (old.pool, row.pool):
+            self.costs[pool] = self._cost(pool, self.demands[pool])
+
+    def improve(self) -> None:
+        """Move single workloads and empty pools until nothing falls."""
+        for _ in range(_PASSES):
+            moved = [self._move(name) for name in self.usable]
+            emptied = [self._empty(pool) for pool in list(self.demands)]
+            if not any(moved) and not any(emptied):
+                return
+
+    def _move(self, name: str) -> bool:
+        best, least = None, -1e-6
+        for row in self.usable[name]:
+            delta = 0.0 if row is self.chosen[name] else self._delta(name, row)
+            if delta < least:
+                best, least = row, delta
+        if best is None:
+            return False
+        self._put(name, best)
+        return True
+
+    def _empty(self, pool: int) -> bool:
+        """Everybody leaves a pool for what is cheapest elsewhere, if the total falls."""
+        names = [name for name, row in self.chosen.items() if row.pool == pool]
+        if len(names) < 2:
+            return False
+        before, kept = self.total, {name: self.chosen[name] for name in names}
+        for name in names:
+            others = [row for row in self.usable[name] if row.pool != pool]
+            if not others:
+                break
+            deltas = [(self._delta(name, row), number) for number, row in enumerate(others)]
+            self._put(name, others[min(deltas)[1]])
+        else:
+            if self.total < before - 1e-6:
+                return True
+        for name, row in kept.items():
+            if self.chosen[name] is not row:
+                self._put(name, row)
+        return False
+
+    def refuse_impossible(self) -> None:
+        """Raise KeyError where a pool cannot be, or own machines do not suffice."""
+        nodes: dict[OfferedMachine, int] = defaultdict(int)
+        for pool, demand in self.demands.items():
+            if not demand:
+                continue
+            machine = self.pools[pool].machine
+            filled = fill(self.pools[pool], demand)
+            nodes[machine] += 0 if filled is None else filled[0]
+            most = machine.most_nodes
+            if filled is None or (most is not None and nodes[machine] > most):
+                raise KeyError(next(n for n, row in self.chosen.items() if row.pool == pool))
+
+    def filled(self) -> tuple[FilledPool, ...]:
+        """The pools with their nodes, in order of their first member."""
+        members: dict[int, list[tuple[str, Option]]] = defaultdict(list)
+        for name in self.usable:
+            members[self.chosen[name].pool].append((name, self.chosen[name].option))
+        found: list[FilledPool] = []
+        for pool, rows in members.items():
+            made = fill(self.pools[pool], demand_of(option for _, option in rows))
+            assert made is not None
+            found.append(FilledPool(self.pools[pool], made[0], tuple(rows), made[1]))
+        return tuple(found)

@@ -1,0 +1,217 @@
+"""What replicas of a model reach on a kind of device, and how many a target needs."""
+
+from dataclasses import replace
+from math import ceil
+
+from gpufleet.findings import has_errors
+from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.parallel import Parallelism, check_parallelism
+from gpufleet_planner.planning.need import WorkloadNeed, mean_output
+from gpufleet_planner.planning.network import has_nvlink
+from gpufleet_planner.planning.option import Miss, Reached
+from gpufleet_planner.planning.target import Arrivals, ServingTarget
+from gpufleet_planner.sizing.cache_capacity import capacity
+from gpufleet_planner.sizing.device import Device
+from gpufleet_planner.sizing.embedding import embedding_ledger
+from gpufleet_planner.sizing.embedding_rates import embedding_speed
+from gpufleet_planner.sizing.serving_rates import (
+    PERCENTILE,
+    ServingReplica,
+    ServingSpeed,
+    serving_replica,
+)
+from gpufleet_planner.sizing.spread import spread_of
+from gpufleet_planner.sizing.throughput import check_capability
+
+_GIB = 1 << 30
+
+
+def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, ...]:
+    """How one replica may be spread over whole GPUs of one machine, fewest first.
+
+    Tensor groups, timed over PCIe where boards have no NVLink; those boards also get pipeline
+    stages. A replica never leaves its machine.
+    """
+    if need.parallel is not None:
+        return (need.parallel,)
+    linked = has_nvlink(device)
+    found: list[Parallelism] = []
+    for gpus in (1, 2, 4, 8, 16):
+        if gpus > min(most, need.most_gpus):
+            break
+        options = [Parallelism(tensor=gpus)]
+        if not linked and gpus > 1:
+            options.append(Parallelism(pipeline=gpus))
+        for parallel in options:
+            problems = check_parallelism(need.model, parallel)
+            if not has_errors(problems):
+                found.append(parallel)
+    return tuple(found)
+
+
+def fitting_format(need: WorkloadNeed, device: Device) -> tuple[Serving, ...] | Miss:
+    """The allowed formats the GPU can run: 16 bit is BF16, and FP16 only where BF16 is not."""
+    runnable = [
+        serving
+        for serving in need.serving
+        if not has_errors(check_capability(device, serving.weights))
+    ]
+    names = [serving.weights.name for serving in runnable]
+    if "bf16" in names and len(need.serving) == 2 and {"bf16", "fp16"} == set(names):
+        runnable = [serving for serving in runnable if serving.weights.name == "bf16"]
+    if not runnable:
+        first = check_capability(device, need.serving[0].weights)[0]
+        return Miss("precision", first.message)
+    return tuple(runnable)
+
+
+def need_bytes(need: WorkloadNeed, serving: Serving, parallel: Parallelism) -> int:
+    """Least memory of a replica's fullest GPU with margin: one sequence of the longest length."""
+    if not need.model.causal:
+        return embedding_ledger(need.model, serving, parallel).planning_bytes
+    return serving_ledger(need.model, replace(serving, batch=1), parallel).planning_bytes
+
+
+def serve(
+    need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism
+) -> Reached | Miss:
+    """Replicas that meet the target on such devices, or which limit breaks and by how much."""
+    least = need_bytes(need, serving, parallel)
+    if least > device.usable_bytes:
+        return Miss(
+            "memory",
+            f"{least / _GIB:.1f} GiB are needed on each GPU, and {device.label} has "
+            f"{device.usable_bytes / _GIB:.1f} GiB usable",
+        )
+    if not need.model.causal:
+        return _embed(need, serving, device, parallel, least)
+    room = capacity(need.model, serving, device.usable_bytes, parallel).sequences
+    if room < 1:
+        return Miss(
+            "memory",
+            f"{device.label} leaves no room for one sequence of {serving.context} tokens",
+        )
+    target = need.target
+    asked = target.output_rate(mean_output(serving))
+    most = min(room, serving.max_sequences)
+    if asked is None:
+        most = min(most, serving.batch)
+    found = _largest(need, serving, device, parallel, most)
+    if isinstance(found, Miss):
+        return found
+    batch, speed = found
+    copies = max(need.replicas, ceil(serving.batch / batch))
+    lowest, highest = speed.tokens_per_second_range
+    if asked is not None:
+        copies = max(copies, ceil(asked / lowest))
+    if copies * parallel.serving_gpus > need.most_gpus:
+        return Miss(
+            "gpus",
+            f"{copies} replicas of {parallel.serving_gpus} GPUs are more than {need.most_gpus}",
+            float(copies * parallel.serving_gpus),
+        )
+    # What each replica holds at once when the load is spread.
+    held = batch if asked is not None else min(batch, ceil(serving.batch / copies))
+    full = serving_ledger(need.model, replace(serving, batch=held), parallel)
+    return Reached(
+        copies=copies,
+        gpus_each=parallel.serving_gpus,
+        parallel=parallel,
+        precision=serving.weights.name,
+        need_bytes=least if full.planning_bytes > device.usable_bytes else full.planning_bytes,
+        usable_bytes=device.usable_bytes,
+        batch=batch,
+        first_token_seconds=speed.loaded_first_token_seconds,
+        together_first_token_seconds=speed.together_first_token_seconds,
+        token_seconds=speed.loaded_token_seconds,
+        token_seconds_range=speed.loaded_token_seconds_range,
+        tokens_per_second=speed.tokens_per_second * copies,
+        tokens_per_second_range=(lowest * copies, highest * copies),
+        range_note=speed.range_note,
+        asked_tokens_per_second=asked,
+        binding=speed.binding,
+        basis=speed.basis,
+    )
+
+
+def _largest(
+    need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism, most: int
+) -> tuple[int, ServingSpeed] | Miss:
+    """The largest batch up to `most` that keeps time per token and time to the first token while it
+    is served, and its speed. Neither falls with the batch, so the interval can be halved."""
+    replica = serving_replica(need.model, serving, device, parallel)
+    if replica is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    target = need.target
+    first = _first_token_ms(replica, target, 1)
+    if target.first_token_ms is not None and first > target.first_token_ms:
+        text = f"first token after {first:.0f} ms even of one request, {target.first_token_ms:g} ms"
+        return Miss("first-token", f"{text} allowed", first)
+    token = 1000 * replica.loaded_token_range(1)[1]
+    if target.token_ms is not None and token > target.token_ms:
+        text = (
+            f"up to {token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
+        )
+        return Miss("token", text, token)
+    if _kept(replica, target, most):
+        return most, replica.speed(most)
+    low, high = 1, most
+    while high - low > max(low // 32, 1):
+        middle = (low + high) // 2
+        if _kept(replica, target, middle):
+            low = middle
+        else:
+            high = middle
+    return low, replica.speed(low)
+
+
+def _kept(replica: ServingReplica, target: ServingTarget, batch: int) -> bool:
+    """Whether a batch keeps the times while it is served, at the upper end of their spread."""
+    highest = 1000 * replica.loaded_token_range(batch)[1]
+    if target.token_ms is not None and highest > target.token_ms:
+        return False
+    limit = target.first_token_ms
+    if limit is None:
+        return True
+    return _first_token_ms(replica, target, batch) <= limit
+
+
+def _first_token_ms(replica: ServingReplica, target: ServingTarget, batch: int) -> float:
+    """What the target limits, as the requests arrive."""
+    if target.arrivals is Arrivals.TOGETHER:
+        return 1000 * replica.together(batch).first_token_seconds
+    return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE)
+
+
+def _embed(
+    need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism, least: int
+) -> Reached | Miss:
+    speed = embedding_speed(need.model, serving, device, parallel)
+    if speed is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    asked = need.target.input_tokens_per_second
+    copies = need.replicas
+    # No load test of embeddings is known: the spread of generation is assumed.
+    spread = spread_of(need.model, serving.engine)
+    lowest, highest = (speed.tokens_per_second / part for part in (spread.most, spread.least))
+    if asked is not None:
+        copies = max(copies, ceil(asked / lowest))
+    if copies * parallel.serving_gpus > need.most_gpus:
+        text = f"{copies} replicas are more than {need.most_gpus} GPUs"
+        return Miss("gpus", text, float(copies))
+    return Reached(
+        copies=copies,
+        gpus_each=parallel.serving_gpus,
+        parallel=parallel,
+        precision=serving.weights.name,
+        need_bytes=least,
+        usable_bytes=device.usable_bytes,
+        batch=serving.batch,
+        first_token_seconds=speed.batch_seconds,
+        tokens_per_second=speed.tokens_per_second * copies,
+        tokens_per_second_range=(lowest * copies, highest * copies),
+        range_note=spread.note,
+        asked_tokens_per_second=asked,
+        binding="compute",
+        basis=speed.basis,
+    )

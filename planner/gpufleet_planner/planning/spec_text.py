@@ -1,0 +1,151 @@
+"""The planned FleetSpec as a file to commit: YAML, with the derivation of every pool above it."""
+
+from collections.abc import Iterator
+
+from gpufleet.documents.writing import commented, yaml_text
+from gpufleet_planner.explanation.explain import explain_option
+from gpufleet_planner.explanation.line import lines_as_text
+from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.option import Option, usd
+from gpufleet_planner.planning.placed import PlacedWorkload
+from gpufleet_planner.planning.plan import PlannedFleet
+from gpufleet_planner.sizing.training_settings import settings_text
+
+_GIB = 1 << 30
+
+
+def spec_text(plan: PlannedFleet, *, explain: bool = False) -> str:
+    """The file; the same plan gives the same bytes. Empty without a spec. `explain` adds every
+    number's formula and source to the comments of each pool."""
+    if plan.spec is None:
+        return ""
+    head = {key: value for key, value in plan.spec.items() if key != "pools"}
+    before = ("catalogue", "platform", "environment", "cluster", "provisioner")
+    text = commented("\n".join(_summary(plan)))
+    text += yaml_text({key: head.pop(key) for key in before if key in head})
+    text += "pools:\n"
+    for (name, pool), data in zip(plan.pools, plan.spec["pools"], strict=True):
+        members = [work for work in plan.workloads if work.pool == name]
+        lines = "\n".join(derivation(pool, members))
+        if explain:
+            lines += "".join(f"\n{_numbers(work)}" for work in members)
+        text += "".join(f"  {line}\n" for line in commented(lines).splitlines())
+        text += "".join(f"  {line}\n" for line in yaml_text({"pools": [data]}).splitlines()[1:])
+    return text + (yaml_text(head) if head else "")
+
+
+def _numbers(work: PlacedWorkload) -> str:
+    lines = explain_option(work.need, work.option)
+    return f"{work.entry.name}, every number:\n{lines_as_text(lines, '  ')}"
+
+
+def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]:
+    """Why a pool is what it is: each workload's need, speed, price, and what it was chosen over."""
+    for work in members:
+        yield from _why(work)
+    machine = pool.key.machine
+    price = machine.usd_per_hour
+    shown = "no price is known" if price is None else f"{price:,.4f} USD/h each"
+    known = f"{machine.price_basis.value}; {machine.price_source}"
+    yield f"{pool.nodes} x {machine.name} ({machine.buy}), {shown} ({known})"
+    zones = pool.key.zones
+    if pool.joined and len(zones) > 1:
+        yield f"in {zones[0]}, the first of {', '.join(zones)}: its machines work on one job"
+    if pool.layout is not None:
+        cut, bound = pool.layout.gpus_cut, pool.layout.bound
+        yield f"{cut} GPUs cut, {bound} needed at least by compute and memory volume"
+    if pool.spare_gpus:
+        yield f"{float(pool.spare_gpus):.3g} GPUs of {pool.nodes * machine.gpus} stay free"
+
+
+def _summary(plan: PlannedFleet) -> Iterator[str]:
+    yield "Planned by `gpufleet plan`. Change the workloads and plan again rather than this file."
+    yield cost_line(plan)
+    yield "Every figure is marked measured, modelled or assumed."
+
+
+def cost_line(plan: PlannedFleet) -> str:
+    """What the plan costs with all its nodes, and how far that is from what cannot be undercut."""
+    spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
+    if spent is None or bound is None:
+        return (
+            f"{plan.gpu_hours} GPU-hours an hour with all planned nodes; some prices are not known."
+        )
+    gap = 100 * (spent - bound) / bound if bound else 0
+    return (
+        f"{spent:,.4f} USD/h with all planned nodes; no choice among the options considered costs "
+        f"less than {bound:,.4f} (gap {gap:.1f} %)."
+    )
+
+
+def _why(work: PlacedWorkload) -> Iterator[str]:
+    option, reached = work.option, work.option.reached
+    share = option.share
+    model = "" if work.need is None else f" {work.need.model.name}, {work.entry.workload},"
+    split = reached.parallel
+    groups = [
+        f"{name} {value}"
+        for name, value in (
+            ("tensor", split.tensor),
+            ("pipeline", split.pipeline),
+            ("data", split.data),
+        )
+        if value > 1
+    ]
+    yield (
+        f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.device.label}"
+        + (f" ({', '.join(groups)})" if groups else "")
+    )
+    yield (
+        f"  memory: {reached.need_bytes / _GIB:.2f} GiB with margin (modelled) of "
+        f"{reached.usable_bytes / _GIB:.2f} GiB usable ({share.device.memory_basis.value})"
+    )
+    if reached.training is not None:
+        yield f"  {settings_text(reached.training, split)}"
+    yield from _speed(option)
+    part = usd(option.part_micro_usd)
+    if part is not None:
+        yield f"  its part of the machines: {part:,.4f} USD/h ({option.cost_basis.value})"
+    for note in filter(None, (*option.notes, reached.range_note)):
+        yield f"  {note}"
+    other = work.runner_up
+    if other is not None:
+        yield f"  instead of {other.label}: {_against(other, option)}"
+
+
+def _speed(option: Option) -> Iterator[str]:
+    reached = option.reached
+    parts: list[str] = []
+    if reached.first_token_seconds is not None and reached.token_seconds is not None:
+        parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token of 95 %")
+        if reached.together_first_token_seconds is not None:
+            together = 1000 * reached.together_first_token_seconds
+            parts.append(f"{together:.0f} ms on average where {reached.batch} start together")
+        _, most = reached.token_seconds_range or (0.0, reached.token_seconds)
+        parts.append(
+            f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences, "
+            f"at most {1000 * most:.1f}"
+        )
+    if reached.tokens_per_second is not None:
+        asked = reached.asked_tokens_per_second
+        wanted = f" of {asked:,.0f} asked" if asked else ""
+        lowest = ""
+        if reached.tokens_per_second_range is not None:
+            lowest = f" (at least {reached.tokens_per_second_range[0]:,.0f})"
+        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}{lowest}")
+    if reached.run_hours is not None:
+        parts.append(f"{reached.run_hours:,.1f} h")
+    if option.usd_per_run is not None:
+        parts.append(f"{option.usd_per_run:,.2f} USD a run")
+    if parts:
+        binding = f"; {reached.binding} binds" if reached.binding else ""
+        yield f"  speed: {', '.join(parts)} ({reached.basis.value}){binding}"
+
+
+def _against(other: Option, chosen: Option) -> str:
+    mine, theirs = usd(chosen.billed_micro_usd), usd(other.billed_micro_usd)
+    if other.usd_per_run is not None and chosen.usd_per_run is not None:
+        return f"{other.usd_per_run:,.2f} USD a run against {chosen.usd_per_run:,.2f}"
+    if mine is None or theirs is None:
+        return "no price is known"
+    return f"{theirs:,.4f} USD/h alone against {mine:,.4f}"

@@ -1,0 +1,260 @@
+"""How a training job can be spread over a kind of machine, and how long it takes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from gpufleet.findings import has_errors
+from gpufleet.models.formats import WEIGHT_FORMATS, WeightFormat
+from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
+from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.network import RdmaVerdict, link_between, rdma
+from gpufleet_planner.planning.offers import OfferedMachine
+from gpufleet_planner.planning.option import Miss, Reached
+from gpufleet_planner.sizing.activations import Checkpointing
+from gpufleet_planner.sizing.device import Device
+from gpufleet_planner.sizing.goodput import goodput
+from gpufleet_planner.sizing.throughput import check_capability
+from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet_planner.sizing.training_efficiency import check_arithmetic
+from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
+from gpufleet_planner.sizing.training_state import TrainingPrecision
+
+_GIB = 1 << 30
+
+
+_MACHINES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128)
+_STAGES = (2, 4, 8)
+SPLITS_FROM = _STAGES[-1]
+"""Machines from which on more of them are spread in no further way: each then moves as much or more
+for the same arithmetic, and a network that was too slow stays so."""
+_MOST_BATCH = 64
+_FASTER = 1.01
+"""A larger micro-batch, or less memory, must make a job so much faster to be chosen."""
+OF_THE_GPU = frozenset({"precision", "speed-unknown"})
+"""Limits that another number of the same GPUs does not change."""
+
+
+def gpu_counts(need: WorkloadNeed, on_machine: int) -> tuple[int, ...]:
+    """Numbers of GPUs to try: powers of two inside a machine, then whole machines."""
+    inside = [n for n in (1, 2, 4, 8, 16) if n <= on_machine]
+    across = [on_machine * k for k in _MACHINES] if on_machine in inside else []
+    return tuple(n for n in (*inside, *across) if n <= need.most_gpus)
+
+
+def training_splits(need: WorkloadNeed, gpus: int, on_machine: int) -> Iterator[Parallelism]:
+    """Ways to spread a job, the plainest first: copies (DDP), then FSDP, then tensor groups inside
+    a machine, then pipeline stages across machines."""
+    if need.parallel is not None:
+        if need.parallel.training_gpus == gpus:
+            yield need.parallel
+        return
+    adapter = need.training[0].method is TrainingMethod.LORA
+    if gpus == 1:
+        yield Parallelism()
+        return
+    if adapter:
+        yield Parallelism(data=gpus)
+    yield Parallelism(data=gpus, sharding=Sharding.ZERO3)
+    for tensor in (2, 4, 8):
+        if tensor > min(gpus, on_machine) or gpus % tensor:
+            continue
+        data = gpus // tensor
+        yield Parallelism(
+            tensor=tensor, data=data, sharding=Sharding.ZERO3 if data > 1 else Sharding.NONE
+        )
+        if tensor == on_machine:
+            for pipeline in _STAGES:
+                if data % pipeline == 0:
+                    rest = data // pipeline
+                    level = Sharding.ZERO1 if rest > 1 else Sharding.NONE
+                    yield Parallelism(tensor=tensor, pipeline=pipeline, data=rest, sharding=level)
+
+
+def train(
+    need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
+) -> tuple[Reached, RdmaVerdict | None] | Miss:
+    """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
+    first = need.training[0]
+    capability = (
+        *check_capability(device, _arithmetic(first)),
+        *check_arithmetic(device, first.arithmetic),
+    )
+    if has_errors(capability):
+        return Miss("precision", capability[0].message)
+    if training_speed(need.model, first, device) is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    best: _Timed | None = None
+    smallest: int | None = None
+    network: Miss | None = None
+    for parallel in training_splits(need, gpus, machine.gpus):
+        problems = check_parallelism(need.model, parallel, training=True)
+        if has_errors(problems):
+            continue
+        if need.global_batch is not None and parallel.data > need.global_batch:
+            continue
+        fastest: _Timed | None = None
+        for least, found in _ways(need, device, machine, parallel, gpus):
+            smallest = least if smallest is None else min(smallest, least)
+            if isinstance(found, Miss):
+                network = network or found
+            elif found is not None and (fastest is None or found.pace > _FASTER * fastest.pace):
+                fastest = found
+        if fastest is not None and (best is None or fastest.pace > best.pace):
+            best = fastest
+    if best is not None:
+        return best.reached, best.verdict
+    if network is not None:
+        return network
+    if smallest is None:
+        return Miss("parallelism", f"no way to spread {need.model.name} over {gpus} GPUs")
+    text = (
+        f"{smallest / _GIB:.1f} GiB are needed on each of {gpus} GPUs even with checkpointing, and "
+        f"{device.label} has {device.usable_bytes / _GIB:.1f} GiB usable"
+    )
+    return Miss("memory", text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """One way to run the job that fits."""
+
+    reached: Reached
+    verdict: RdmaVerdict | None
+    pace: float
+    """Tokens per second."""
+    waits: bool
+    """Whether communication takes a part of the step that a larger micro-batch may hide."""
+
+
+def _ways(
+    need: WorkloadNeed,
+    device: Device,
+    machine: OfferedMachine,
+    parallel: Parallelism,
+    gpus: int,
+) -> Iterator[tuple[int, _Timed | Miss | None]]:
+    """Bytes on each GPU and the time of each variant with a growing micro-batch, as long as that
+    helps; None: it does not fit. Ends with the first variant that nothing slows down, or that
+    memory does not bound: the rest needs less memory and is no faster."""
+    most = _most_batch(need, parallel)
+    slow: set[bool] = set()
+    for variant in need.training:
+        recomputes = variant.checkpointing is Checkpointing.FULL
+        if recomputes in slow:
+            continue  # as fast as one whose network is too slow at any micro-batch
+        job = _accumulated(variant, need, parallel)
+        found: _Timed | Miss | None = None
+        fits = True
+        while True:
+            least = training_ledger(need.model, job, parallel).planning_bytes
+            if least > device.usable_bytes:
+                yield least, None
+                fits = False
+                break
+            before, found = found, _timed(need, job, device, machine, parallel, gpus, least)
+            yield least, found
+            if isinstance(found, _Timed) and (
+                not found.waits
+                or (isinstance(before, _Timed) and found.pace < _FASTER * before.pace)
+            ):
+                break
+            if need.batch_stated or 2 * job.batch > most:
+                break
+            if isinstance(found, Miss) and before is None:
+                # What is exchanged does not grow with the micro-batch, and arithmetic does.
+                last = _accumulated(
+                    replace(job, batch=_last_batch(job.batch, most)), need, parallel
+                )
+                if isinstance(_timed(need, last, device, machine, parallel, gpus, least), Miss):
+                    slow.add(recomputes)
+                    break
+            job = _accumulated(replace(job, batch=2 * job.batch), need, parallel)
+        if isinstance(found, _Timed) and (fits or not found.waits):
+            return
+
+
+def _most_batch(need: WorkloadNeed, parallel: Parallelism) -> int:
+    """Largest micro-batch that is tried."""
+    return _MOST_BATCH if need.global_batch is None else need.global_batch // parallel.data
+
+
+def _last_batch(batch: int, most: int) -> int:
+    """The largest that doubling a micro-batch reaches."""
+    return batch << max((most // batch).bit_length() - 1, 0)
+
+
+def _timed(
+    need: WorkloadNeed,
+    job: Training,
+    device: Device,
+    machine: OfferedMachine,
+    parallel: Parallelism,
+    gpus: int,
+    least: int,
+) -> _Timed | Miss:
+    across = gpus > machine.gpus
+    link = link_between(machine) if across else None
+    if across and link is None:
+        return Miss("network", f"the network rate of {machine.name} is not sourced")
+    speed = training_speed(need.model, job, device, parallel, link)
+    if speed is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    verdict = _verdict(need, job, parallel, machine, speed) if across else None
+    if verdict is not None and verdict.needed and machine.fabric == "none":
+        return Miss(
+            "network",
+            f"{verdict} take {verdict.plain_seconds:.1f} s over {machine.network_gbps:g} Gb/s of "
+            f"{machine.name} next to {speed.compute_seconds:.1f} s of arithmetic: RDMA is needed "
+            "above 30 %",
+        )
+    useful = goodput(gpus) if need.goodput is None else need.goodput
+    hours = None
+    if need.target.tokens is not None:
+        hours = need.target.tokens / speed.tokens_per_second / 3600 / useful
+    return _Timed(
+        Reached(
+            copies=1,
+            gpus_each=gpus,
+            parallel=parallel,
+            precision=job.base.name if job.method is TrainingMethod.LORA else job.precision.value,
+            need_bytes=least,
+            usable_bytes=device.usable_bytes,
+            batch=job.batch,
+            tokens_per_second=speed.tokens_per_second,
+            run_hours=hours,
+            goodput=useful,
+            training=job,
+            compute_seconds=speed.compute_seconds,
+            binding=speed.binding,
+            basis=speed.basis,
+        ),
+        verdict,
+        speed.tokens_per_second,
+        speed.exposed_seconds > (_FASTER - 1) * speed.step_seconds,
+    )
+
+
+def _verdict(
+    need: WorkloadNeed,
+    job: Training,
+    parallel: Parallelism,
+    machine: OfferedMachine,
+    speed: TrainingSpeed,
+) -> RdmaVerdict | None:
+    return rdma(need.model, job, parallel, machine, speed.compute_seconds)
+
+
+def _accumulated(job: Training, need: WorkloadNeed, parallel: Parallelism) -> Training:
+    """Micro-batches that make up the stated global batch."""
+    if need.global_batch is None:
+        return job
+    micro = max(ceil(need.global_batch / (parallel.data * job.batch)), 1)
+    return replace(job, accumulation=micro)
+
+
+def _arithmetic(job: Training) -> WeightFormat:
+    """The format the GPU must run: a frozen 4-bit base is multiplied in FP16 where BF16 is not."""
+    if job.method is TrainingMethod.LORA:
+        return job.base
+    return WEIGHT_FORMATS["fp32" if job.precision is TrainingPrecision.FP32 else "bf16"]

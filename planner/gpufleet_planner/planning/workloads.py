@@ -1,0 +1,270 @@
+"""The file of workloads that `gpufleet plan` reads: models, jobs, notebooks, with targets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any, Literal, TypeVar, cast
+
+from pydantic import Field, StringConstraints
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.platforms.registry import platform_facts
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Provisioner
+from gpufleet_planner.planning.need import MOST_GPUS, Isolation
+from gpufleet_planner.planning.target import ServingTarget, Usd
+from gpufleet_planner.sizing.request import Count, RequestModel, SizeRequest, read_model
+
+Name = Annotated[
+    str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=52)
+]
+"""Lower case, starts with a letter, at most 52 characters: pods append to it."""
+Image = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9._:/@]*$", min_length=1, max_length=300)
+]
+Zones = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=63)], ...], Field(max_length=20)
+]
+NOTEBOOK = "notebook"
+OWN = "onPrem"
+"""How own machines are bought."""
+INVALID = "plan-file-invalid"
+_DECIDED = ("mig", "mps", "time_slicing", "board", "network")
+"""Fields of a size request that say on what something runs: the plan's own decision."""
+
+
+class ModelWorkload(SizeRequest):
+    """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
+
+    name: Name
+    target: ServingTarget = ServingTarget()
+    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
+    """Weight formats the plan may choose among. Default: the stated one, else 16 bit."""
+    isolation: Isolation = Isolation.MEMORY
+    """Least it must have for itself. Default memory."""
+    interruptible: bool = False
+    """Whether it survives that its machine is taken back. Default false: no spot."""
+    replicas: Count = 1
+    """Fewest copies of a service."""
+    most_gpus: Count = MOST_GPUS
+    global_batch: Count | None = None
+    """Training: samples of one optimizer step."""
+    goodput: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Training: part of the time that advances the run. Default: by failures published for jobs of
+    so many GPUs."""
+    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
+    """GPUs to choose among. Default: all."""
+    zones: Zones = ()
+    """Zones with capacity for it, best first. Default: those of the whole plan."""
+    team: Name | None = None
+    image: Image | None = None
+    """Container image; only manifests need it."""
+
+
+class Notebooks(RequestModel):
+    """People at notebooks: so many, each with so much GPU memory."""
+
+    name: Name
+    workload: Literal["notebook"]
+    count: Count = 1
+    memory_gib: Annotated[float, Field(gt=0, le=512)]
+    """GPU memory each notebook uses at its peak."""
+    isolation: Isolation = Isolation.NONE
+    """Default none: time-slicing allowed, as long as the sum of the peaks fits."""
+    interruptible: bool = False
+    culled_after_hours: Annotated[float, Field(gt=0, le=168)] | None = None
+    """Hours after which the notebook server ends one that no one uses. Default: nothing ends it,
+    which the policies refuse in shared fleets."""
+    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
+    zones: Zones = ()
+    team: Name | None = None
+    image: Image | None = None
+
+
+class OwnHardware(RequestModel):
+    """Machines on premises."""
+
+    gpu: str
+    gpus_per_node: Annotated[int, Field(ge=1, le=16)]
+    nodes: Annotated[int, Field(ge=1, le=10_000)]
+    usd_per_gpu_hour: Usd | None = None
+    """Write-off, power and rack. Default: not priced, GPU-hours are compared."""
+    network_gbps: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    rdma: bool = False
+    vsphere: dict[str, Any] | None = None
+    """Shape of the virtual machines on vSphere, as a pool of the FleetSpec writes it."""
+    openshift: dict[str, Any] | None = None
+    """The same on OpenShift."""
+
+    def shape(self, platform: Platform) -> dict[str, Any] | None:
+        """The shape of the machines on a platform: the field of its name. None where none is
+        stated."""
+        return getattr(self, platform.section, None)
+
+
+class PlanBudget(RequestModel):
+    """What the planned fleet may cost."""
+
+    usd_per_hour: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
+
+
+class PlanHead(RequestModel):
+    """Everything of the file but the workloads."""
+
+    catalogue: str | None = None
+    """Edition, quoted. Default: the newest."""
+    platform: Platform
+    environment: str = "dev"
+    cluster: dict[str, Any]
+    provisioner: Provisioner | None = None
+    """Default: karpenter on EKS, managed elsewhere."""
+    budget: PlanBudget | None = None
+    """Most the fleet may cost per hour. Default: what the plan costs, rounded up."""
+    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
+    """GPUs the whole plan may use. Default: all the platform sells."""
+    zones: Zones = ()
+    """Zones with capacity, best first: pools name them, and the pool of a job over several machines
+    the first one. Default: all that the cluster has."""
+    fractional: bool = False
+    """Whether machines with a part of a GPU (g6f, small g4) may be used. Default false: they need
+    NVIDIA's GRID driver, which the usual node images lack."""
+    arm: bool = False
+    """Whether machines with Arm processors (g5g, GB200) may be used. Default false: images built
+    for x86 do not start there. GPUs that `gpus` names are allowed wherever they are sold."""
+    hardware: Annotated[tuple[OwnHardware, ...], Field(max_length=100)] = ()
+    """Own machines; needed on platforms that sell none."""
+    spec: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Further fields of the FleetSpec, taken over as they are: `monitoring`, `tags`, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A file that could be read, with the workloads that could."""
+
+    head: PlanHead
+    workloads: tuple[tuple[str, ModelWorkload | Notebooks], ...]
+    """Path in the file, and the entry."""
+
+
+_Part = TypeVar("_Part", bound=RequestModel)
+
+
+def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Finding, ...]]:
+    """Plain data of a file -> plan file, with every structural problem at once."""
+    findings: list[Finding] = []
+    rows = data.get("workloads")
+    head = read_model(
+        PlanHead,
+        {k: v for k, v in data.items() if k != "workloads"},
+        "",
+        INVALID,
+        findings,
+    )
+    if not isinstance(rows, list) or not rows:
+        text = "`workloads` must be a list of at least one workload"
+        fix = "write workloads: [{name: chat, workload: inference, model: ..., context: 8192}]"
+        findings.append(error(INVALID, "workloads", text, fix))
+        return None, tuple(findings)
+    found: list[tuple[str, ModelWorkload | Notebooks]] = []
+    names: dict[str, str] = {}
+    for index, row in enumerate(cast("list[object]", rows)):
+        path = f"workloads[{index}]"
+        if not isinstance(row, dict):
+            fix = "write {name: chat, workload: inference, model: ..., context: 8192}"
+            findings.append(error(INVALID, path, "a workload must be a mapping", fix))
+            continue
+        entry = cast("dict[str, Any]", row)
+        kind = Notebooks if entry.get("workload") == NOTEBOOK else ModelWorkload
+        read = read_model(kind, entry, path, INVALID, findings)
+        if read is None:
+            continue
+        if read.name in names:
+            text = f"{names[read.name]} is called {read.name!r} too"
+            findings.append(error("workload-name-twice", f"{path}.name", text, "rename one"))
+        names.setdefault(read.name, path)
+        if isinstance(read, ModelWorkload):
+            findings += _decided(read, path)
+        found.append((path, read))
+    wrong = [] if head is None else _taken_over(head)
+    if head is None or wrong:
+        return None, (*findings, *wrong)
+    findings += _useless_hardware(head)
+    if not platform_facts(head.platform).clouds and not head.hardware:
+        text = f"{head.platform} sells nothing: the machines you own are missing"
+        fix = "write hardware: [{gpu: H100, gpusPerNode: 8, nodes: 2, usdPerGpuHour: 2.10}]"
+        findings.append(error("hardware-missing", "hardware", text, fix))
+    findings += _without_shape(head)
+    return PlanFile(head, tuple(found)), tuple(findings)
+
+
+_OF_THE_FILE = ("catalogue", "platform", "environment", "cluster", "provisioner", "budget")
+"""Keys of the FleetSpec that the file itself has: the plan rests on them."""
+_SECTIONS = ("addons", "queues", "monitoring")
+"""Keys of `spec` that the plan adds something to."""
+
+
+def _taken_over(head: PlanHead) -> list[Finding]:
+    """What `spec` says that is not taken over as it is."""
+    found: list[Finding] = []
+    for key, value in head.spec.items():
+        path, shown = f"spec.{key}", repr(value)[:60]
+        if key == "pools":
+            text = "the pools are what the plan writes, and `spec` has some"
+            found.append(error(INVALID, path, text, "leave them out; `workloads` say what runs"))
+        elif key in _OF_THE_FILE:
+            text = f"`{key}` of the file is what is planned with, and `spec` has another: {shown}"
+            fix = f"write {key} at the top of the file, next to workloads"
+            found.append(error(INVALID, path, text, fix, value=shown))
+        elif key in _SECTIONS and not isinstance(value, dict | None):
+            fix = f"write {key} as docs/fleet-spec.md has it"
+            found.append(error(INVALID, path, f"{key} must be a mapping: {shown}", fix))
+        elif key == "catalogueOverlay" and not isinstance(value, str | None):
+            text, fix = f"{key} must be the path of a file: {shown}", "write the path in quotes"
+            found.append(error(INVALID, path, text, fix))
+    return found
+
+
+def _useless_hardware(head: PlanHead) -> list[Finding]:
+    """Own machines on a platform whose pools have none."""
+    facts = platform_facts(head.platform)
+    if not head.hardware or OWN in facts.capacity:
+        return []
+    text = f"nodes on {facts.title} are bought, not owned: no workload is planned on hardware"
+    return [warning("hardware-not-on-platform", "hardware", text, "leave it out")]
+
+
+def _without_shape(head: PlanHead) -> list[Finding]:
+    """A virtual machine is what someone makes of it: its shape must be said."""
+    facts = platform_facts(head.platform)
+    if facts.clouds:
+        return []
+    return [
+        error(
+            "hardware-shape-missing",
+            f"hardware[{index}].{head.platform}",
+            f"{facts.title} makes virtual machines of any shape, and that of {row.gpu} is not "
+            "stated",
+            f"add {head.platform}: {{cpus: 16, memoryGib: 128, template: ...}}, as a pool writes "
+            "it",
+        )
+        for index, row in enumerate(head.hardware)
+        if row.shape(head.platform) is None
+    ]
+
+
+def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
+    names = {name: field.alias or name for name, field in ModelWorkload.model_fields.items()}
+    found = [
+        error(
+            "plan-decides",
+            f"{path}.{names[name]}",
+            f"{names[name]} says on what {entry.name} runs, which is what the plan decides",
+            "leave it out; gpus, isolation and target narrow the choice",
+        )
+        for name in _DECIDED
+        if name in entry.model_fields_set
+    ]
+    if entry.load_test is not None:
+        text = "a plan is for users that arrive at random; `gpufleet size` follows load tests"
+        found.append(error(INVALID, f"{path}.loadTest", text, "remove loadTest"))
+    return found

@@ -1,0 +1,396 @@
+"""What would have been enough for a measured workload, with the saving and what could go wrong."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue, Gpu, Rates, UnknownKeyError
+from gpufleet.models.ledger import Basis
+from gpufleet.render.pod_request import MPS_USER
+from gpufleet_planner.planning.need import Isolation
+from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
+from gpufleet_planner.planning.shares import ISOLATED, ShareOffer, shares, slice_parts
+from gpufleet_planner.rightsize.usage import DeviceUse, MeasuredWorkload
+from gpufleet_planner.sizing.device import Device, DeviceShare, mig_slice, whole_gpu
+
+MEMORY_MARGIN = Fraction(21, 20)
+"""A share has at least the measured peak times this. Assumed."""
+HEADROOM = Fraction(9, 10)
+"""Most of a share's compute and bandwidth that the measured use may take. Assumed."""
+IDLE = 0.001
+"""Compute in use up to which a device did nothing: DCGM reports parts of a thousandth."""
+CONTEXT_BYTES = 1 << 30
+"""Memory below which an idle device holds no more than a CUDA context (0.3 to 0.5 GiB)."""
+RESERVED_PART = Fraction(7, 10)
+"""Part of a device from which memory that never changes may be reserved rather than used: vLLM
+takes 0.9 or 0.92 of it at the start, JAX 0.75 (JAX documentation, GPU memory allocation)."""
+STEADY = Fraction(98, 100)
+
+
+NEARLY = 1.02
+"""Options up to this many times the cheapest count as equally cheap. Assumed."""
+
+
+class Conclusion(StrEnum):
+    """What the measurements say."""
+
+    IDLE = "idle"
+    """No device of it ever worked: it can be scaled to zero."""
+    FEWER = "fewer"
+    """Some of its devices or pods never worked."""
+    SMALLER = "smaller"
+    """A share, slice or smaller GPU would have been enough."""
+    FITS = "fits"
+    """Nothing that is enough costs less."""
+    UNKNOWN = "unknown"
+    """The measurements do not tell."""
+
+
+class Confidence(StrEnum):
+    """How much the samples cover."""
+
+    HIGH = "high"
+    """At least 7 days, and 95 % of that time."""
+    MEDIUM = "medium"
+    """At least one day, and 80 % of it."""
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What to give each pod instead."""
+
+    machine: OfferedMachine
+    share: ShareOffer
+    devices_each: int
+    pods: int
+
+    @property
+    def micro_usd(self) -> float | None:
+        """Per hour for all pods: their part of the machines."""
+        return _part_price(self.machine, self.share.part, self.devices_each * self.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The answer for one workload."""
+
+    workload: MeasuredWorkload
+    gpu: Gpu | None
+    """None where the catalogue does not know the GPU that DCGM names."""
+    holds: str
+    """What each pod holds now: `2 x A100-80GB`, `A100-80GB 3g.40gb`."""
+    micro_usd: float | None
+    """Per hour for all pods now; None without a price."""
+    verdict: Conclusion
+    reason: str
+    confidence: Confidence
+    proposal: Proposal | None = None
+    slowdown: Fraction | None = None
+    """How many times as long the same work takes at most, while it has the proposed share alone."""
+    risks: tuple[str, ...] = ()
+
+    @property
+    def saving_micro_usd(self) -> float | None:
+        """Per hour, once others use what becomes free or its nodes go away; None without prices."""
+        if self.micro_usd is None or self.verdict in {Conclusion.FITS, Conclusion.UNKNOWN}:
+            return None
+        if self.verdict is Conclusion.IDLE:
+            return self.micro_usd
+        if self.proposal is None or self.proposal.micro_usd is None:
+            return None
+        return self.micro_usd - self.proposal.micro_usd
+
+
+def advise(
+    workload: MeasuredWorkload,
+    market: Market,
+    catalogue: Catalogue,
+    *,
+    isolation: Isolation = Isolation.MEMORY,
+    least_saving: Fraction = Fraction(1, 10),
+) -> Advice:
+    """The cheapest share that would have been enough, if it saves at least `least_saving`.
+
+    A share is enough when it has the measured peak of memory with a margin of 5 %, and the
+    measured compute and bandwidth take at most 90 % of it. It must have every number format that
+    the present GPU computes in: which of them a program uses is not measured. Pods that use several
+    devices get whole GPUs, as shares cannot talk to each other.
+    """
+    confidence = _confidence(workload)
+    present = _present(workload, catalogue)
+    if isinstance(present, str):
+        return Advice(workload, None, "", None, Conclusion.UNKNOWN, present, confidence)
+    device, part = present
+    each, pods = _devices_each(workload), workload.pods_at_once
+    now = _cheapest(device.gpu, each, market, catalogue)
+    price = None if now is None else _part_price(now, part, each * pods)
+    label = f"{each} x {device.label}" if each > 1 else device.label
+    told = _Told(workload, device, label, price, confidence)
+    measured = [use.most_compute for use in workload.uses]
+    if any(use.shared for use in workload.uses):
+        return told.answer(
+            Conclusion.UNKNOWN, "other pods use the same devices, and DCGM counts by device"
+        )
+    if any(use.exceeds(device.usable_bytes) for use in workload.uses):
+        return told.answer(
+            Conclusion.UNKNOWN, "samples are above what the device has: their unit is another one"
+        )
+    if all(most is not None and most <= IDLE for most in measured):
+        risks = (*_coverage_risk(workload, confidence), "work between two samples is not seen")
+        return told.answer(Conclusion.IDLE, "no sample shows any work", risks)
+    if any(most is None for most in measured):
+        return told.answer(Conclusion.UNKNOWN, "compute in use is not measured on its devices")
+    working = [use for use in workload.uses if not _idle(use)]
+    needed = max(len({u.device for u in working if u.pod == pod}) for pod in _pods(working))
+    busy_pods = _busy_pods(workload)
+    option = _best(device, working, needed, busy_pods, market, catalogue, isolation)
+    if option is None or price is None or option.micro_usd is None:
+        return told.fits("no machine with a price in the market is enough")
+    if float(price - option.micro_usd) < float(least_saving) * price:
+        return told.fits("nothing that is enough costs noticeably less")
+    return told.proposed(option, working, needed < each or busy_pods < pods)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What every answer about a workload has in common."""
+
+    workload: MeasuredWorkload
+    device: Device
+    label: str
+    price: float | None
+    confidence: Confidence
+
+    def answer(self, verdict: Conclusion, reason: str, risks: tuple[str, ...] = ()) -> Advice:
+        return Advice(
+            self.workload,
+            self.device.gpu,
+            self.label,
+            self.price,
+            verdict,
+            reason,
+            self.confidence,
+            risks=risks,
+        )
+
+    def used(self, uses: Sequence[DeviceUse]) -> str:
+        """The measured peaks in words."""
+        return (
+            f"peak of {max(u.peak_memory for u in uses) / 2**30:.1f} GiB of "
+            f"{self.device.usable_bytes / 2**30:.1f}, "
+            f"{100 * max(u.compute or 0.0 for u in uses):.0f} % of the compute at most"
+        )
+
+    def fits(self, reason: str) -> Advice:
+        """Nothing else costs less; not known without a price or rates to compare."""
+        rates = self.device.rates
+        if rates is None or rates.memory_bandwidth is None or not any(_matrix(rates)):
+            reason = f"no rates of {self.device.gpu.key} are published to compare other GPUs with"
+        elif self.price is not None:
+            return self.answer(Conclusion.FITS, f"{self.used(self.workload.uses)}: {reason}")
+        return self.answer(Conclusion.UNKNOWN, reason)
+
+    def proposed(self, option: Proposal, working: Sequence[DeviceUse], fewer: bool) -> Advice:
+        same = option.share.device.label == self.device.label
+        slowdown = max(Fraction(1), *_stretches(self.device, option.share))
+        verdict = Conclusion.FEWER if fewer and same else Conclusion.SMALLER
+        answer = self.answer(verdict, self.used(working), tuple(_risks(self, option, slowdown)))
+        return replace(answer, proposal=option, slowdown=slowdown)
+
+
+def _risks(told: _Told, option: Proposal, slowdown: Fraction) -> Iterator[str]:
+    device = option.share.device
+    yield from _coverage_risk(told.workload, told.confidence)
+    if slowdown > Fraction(11, 10):
+        yield f"one request or step takes up to {float(slowdown):.1f} times as long"
+    if device.gpu.key != told.device.gpu.key:
+        yield f"the program must run on {device.gpu.name}: kernels and images built for it"
+    if option.machine.price_basis is Basis.ASSUMED:
+        yield f"the price of {option.machine.name} is not one of the region: it is estimated"
+    if not device.enforced:
+        yield "no limit of memory is enforced between those that take turns"
+    if option.share.kind is DeviceShare.MPS:
+        yield f"its pods run as user {MPS_USER}: an MPS server serves one user at a time"
+
+
+def _coverage_risk(workload: MeasuredWorkload, confidence: Confidence) -> Iterator[str]:
+    if confidence is not Confidence.HIGH:
+        hours = f"{workload.coverage:.0%} of {workload.hours:.0f} hours"
+        yield f"the samples cover {hours}: a rarer peak is not seen"
+
+
+def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> tuple[Device, Fraction] | str:
+    """The device that its pods hold and its part of a GPU's price, or why that cannot be told."""
+    kinds = {(use.model, use.profile) for use in workload.uses}
+    if len(kinds) > 1:
+        names = ", ".join(sorted(f"{model} {profile}".strip() for model, profile in kinds))
+        return f"its pods ran on several kinds of device: {names}"
+    ((model, profile),) = kinds
+    try:
+        gpu = catalogue.gpu_by_product_label(model.replace(" ", "-"))
+    except UnknownKeyError:
+        return f"the catalogue does not know the GPU {model!r}"
+    if not profile:
+        device = whole_gpu(gpu)
+        return (device, Fraction(1)) if isinstance(device, Device) else device.message
+    device, findings = mig_slice(gpu, profile)
+    if device is None or gpu.mig is None:
+        return findings[0].message
+    slice_ = gpu.mig.profiles[gpu.mig.alternate_names.get(profile, profile)]
+    return device, max(slice_parts(gpu.mig, slice_))
+
+
+def _best(
+    present: Device,
+    working: Sequence[DeviceUse],
+    needed: int,
+    pods: int,
+    market: Market,
+    catalogue: Catalogue,
+    isolation: Isolation,
+) -> Proposal | None:
+    memory = max(use.peak_memory for use in working) * MEMORY_MARGIN
+    reserved = any(_may_be_reserved(use, present) for use in working)
+    found: list[tuple[float, bool, bool, str, Proposal]] = []
+    for machine in machines(market, catalogue, interruptible=False, job=False):
+        if machine.gpus < needed or machine.fraction != 1 or machine.micro_usd is None:
+            continue
+        if not _has_formats_of(machine.gpu, present.gpu):
+            continue
+        for share in _offers(machine, needed, isolation):
+            device = share.device
+            least = present.usable_bytes if reserved else memory
+            if device.usable_bytes < least or not _keeps_up(present, share, working):
+                continue
+            option = Proposal(machine, share, needed, pods)
+            assert option.micro_usd is not None
+            shared = share.resource_key != "whole"
+            other = machine.gpu.key != present.gpu.key
+            name = f"{device.label} {machine.name}"
+            found.append((option.micro_usd, other, shared, name, option))
+    if not found:
+        return None
+    # Of about the same cost, the choice that changes less.
+    limit = min(one[0] for one in found) * NEARLY
+    return min((one for one in found if one[0] <= limit), key=lambda one: one[1:4])[4]
+
+
+def _offers(machine: OfferedMachine, needed: int, isolation: Isolation) -> list[ShareOffer]:
+    """Shares of a pod with one device; whole GPUs where it has several."""
+    return shares(machine.gpu, ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,))
+
+
+def _keeps_up(present: Device, other: ShareOffer, working: Sequence[DeviceUse]) -> bool:
+    """Whether the measured compute and bandwidth take at most `HEADROOM` of the other share."""
+    stretches = _stretches(present, other)
+    if not stretches:
+        return False
+    compute = max(use.compute or 0.0 for use in working)
+    # Memory moves only while the engine works: without its own measure compute bounds it.
+    measured = [use.bandwidth if use.bandwidth is not None else use.compute for use in working]
+    bandwidth = max(one or 0.0 for one in measured)
+    arithmetic, memory = stretches
+    if present.label == other.device.label:
+        return True
+    return compute * arithmetic <= HEADROOM and bandwidth * memory <= HEADROOM
+
+
+def _stretches(present: Device, share: ShareOffer) -> tuple[Fraction, ...]:
+    """How many times as long arithmetic and memory traffic take on the share; empty where a rate is
+    not known. Of several number formats the one that loses most counts.
+
+    Of an MPS client the even part counts: what clients gain by running at once is not promised.
+    """
+    other = share.device
+    most = share.part if share.kind is DeviceShare.MPS else Fraction(1)
+    compute = present.compute_share / min(most, other.compute_share)
+    traffic = present.bandwidth_share / min(most, other.bandwidth_share)
+    if present.gpu.key == other.gpu.key:
+        return compute, traffic
+    if present.rates is None or other.rates is None:
+        return ()
+    mine, theirs = present.rates.memory_bandwidth, other.rates.memory_bandwidth
+    if mine is None or theirs is None:
+        return ()
+    ratios = [
+        Fraction(here, there)
+        for here, there in zip(_matrix(present.rates), _matrix(other.rates), strict=True)
+        if here and there
+    ]
+    if not ratios:
+        return ()
+    return compute * max(ratios), traffic * Fraction(mine, theirs)
+
+
+def _matrix(rates: Rates) -> tuple[int | None, ...]:
+    return rates.tf32, rates.bf16, rates.fp16, rates.fp8, rates.int8, rates.fp4
+
+
+def _has_formats_of(gpu: Gpu, present: Gpu) -> bool:
+    """Whether the GPU computes in every format of the present one, as its rates name them."""
+    if gpu.key == present.key:
+        return True
+    mine, theirs = next(iter(present.rates.values()), None), next(iter(gpu.rates.values()), None)
+    if mine is None or theirs is None:
+        return False
+    return all(
+        there is not None
+        for here, there in zip(_matrix(mine), _matrix(theirs), strict=True)
+        if here is not None
+    )
+
+
+def _may_be_reserved(use: DeviceUse, device: Device) -> bool:
+    """Whether the program may hold memory that it does not use: much of the device, unchanged."""
+    return (
+        use.peak_memory >= RESERVED_PART * device.usable_bytes
+        and use.usual_memory >= STEADY * use.peak_memory
+    )
+
+
+def _idle(use: DeviceUse) -> bool:
+    return (use.most_compute or 0.0) <= IDLE and use.peak_memory < CONTEXT_BYTES
+
+
+def _busy_pods(workload: MeasuredWorkload) -> int:
+    """Most pods at once, without those of which no device ever worked."""
+    working = tuple(use for use in workload.uses if not _idle(use))
+    return MeasuredWorkload(workload.namespace, workload.kind, workload.name, working).pods_at_once
+
+
+def _pods(uses: Sequence[DeviceUse]) -> set[tuple[str, str]]:
+    return {use.pod for use in uses}
+
+
+def _devices_each(workload: MeasuredWorkload) -> int:
+    return max(
+        len({use.device for use in workload.uses if use.pod == pod}) for pod in _pods(workload.uses)
+    )
+
+
+def _cheapest(gpu: Gpu, each: int, market: Market, catalogue: Catalogue) -> OfferedMachine | None:
+    """The machine with this GPU whose GPUs cost least."""
+    sold = [
+        machine
+        for machine in machines(market, catalogue, interruptible=False, job=False)
+        if machine.gpu.key == gpu.key and machine.gpus >= each and machine.fraction == 1
+    ]
+    priced = [machine for machine in sold if machine.micro_usd is not None]
+    return min(
+        priced, key=lambda one: ((one.micro_usd or 0) / one.gpus, one.gpus, one.name), default=None
+    )
+
+
+def _part_price(machine: OfferedMachine, part: Fraction, devices: int) -> float | None:
+    if machine.micro_usd is None:
+        return None
+    return machine.micro_usd / machine.gpus * float(part) * devices
+
+
+def _confidence(workload: MeasuredWorkload) -> Confidence:
+    covered = workload.coverage
+    if workload.hours >= 7 * 24 and covered >= 0.95:
+        return Confidence.HIGH
+    return Confidence.MEDIUM if workload.hours >= 24 and covered >= 0.8 else Confidence.LOW

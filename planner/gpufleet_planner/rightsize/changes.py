@@ -1,0 +1,227 @@
+"""Proposals as files: pools of the FleetSpec, and patches of the workloads."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, cast
+
+from gpufleet.findings import Finding, has_errors, warning
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.pod_request import pod_spec
+from gpufleet_planner.planning.shares import ShareOffer
+from gpufleet_planner.rightsize.advice import Advice, Conclusion, Proposal
+from gpufleet_planner.sizing.device import DeviceShare
+
+SCALABLE = {"Deployment": "apps/v1", "StatefulSet": "apps/v1"}
+"""Kinds that can be patched while they exist: pods and jobs are made again by their author."""
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN = re.compile(
+    r"(?!.{254})[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+)
+"""Names of namespaces and of workloads (`apimachinery/pkg/util/validation`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingHours:
+    """When an idle workload is kept ready, as KEDA's cron scaler takes it."""
+
+    start: str
+    end: str
+    timezone: str
+    """Name of the IANA database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to write; empty where a finding is an error."""
+
+    spec: Mapping[str, Any] | None
+    """The declaration with the new pools, as plain data."""
+    objects: Mapping[str, Mapping[str, Any]]
+    """File name -> patch of a workload, or a new object."""
+    findings: tuple[Finding, ...]
+
+
+def changes(
+    declared: Mapping[str, Any], advice: Iterable[Advice], hours: WorkingHours | None
+) -> Changes:
+    """The declaration with a pool for each kind of share that is proposed, and the patches that
+    move the workloads. Pools that are there keep their size: they may shrink when the workloads
+    have moved. Nothing is changed where the new declaration has an error.
+    """
+    answers = list(advice)
+    moved = [one for one in answers if one.proposal is not None and _patchable(one)]
+    pools = _new_pools(declared, moved)
+    listed = cast("Sequence[Any]", declared.get("pools") or ())
+    spec = {**declared, "pools": [*listed, *(data for data, _ in pools.values())]}
+    compiled = compile_data(spec)
+    if compiled.fleet is None or has_errors(compiled.findings):
+        return Changes(None, {}, compiled.findings)
+    for data, works in pools.values():
+        pool = _pool(compiled.fleet, data["name"])
+        per_node = sum(pool.partition.advertised.values())
+        proposals = [cast("Proposal", one.proposal) for one in works]
+        each = max(one.devices_each for one in proposals)
+        pods = sum(one.pods for one in proposals)
+        most = ceil(pods / max(1, per_node // each))
+        data["nodes"] = {**data["nodes"], "max": most, "expected": most}
+    compiled = compile_data(spec)
+    if compiled.fleet is None or has_errors(compiled.findings):
+        return Changes(None, {}, compiled.findings)
+    objects: dict[str, Mapping[str, Any]] = {}
+    for data, works in pools.values():
+        for one in works:
+            _add(objects, one, "patch", _patch(one, _pool(compiled.fleet, data["name"])))
+    for one in answers:
+        if one.verdict is Conclusion.IDLE and _patchable(one):
+            _add(objects, one, "patch", _to_zero(one))
+            if hours is not None:
+                _add(objects, one, "scaledobject", _ready_in(one, hours))
+    return Changes(spec, objects, (*compiled.findings, *_left(answers)))
+
+
+def _patchable(one: Advice) -> bool:
+    """Whether a patch can name it: what Kubernetes does not allow as a name is no name of a file
+    either."""
+    work = one.workload
+    named = _LABEL.fullmatch(work.namespace) and _SUBDOMAIN.fullmatch(work.name)
+    return work.kind in SCALABLE and named is not None
+
+
+def _left(answers: Iterable[Advice]) -> Iterable[Finding]:
+    for one in answers:
+        acts = one.proposal is not None or one.verdict is Conclusion.IDLE
+        if acts and not _patchable(one):
+            scalable = one.workload.kind in SCALABLE
+            yield warning(
+                "rightsize-no-patch",
+                f"{one.workload.namespace}/{one.workload.name}",
+                "no patch is written: its namespace or name is none that Kubernetes allows"
+                if scalable
+                else f"no patch is written for a {one.workload.kind}: its pods cannot be changed",
+                "see who wrote the samples" if scalable else "change the file that makes it",
+                value=one.workload.kind,
+            )
+
+
+def _new_pools(
+    declared: Mapping[str, Any], moved: Iterable[Advice]
+) -> dict[tuple[str, str], tuple[dict[str, Any], list[Advice]]]:
+    taken = {pool.get("name") for pool in cast("Sequence[Any]", declared.get("pools") or ())}
+    found: dict[tuple[str, str], tuple[dict[str, Any], list[Advice]]] = {}
+    for one in moved:
+        assert one.proposal is not None
+        machine, share = one.proposal.machine, one.proposal.share
+        key = (machine.name, share.resource_key)
+        if key not in found:
+            base = f"rightsized-{_slug(machine.gpu.key)}-{_slug(share.resource_key)}"[:40].strip(
+                "-"
+            )
+            name, number = base, 2
+            while name in taken:
+                name, number = f"{base}-{number}", number + 1
+            taken.add(name)
+            data = {
+                "name": name,
+                "instanceTypes": [machine.name],
+                "nodes": {"min": 0, "max": 1, "expected": 1},
+                "sharing": _sharing(share),
+            }
+            found[key] = (data, [])
+        found[key][1].append(one)
+    return found
+
+
+def _sharing(share: ShareOffer) -> dict[str, Any]:
+    if share.kind is DeviceShare.MIG:
+        return {"mig": {"layout": f"all-{share.profile}"}}
+    if share.kind is DeviceShare.MPS:
+        return {"mps": {"replicas": share.replicas}}
+    if share.kind is DeviceShare.TIME_SLICE:
+        return {"timeSlicing": {"replicas": share.replicas}}
+    return {"exclusive": {}}
+
+
+def _patch(one: Advice, pool: Pool) -> dict[str, Any]:
+    """A strategic merge patch: the pool's fragment, and the resource it held before removed."""
+    assert one.proposal is not None
+    fragment = pod_spec(pool, pool.partition.shares[0])
+    (container, *_) = fragment["containers"]
+    limits: dict[str, Any] = dict.fromkeys(_held(one))
+    limits |= {pool.partition.shares[0].resource: str(one.proposal.devices_each)}
+    # Written as a request too, it would be a request without a limit, which no API server takes.
+    resources = {"limits": limits, "requests": dict.fromkeys(_held(one))}
+    container |= {"name": one.workload.uses[0].container or "main", "resources": resources}
+    spec: dict[str, Any] = {"template": {"spec": {**fragment, "containers": [container]}}}
+    if one.proposal.pods < one.workload.pods_at_once:
+        spec["replicas"] = one.proposal.pods
+    return {**_head(one), "spec": spec}
+
+
+def _held(one: Advice) -> list[str]:
+    profile = one.workload.uses[0].profile.replace("+", ".")
+    return ["nvidia.com/gpu", *([f"nvidia.com/mig-{profile}"] if profile else [])]
+
+
+def _to_zero(one: Advice) -> dict[str, Any]:
+    return {**_head(one), "spec": {"replicas": 0}}
+
+
+def _ready_in(one: Advice, hours: WorkingHours) -> dict[str, Any]:
+    """KEDA's cron scaler: pods in working hours, none outside (kedacore/keda, scaler `cron`)."""
+    work = one.workload
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": work.name, "namespace": work.namespace},
+        "spec": {
+            "scaleTargetRef": {
+                "apiVersion": SCALABLE[work.kind],
+                "kind": work.kind,
+                "name": work.name,
+            },
+            "minReplicaCount": 0,
+            "maxReplicaCount": work.pods_at_once,
+            "triggers": [
+                {
+                    "type": "cron",
+                    "metadata": {
+                        "timezone": hours.timezone,
+                        "start": hours.start,
+                        "end": hours.end,
+                        "desiredReplicas": str(work.pods_at_once),
+                    },
+                }
+            ],
+        },
+    }
+
+
+def _head(one: Advice) -> dict[str, Any]:
+    work = one.workload
+    return {
+        "apiVersion": SCALABLE[work.kind],
+        "kind": work.kind,
+        "metadata": {"name": work.name, "namespace": work.namespace},
+    }
+
+
+def _add(
+    objects: dict[str, Mapping[str, Any]], one: Advice, what: str, data: Mapping[str, Any]
+) -> None:
+    """Add a file; those of `a-b/c` and `a/b-c`, or of two kinds, get a number."""
+    base = f"{one.workload.namespace}-{one.workload.name}-{what}"
+    name, number = base, 2
+    while f"{name}.yaml" in objects:
+        name, number = f"{base}-{number}", number + 1
+    objects[f"{name}.yaml"] = data
+
+
+def _pool(fleet: Fleet, name: str) -> Pool:
+    return next(pool for pool in fleet.pools if pool.name == name)
+
+
+def _slug(text: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in text.lower())

@@ -1,0 +1,246 @@
+"""What a workload gets: a whole GPU, a MIG slice, an MPS share or a time slice of one.
+
+Memory is usable memory: what the driver reports for a GPU, what `nvidia-smi` reports for a slice.
+Speed is a share of the board's rates: a slice has its own multiprocessors and memory channels, MPS
+and time-slicing share them.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue, Gpu, MigProfile, Rates, UnknownKeyError
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.findings import Finding, error, info
+from gpufleet.models.ledger import Basis
+
+
+class DeviceShare(StrEnum):
+    """How much of a GPU the workload has for itself."""
+
+    WHOLE = "whole"
+    MIG = "mig"
+    MPS = "mps"
+    TIME_SLICE = "time-slice"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One GPU or part of one, as a workload sees it."""
+
+    gpu: Gpu
+    share: DeviceShare
+    label: str
+    """For people: `L4`, `A100-80GB 1g.10gb`, `L4 / 4 (mps)`."""
+    usable_bytes: int
+    """Compare `Ledger.planning_bytes` with this. The context of the workload's own process is in
+    the ledger, not taken off here."""
+    memory_basis: Basis
+    rates: Rates | None
+    """Of the whole board; None: not sourced, so no speed can be given."""
+    compute_share: Fraction
+    """Part of the board's arithmetic, all sharers busy."""
+    bandwidth_share: Fraction
+    """Part of the board's memory bandwidth, all sharers busy."""
+    board: str = ""
+    """Which board's rates: `sxm`, `pcie`, ..."""
+    enforced: bool = True
+    """Whether the memory limit is enforced. Time-slicing has none: all needs together must fit."""
+
+    @property
+    def may_communicate(self) -> bool:
+        """Whether several can form one tensor or pipeline group. Slices and shares cannot: there is
+        no peer-to-peer between MIG instances, and sharers are scheduled apart."""
+        return self.share is DeviceShare.WHOLE
+
+
+_FULL_MULTIPROCESSORS = {
+    "A30-24GB": 56,
+    "A100-40GB": 108,
+    "A100-80GB": 108,
+    "H100-80GB": 132,
+    "H100-94GB": 132,
+    "H100-96GB": 132,
+    "H200-141GB": 132,
+    "GH200-144GB": 132,
+    "B200-180GB": 148,
+    "GB200-186GB": 148,
+    "RTX-PRO-6000-BLACKWELL-96GB": 188,
+}
+"""Streaming multiprocessors of the whole board (vendor data sheets): MIG cannot use them all."""
+_SLICE_MEMORY = Fraction(91, 100)
+"""Slices of known boards have at least this part of their even share of memory."""
+_SLICE_COMPUTE = Fraction(85, 100)
+"""The same for multiprocessors: 7 x 16 of 132 on Hopper."""
+TIME_SLICE_COST = Fraction(111, 100)
+"""n time-sliced pods take n * 1.11 times as long as one alone (YOLOS-small on A100-80)."""
+_ADDRESS_SPACES = (7, 0)
+"""Compute capability from which each MPS client has memory and limits of its own."""
+_MPS_GAIN = Fraction(193, 100)
+"""Seven MPS clients do 1.93 times the work of one that does not fill the GPU (same test)."""
+
+
+def find_gpu(text: str, catalogue: Catalogue, path: str = "gpu") -> Gpu | Finding:
+    """The GPU someone means, or the error with the nearest keys."""
+    try:
+        return catalogue.find_gpu(text)
+    except UnknownKeyError as problem:
+        near = ", ".join(problem.nearest)
+        return error(
+            "gpu-unknown",
+            path,
+            str(problem),
+            f"one of {near}" if near else "`gpufleet catalogue gpus` lists them",
+            value=text,
+            nearest=list(problem.nearest),
+        )
+
+
+def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device | Finding:
+    """A GPU without sharing. `board` None (default): the one cloud instances carry."""
+    if gpu.vendor != "nvidia" and not gpu.rates:
+        return error(
+            "gpu-vendor-unsupported",
+            path,
+            f"{gpu.key} is made by {gpu.vendor}, and its speed is not sourced",
+            "choose a GPU whose rates the catalogue has: NVIDIA's, MI300X, MI325X, MI355X, Gaudi3",
+            value=gpu.key,
+        )
+    if gpu.memory_bytes is None:
+        return error(
+            "gpu-memory-unknown",
+            path,
+            f"the usable memory of {gpu.key} is not sourced, and the label is not what can be used",
+            "choose a GPU whose memory the catalogue has",
+            value=gpu.key,
+        )
+    name = board or next(iter(gpu.rates), "")
+    if board is not None and board not in gpu.rates:
+        return error(
+            "gpu-board-unknown",
+            "board",
+            f"{gpu.key} has no board {board!r}",
+            f"one of {', '.join(gpu.rates) or 'none: leave it out'}",
+            value=board,
+        )
+    return Device(
+        gpu=gpu,
+        share=DeviceShare.WHOLE,
+        label=gpu.key,
+        usable_bytes=gpu.memory_bytes,
+        # The overheads of engines were measured on NVIDIA's drivers.
+        memory_basis=Basis.MEASURED if gpu.vendor == "nvidia" else Basis.ASSUMED,
+        rates=gpu.rates.get(name),
+        compute_share=Fraction(1),
+        bandwidth_share=Fraction(1),
+        board=name,
+    )
+
+
+def mig_slice(
+    gpu: Gpu, profile: str, board: str | None = None, path: str = "mig"
+) -> tuple[Device | None, tuple[Finding, ...]]:
+    """One MIG instance of a GPU, with a note where its memory had to be derived."""
+    if gpu.mig is None:
+        reason = gpu.mig_unknown or "the hardware cannot be partitioned"
+        text = f"{gpu.key} has no MIG profiles to choose from: {reason}"
+        return None, (error("mig-unsupported", path, text, "leave mig out", value=profile),)
+    found = gpu.mig.profiles.get(profile)
+    if found is None:
+        found = gpu.mig.profiles.get(gpu.mig.alternate_names.get(profile, ""))
+    if found is None:
+        close = nearest_names(profile, gpu.mig.profiles) or tuple(gpu.mig.profiles)
+        text = f"{gpu.key} has no MIG profile {profile!r}; it has {', '.join(gpu.mig.profiles)}"
+        fix = f"one of {', '.join(close)}"
+        return None, (error("mig-profile-unknown", path, text, fix, value=profile),)
+    base = whole_gpu(gpu, board)
+    if isinstance(base, Finding):
+        return None, (base,)
+    findings: list[Finding] = []
+    memory, basis = found.usable_bytes, Basis.MEASURED
+    if memory is None:
+        even = Fraction(base.usable_bytes * found.memory_slots, gpu.mig.memory_slots)
+        memory, basis = int(even * _SLICE_MEMORY), Basis.ASSUMED
+        findings.append(
+            info(
+                "mig-memory-assumed",
+                path,
+                f"usable memory of {found.name} on {gpu.key} is not sourced: 91 % of its even "
+                f"share is assumed, {memory} bytes",
+            )
+        )
+    return (
+        replace(
+            base,
+            share=DeviceShare.MIG,
+            label=f"{gpu.key} {found.name}",
+            usable_bytes=memory,
+            memory_basis=basis,
+            compute_share=_slice_compute(gpu, found),
+            bandwidth_share=Fraction(found.memory_slots, gpu.mig.memory_slots),
+        ),
+        tuple(findings),
+    )
+
+
+def _slice_compute(gpu: Gpu, profile: MigProfile) -> Fraction:
+    full = _FULL_MULTIPROCESSORS.get(gpu.key)
+    if full is not None and profile.multiprocessors is not None:
+        return Fraction(profile.multiprocessors, full)
+    assert gpu.mig is not None
+    return Fraction(profile.compute_slices, gpu.mig.compute_slices) * _SLICE_COMPUTE
+
+
+def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Finding:
+    """One of several MPS clients of a whole GPU: floor(total / replicas) MiB, enforced."""
+    if device.share is not DeviceShare.WHOLE:
+        return error("mps-on-slice", path, f"MPS and MIG exclude each other on {device.label}")
+    capability = device.gpu.compute_capability
+    if capability is not None and capability < _ADDRESS_SPACES:
+        text = f"{device.gpu.key} is older than Volta: its MPS clients share one address space"
+        return error("mps-not-isolated", path, text, "use timeSlicing", value=replicas)
+    most = device.gpu.mps_max_clients
+    if not 2 <= replicas <= most:
+        return error(
+            "mps-replicas-out-of-range",
+            path,
+            f"{replicas} MPS replicas on {device.gpu.key}: 2 to {most} are possible",
+            f"write at most {most}" if most else "use timeSlicing",
+            value=replicas,
+            limit=most,
+        )
+    mib = 1 << 20
+    # Measured gain of seven over one, taken as linear in between and constant beyond.
+    gain = 1 + (_MPS_GAIN - 1) * Fraction(min(replicas, 7) - 1, 6)
+    share = min(gain / replicas, Fraction(1))
+    return replace(
+        device,
+        share=DeviceShare.MPS,
+        label=f"{device.gpu.key} / {replicas} (mps)",
+        usable_bytes=device.usable_bytes // mib // replicas * mib,
+        compute_share=share,
+        bandwidth_share=share,
+    )
+
+
+def time_slice(device: Device, replicas: int, path: str = "timeSlicing") -> Device | Finding:
+    """One of several processes that take turns: nothing limits memory, so each is planned with an
+    equal part; every process brings its own context."""
+    if replicas < 2:
+        return error(
+            "time-slices-out-of-range",
+            path,
+            f"{replicas} time slices: sharing starts at 2",
+            "write 2 or more, or leave it out",
+            value=replicas,
+        )
+    part = Fraction(1, replicas) / TIME_SLICE_COST
+    return replace(
+        device,
+        share=DeviceShare.TIME_SLICE if device.share is not DeviceShare.MIG else DeviceShare.MIG,
+        label=f"{device.label} / {replicas} (time-slice)",
+        usable_bytes=device.usable_bytes // replicas,
+        compute_share=device.compute_share * part,
+        bandwidth_share=device.bandwidth_share * part,
+        enforced=False,
+    )

@@ -1,0 +1,304 @@
+"""What someone asks to be sized: one workload, as a file or as the options of a command."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from functools import reduce
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.documents.paths import child
+from gpufleet.findings import Finding, error
+from gpufleet.models.engine_profile import InferenceEngine
+from gpufleet.models.parallel import Sharding
+from gpufleet.spec.base import NO_TRUTH_VALUE
+from gpufleet_planner.sizing.activations import Checkpointing, Loss
+from gpufleet_planner.sizing.adapter import AdapterTargets
+from gpufleet_planner.sizing.communication import LinkKind
+from gpufleet_planner.sizing.lengths import LengthShape
+from gpufleet_planner.sizing.not_modelled import not_modelled
+from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
+from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision
+
+
+class RequestModel(BaseModel):
+    """A part of a request. Files write camelCase, Python may write either.
+
+    Not the base of the FleetSpec: importing that builds every model of the declaration, which takes
+    longer than any answer given here.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
+
+
+Count = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 20)]
+Tokens = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 30)]
+
+
+class SizedWorkload(StrEnum):
+    """What the model is used for."""
+
+    INFERENCE = "inference"
+    EMBEDDING = "embedding"
+    """Forward passes only: no cache, no generation."""
+    FULL_FINE_TUNING = "full-fine-tuning"
+    LORA = "lora"
+    QLORA = "qlora"
+    """LoRA over a base in NF4 with double quantisation."""
+    PRE_TRAINING = "pre-training"
+
+    @property
+    def trains(self) -> bool:
+        """Whether it updates weights."""
+        return self not in (SizedWorkload.INFERENCE, SizedWorkload.EMBEDDING)
+
+
+_ALIASES = {
+    "serving": "inference",
+    "infer": "inference",
+    "embeddings": "embedding",
+    "full": "full-fine-tuning",
+    "finetuning": "full-fine-tuning",
+    "finetune": "full-fine-tuning",
+    "fullfinetune": "full-fine-tuning",
+    "sft": "full-fine-tuning",
+    "pretrain": "pre-training",
+    "training": "pre-training",
+    "train": "pre-training",
+}
+_WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z%$/]+)\s*")
+_THOUSANDS = {"k": 1000, "m": 10**6, "b": 10**9}
+_TOKENS_OF_A_SEQUENCE = frozenset({"context", "prompt", "output", "batchedTokens"})
+"""Where `8k` is 8192."""
+_FOLDED = {name.replace("-", ""): name for name in SizedWorkload} | _ALIASES
+
+
+class ParallelRequest(RequestModel):
+    """Degrees of parallelism; each 1 by default."""
+
+    tensor: Count = 1
+    pipeline: Count = 1
+    expert: Count = 1
+    context: Count = 1
+    data: Count = 1
+    """Training only: data-parallel ranks."""
+    sharding: Sharding = Sharding.NONE
+    """What data-parallel ranks divide; `zero3` is FSDP full shard."""
+    sequence: bool = True
+    """Sequence parallelism next to tensor parallelism."""
+
+
+class LinkRequest(RequestModel):
+    """What joins the nodes of a job."""
+
+    kind: LinkKind
+    gigabits_per_second: Annotated[float, Field(gt=0, le=1e6)]
+    """Of one node."""
+    gpus_per_node: Count = 8
+
+
+class LoadTestRequest(RequestModel):
+    """A load test of one replica, as `vllm bench serve` and `sglang.bench_serving` make it. Lengths
+    are those of `prompt` and `output`, which are means."""
+
+    prompts: Annotated[int, Field(ge=1, le=20_000)] = 1000
+    """Requests in all; `--num-prompts`."""
+    lengths: LengthShape = LengthShape.EQUAL
+    """How they differ: `equal`, `uniform` (from 0 to twice the mean) or `sharegpt`."""
+    rate: Annotated[float, Field(gt=0, le=1e5)] | None = None
+    """Requests a second, at random; `--request-rate`. Default: all at once."""
+    clients: Count | None = None
+    """Clients that send the next request when they have their answer; `--max-concurrency`."""
+
+
+class SizeRequest(RequestModel):
+    """One workload to size."""
+
+    model: str
+    """Name in the catalogue, path of a config.json or its folder, or a parameter count (`8B`)."""
+    workload: str = "inference"
+    """inference, embedding, full-fine-tuning, lora, qlora or pre-training."""
+    context: Tokens
+    """Longest sequence in tokens: prompt and output together, or one training sample."""
+    batch: Count = 1
+    """Sequences at the same time; training: samples per GPU and micro-batch."""
+    active_parameters: str | None = None
+    """With a parameter count: those used per token, such as `3B`."""
+    prompt: Tokens | None = None
+    """Mean prompt in tokens; with `output` the cache is sized for the mean."""
+    output: Tokens | None = None
+    """Mean output in tokens."""
+    engine: InferenceEngine = InferenceEngine.VLLM
+    weights: str | None = None
+    """Format of the weights; default what the checkpoint says or, for serving, what the model's
+    maker publishes, else bf16 (fp16 before compute capability 8.0 must be written)."""
+    kv_cache: str = "bf16"
+    """Format of the KV cache."""
+    head_apart: bool | None = None
+    """Whether the checkpoint stores a head the model ties; default: the habit of the format."""
+    utilisation: Annotated[Decimal, Field(gt=0, le=1)] | None = None
+    """Memory fraction of the engine (`gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction`
+    of TensorRT-LLM, `mem_fraction_static` of SGLang). Default: the engine's own."""
+    batched_tokens: Tokens = 8192
+    """`max_num_batched_tokens`."""
+    max_sequences: Count = 256
+    """`max_num_seqs`."""
+    chunked_prefill: bool = True
+    load_test: LoadTestRequest | None = None
+    """Serving: the load test whose figures are wanted."""
+    gpu: str | None = None
+    """GPU to validate fit and speed on."""
+    board: str | None = None
+    """`sxm`, `pcie`, ...; default: what cloud instances carry."""
+    mig: str | None = None
+    """MIG profile of that GPU."""
+    mps: Count | None = None
+    """MPS replicas of that GPU."""
+    time_slicing: Count | None = None
+    """Time-slicing replicas of that GPU or slice."""
+    parallelism: ParallelRequest = ParallelRequest()
+    network: LinkRequest | None = None
+    """Between nodes; default: everything is inside one node."""
+    framework: TrainingFramework = TrainingFramework.PYTORCH
+    """Training: what runs the job; speed depends on it."""
+    arithmetic: Arithmetic = Arithmetic.BF16
+    """Training: what matrices are multiplied in."""
+    precision: TrainingPrecision = TrainingPrecision.MIXED
+    optimizer: Optimizer = Optimizer.ADAMW
+    fused_optimizer: bool = False
+    accumulation: Count = 1
+    checkpointing: Checkpointing = Checkpointing.NONE
+    compile: bool = False
+    loss: Loss | None = None
+    """Default: compiled with `compile`, else eager."""
+    loss_parallel: bool = False
+    rank: Count = 16
+    """LoRA rank."""
+    targets: AdapterTargets = AdapterTargets.ALL_LINEAR
+    interleaving: Count = 1
+
+
+def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:
+    """The workload someone means, or the error with the names there are."""
+    folded = text.strip().lower().replace("-", "").replace("_", "").replace(" ", "")
+    name = _FOLDED.get(folded)
+    if name is not None:
+        return SizedWorkload(name)
+    names = [kind.value for kind in SizedWorkload]
+    close = nearest_names(text, names) or tuple(names)
+    return error(
+        "workload-unknown",
+        path,
+        f"{text!r} is no workload known here; there is {', '.join(names)}",
+        f"write {' or '.join(close)}",
+        value=text,
+    )
+
+
+def unit_fix(kind: str, value: object, name: str) -> str | None:
+    """What to write for `8k`, `50ms` or `8GiB` where a plain number is read; None for others."""
+    found = _WITH_UNIT.fullmatch(value) if isinstance(value, str) else None
+    if found is None or not kind.endswith("_parsing"):
+        return None
+    number, unit = found.groups()
+    if unit.lower() in _THOUSANDS:
+        each = 1024 if unit.lower() == "k" and name in _TOKENS_OF_A_SEQUENCE else None
+        scaled = Decimal(number) * (each or _THOUSANDS[unit.lower()])
+        return f"write {scaled.normalize():f}"
+    if unit == "%":
+        part = Decimal(number) / 100 + (1 if name == "growth" else 0)
+        return f"write {part.normalize():f}: {name} is no percentage"
+    return f"write {number} without {unit}: the unit of {name} is in its name"
+
+
+_BOUNDS = {
+    "less than or equal to": "at most",
+    "greater than or equal to": "at least",
+    "greater than": "more than",
+}
+
+
+def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
+    """What is wrong with a value, in words for someone who writes the file, and what to write
+    instead. `path` is its place."""
+    kind, name, limits = detail["type"], path.rpartition(".")[2], detail.get("ctx", {})
+    if kind == "missing":
+        return "this key is needed and missing", f"add {name}"
+    if kind == "extra_forbidden":
+        return f"`{name}` is no key here", f"remove {name}"
+    if kind == "too_short":
+        least = limits["min_length"]
+        entries = "entry is" if least == 1 else "entries are"
+        return f"at least {least} {entries} needed", f"add an entry to {name}"
+    if kind == "too_long":
+        most = limits["max_length"]
+        return f"at most {most} entries are read", f"leave {most} in {name}"
+    if kind == "string_too_long":
+        return f"at most {limits['max_length']} characters are read", f"shorten {name}"
+    if kind == "string_pattern_mismatch":
+        return f"{name} does not have the form {limits['pattern']}", f"write {name} in that form"
+    if kind == "string_type" and isinstance(detail["input"], int | float):
+        number = detail["input"]
+        return f"{name} is read as a number, and text is wanted", f'put it in quotes: "{number}"'
+    if kind == "number_from_bool":
+        return f"{name} is a number, not true or false", f"write the number of {name}"
+    text = detail["msg"].removeprefix("Value error, ")
+    wanted = text.removeprefix("Input should be ")
+    if kind.endswith("_parsing"):
+        wanted = wanted.split(",")[0]
+    if wanted == text:
+        return text, f"fix {name}; docs/planner.md and docs/sizing.md have an example of it"
+    for pydantic, plain in _BOUNDS.items():
+        text, wanted = text.replace(pydantic, plain), wanted.replace(pydantic, plain)
+    return text.replace("Input", name, 1), f"write {wanted}"
+
+
+def parse_request(data: dict[str, Any]) -> tuple[SizeRequest | None, tuple[Finding, ...]]:
+    """Plain data of a file -> request, with every structural problem at once."""
+    findings: list[Finding] = []
+    return read_model(SizeRequest, data, "", "size-request-invalid", findings), tuple(findings)
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_model(
+    kind: type[_Model], data: Mapping[str, Any], path: str, code: str, findings: list[Finding]
+) -> _Model | None:
+    """Plain data as a model; None with a finding of `code` for each problem, below `path`."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as problem:
+        known = [field.alias or name for name, field in kind.model_fields.items()]
+        places = [detail["loc"] for detail in problem.errors()]
+        for detail in problem.errors():
+            if detail["type"] == "too_short" and any(
+                detail["loc"] == place[:-1][: len(detail["loc"])] for place in places
+            ):
+                continue  # its entries are there, and each has a finding of its own
+            place = reduce(child, detail["loc"], path)
+            fix = None
+            missing = not_modelled(str(detail["loc"][-1]), place) if detail["loc"] else None
+            if detail["type"] == "extra_forbidden" and missing is not None:
+                findings.append(missing)
+                continue
+            if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
+                close = nearest_names(str(detail["loc"][-1]), known)
+                fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
+            fix = fix or unit_fix(detail["type"], detail["input"], place.rpartition(".")[2])
+            shown = repr(detail["input"])[:60]
+            text, remediate = problem_words(detail, place)
+            text += "" if detail["type"] == "missing" else f": {shown}"
+            findings.append(error(code, place, text, fix or remediate, value=shown))
+        return None

@@ -1,0 +1,368 @@
+"""Speed of serving: time to first token, time per token, tokens per second, saturation."""
+
+from dataclasses import dataclass
+from math import ceil, inf, log
+
+from gpufleet.models.architecture import Architecture
+from gpufleet.models.engine_profile import InferenceEngine, profile_of
+from gpufleet.models.inference import Serving, replica_sequence_bytes
+from gpufleet.models.ledger import Basis
+from gpufleet.models.parallel import Parallelism
+from gpufleet.models.parameters import count_parameters
+from gpufleet_planner.sizing.cache_capacity import capacity
+from gpufleet_planner.sizing.communication import Link, LinkKind, inside_node
+from gpufleet_planner.sizing.decode_step import DecodeStep, decode_step
+from gpufleet_planner.sizing.device import Device
+from gpufleet_planner.sizing.load_test import (
+    REQUEST_SECONDS,
+    ROUNDS,
+    LoadedEngine,
+    LoadFigures,
+    Reserve,
+    load_test,
+)
+from gpufleet_planner.sizing.spread import Spread, spread_of
+from gpufleet_planner.sizing.throughput import attention_flops, device_rate, prefill_mfu
+
+PERCENTILE = 0.95
+"""Of requests whose first token comes within the time that is planned with."""
+_MOST_BUSY = 0.99
+_BUNCH, _MOST_BUNCHED = 0.6, 150.0
+"""Prompts that wait for each part of the time that prefills take, by the square of the prompts that
+share a step with one, and at most: the least that cover NVIDIA's load tests with prompts of 500 and
+200 tokens (tests/planner/sizing/load_points.py). They bound what is planned with, not the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingSpeed:
+    """Speed of one replica. Seconds and tokens per second; every figure is modelled."""
+
+    first_token_seconds: float
+    """TTFT of one prompt on an idle replica; queueing comes on top."""
+    token_seconds: float
+    """TPOT: one decode step at the stated batch; prompts that come in between come on top."""
+    loaded_first_token_seconds: float
+    """TTFT that 95 % of the requests keep while the stated batch is served: a prompt waits for
+    others that arrive at random, and its steps decode the batch as well."""
+    together_first_token_seconds: float
+    """Mean TTFT of as many clients that start together and stay in step, as load tests do."""
+    loaded_token_seconds: float
+    """TPOT while the stated batch is served: each step takes a part of the next prompts as well."""
+    loaded_token_seconds_range: tuple[float, float]
+    """Lowest and highest that published loads of this size leave; plans keep the highest."""
+    tokens_per_second: float
+    """Output tokens at the stated batch, prefill of new prompts included."""
+    tokens_per_second_range: tuple[float, float]
+    """The same spread."""
+    range_note: str
+    """What to do where published loads leave a wide range; empty for most models."""
+    saturated_tokens_per_second: float
+    """Output tokens at the saturation batch."""
+    saturation_sequences: int
+    """Sequences at which more do not help: memory is full, or arithmetic binds."""
+    binding: str
+    """What binds a decode step at the stated batch: `bandwidth`, `compute` or `communication`."""
+    mfu: float
+    mbu: float
+    basis: Basis
+    """`modelled` where MFU and MBU were measured on this kind of work, else `assumed`."""
+    peak_operations: float
+    """Dense operations per second of each GPU or share."""
+    bandwidth_bytes: float
+    """Bytes per second of each GPU or share."""
+    prompt_operations: float
+    """Of one prompt's forward pass, over all GPUs."""
+    prompt_moved_seconds: float
+    """Communication of that pass."""
+    step_read_bytes: float
+    """Weights and cache each GPU reads for one decode step at the stated batch."""
+    step_operations: float
+    """Arithmetic of that step, over all GPUs of a stage."""
+    step_moved_seconds: float
+    """Communication of that step."""
+    step_started_seconds: float
+    """Kernels of that step that wait for each other: mixture layers and latent attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingReplica:
+    """One replica on given devices; its speed at any batch."""
+
+    step: DecodeStep
+    basis: Basis
+    saturation: int
+    """Sequences at which more do not help; 0: the devices hold not one."""
+    prompt_operations: float
+    """Of one prompt's forward pass, over all GPUs."""
+    prompt_moved_seconds: float
+    """Communication of that pass."""
+    first_token_seconds: float
+    """TTFT of one prompt on an idle replica."""
+    prompt_tokens: int
+    """Of a mean request."""
+    prompt_seconds: float
+    """Arithmetic and communication of a prompt, all GPUs at work at once."""
+    output_tokens: int
+    """Of a mean request."""
+    chunks: int
+    """Steps over which the engine spreads a mean prompt."""
+    prompts_per_step: float
+    """Mean prompts that one step may prefill."""
+    room: int
+    """Sequences that the engine runs at once; 0: not one fits, and no batch is cut."""
+    sequences: int
+    """The same by the engine's own limit."""
+    cache_tokens: float
+    """Tokens of sequences of this length that the cache holds."""
+    step_tokens: int
+    """Tokens of the largest forward pass."""
+    chunked: bool
+    """Whether a prompt may be spread over several of them."""
+    reserve: Reserve
+    """Room that the engine keeps for outputs of running sequences."""
+    mixes: bool
+    """Whether prompts and decoded tokens share one pass over the weights."""
+    server_step_seconds: float
+    """Scheduling that the engine's server adds to each step."""
+    server_sequence_seconds: float
+    """Sampling and answering that it adds for each sequence of a step."""
+    spread: Spread
+
+    def held(self, batch: int) -> int:
+        """Of so many requests those that run; the others wait for one to end."""
+        return min(batch, self.room) if self.room else batch
+
+    def step_seconds(
+        self, batch: int, held: float | None = None, reading: float = 0.0, computing: float = 0.0
+    ) -> float:
+        """One step of so many sequences, with what the server does beside the model. `held`: how
+        many sequences of the mean length have as much cache as these; `reading`, `computing`: what
+        prompts add that share its pass."""
+        server = self.server_step_seconds + batch * self.server_sequence_seconds
+        return self.step.seconds(batch, held, reading, computing) + server
+
+    def prefill_seconds(self, batch: int, prompts: float = 1.0) -> float:
+        """By which a step of so many sequences gets longer that prefills so many prompts: of a
+        mixture it also reads the experts that they touch."""
+        experts = self.step.further_experts_seconds(batch, prompts * self.prompt_tokens)
+        return prompts * self.prompt_seconds + experts
+
+    def _mixed_seconds(self, batch: int, held: float, prompts: float) -> float:
+        """One step that also prefills so many prompts: in a pass of its own, or in that of the
+        sequences, whose weights it shares."""
+        if not self.mixes:
+            return self.step_seconds(batch, held) + self.prefill_seconds(batch, prompts)
+        tokens = prompts * self.prompt_tokens
+        moved = tokens * self.step.moved_seconds_per_token
+        return moved + self.step_seconds(
+            batch,
+            held,
+            self.step.further_experts_seconds(batch, tokens),
+            prompts * self.prompt_seconds - moved,
+        )
+
+    def loaded_token_seconds(self, batch: int) -> float:
+        """Time per token while so many sequences are served: prompts of the others share steps."""
+        batch = self.held(batch)
+        others = max(batch - 1, 0)
+        return self.step_seconds(batch) + others * self.prefill_seconds(batch) / self.output_tokens
+
+    def loaded_token_range(self, batch: int) -> tuple[float, float]:
+        """Lowest and highest of that time."""
+        token = self.loaded_token_seconds(batch)
+        return token * self.spread.least, token * self.spread.most
+
+    def loaded_first_token_seconds(self, batch: int, part: float | None = None) -> float:
+        """Time to the first token while so many sequences are served: of the mean request, or what
+        a part of the requests keeps.
+
+        Prompts arrive at random and are prefilled in turn (M/D/1); each occupies its own prefill
+        and its part of the decoding that its steps carry. Requests beyond those that run wait for
+        as many to end.
+        """
+        waiting = batch - self.held(batch)
+        batch -= waiting
+        if waiting:
+            ended = self.tokens_per_second(batch) / self.output_tokens
+            return waiting / ended + self.loaded_first_token_seconds(batch, part)
+        step, rate = self.step_seconds(batch), self.tokens_per_second(batch) / self.output_tokens
+        service = self.first_token_seconds + self.chunks * step + REQUEST_SECONDS
+        if batch == 1:
+            return service
+        # Others that come while one step runs share the next; what does not fit into it waits.
+        prefill = self.prefill_seconds(batch)
+        come = rate * step / max(1 - rate * prefill, 1 - _MOST_BUSY)
+        service += min(come, self.prompts_per_step - 1) * self.prompt_seconds
+        turn = prefill + self.chunks * step / self.prompts_per_step
+        busy = min(rate * turn, _MOST_BUSY)
+        scale = turn / (2 * (1 - busy))
+        if part is None:
+            # It arrives within a step: half of that is waited for on average.
+            return service + step / 2 + busy * scale
+        waits = service + step + scale * max(0.0, log(busy / (1 - part)))
+        return max(waits, service + step + self._bunched_seconds(batch))
+
+    def _bunched_seconds(self, batch: int) -> float:
+        """Wait for prompts that come in bunches: clients that started together, whose short prompts
+        share a step, end together and send their next ones together."""
+        rate = self.tokens_per_second(batch) / self.output_tokens
+        bunch = min(_BUNCH * (self.prompts_per_step - 1) ** 2, _MOST_BUNCHED)
+        return bunch * rate * self.first_token_seconds**2
+
+    def together(self, clients: int, rounds: int = ROUNDS) -> LoadFigures:
+        """What clients measure that start together, get outputs of one length and send the next
+        request when they have their answer, as load tests do; in one round all is sent at once."""
+        each = (self.prompt_tokens, self.output_tokens)
+        return load_test(self.loaded_engine(), [each] * (clients * rounds), clients)
+
+    def loaded_engine(self) -> LoadedEngine:
+        """The replica as load tests find it."""
+        mean, prompt = self.prompt_tokens + self.output_tokens / 2, self.prompt_tokens
+        return LoadedEngine(
+            step_seconds=lambda batch, tokens: self.step_seconds(batch, tokens / mean),
+            prefill_seconds=lambda batch, tokens, prompts: self._mixed_seconds(
+                batch, tokens / mean, prompts / prompt
+            ),
+            delay_seconds=self.first_token_seconds - self.prefill_seconds(1),
+            step_tokens=self.step_tokens,
+            chunked=self.chunked,
+            sequences=self.sequences if self.room else inf,
+            cache_tokens=self.cache_tokens if self.room else inf,
+            reserve=self.reserve,
+        )
+
+    def tokens_per_second(self, batch: int) -> float:
+        """Output tokens at a batch: B / (step + B * prefill of one prompt / OSL)."""
+        batch = self.held(batch)
+        prefill = batch * self.prefill_seconds(batch) / self.output_tokens
+        return batch / (self.step_seconds(batch) + prefill)
+
+    def speed(self, batch: int) -> ServingSpeed:
+        """Every figure at a batch."""
+        step, full = self.step, self.saturation
+        rate = self.tokens_per_second(batch)
+        times = step.parts(batch)
+        parts = dict(zip(("bandwidth", "compute", "communication"), times, strict=True))
+        return ServingSpeed(
+            first_token_seconds=self.first_token_seconds,
+            token_seconds=step.seconds(batch),
+            loaded_first_token_seconds=self.loaded_first_token_seconds(batch, PERCENTILE),
+            together_first_token_seconds=self.together(batch).first_token_seconds,
+            loaded_token_seconds=self.loaded_token_seconds(batch),
+            loaded_token_seconds_range=self.loaded_token_range(batch),
+            tokens_per_second=rate,
+            tokens_per_second_range=(rate / self.spread.most, rate / self.spread.least),
+            range_note=self.spread.note,
+            saturated_tokens_per_second=self.tokens_per_second(full) if full else 0.0,
+            saturation_sequences=full,
+            binding=max(parts, key=parts.__getitem__),
+            mfu=step.mfu,
+            mbu=step.mbu,
+            basis=self.basis,
+            peak_operations=step.rate.peak,
+            bandwidth_bytes=step.rate.bandwidth,
+            prompt_operations=self.prompt_operations,
+            prompt_moved_seconds=self.prompt_moved_seconds,
+            step_read_bytes=step.read_bytes(batch),
+            step_operations=step.operations(batch),
+            step_moved_seconds=times[2],
+            step_started_seconds=step.started_seconds,
+        )
+
+
+def mean_prompt(serving: Serving) -> int:
+    """Tokens of a mean prompt; half of the context where no one said."""
+    if serving.prompt_tokens is not None:
+        return serving.prompt_tokens
+    return max(serving.context // 2, 1)
+
+
+def _output(serving: Serving) -> int:
+    if serving.output_tokens is not None:
+        return max(serving.output_tokens, 1)
+    return max(serving.context - mean_prompt(serving), 1)
+
+
+def _saturation(step: DecodeStep, room: int) -> int:
+    """Batch beyond which arithmetic or memory gives no more: bandwidth time still falls per token
+    while it exceeds compute time."""
+    low, high = 1, max(room, 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        bandwidth, compute, _ = step.parts(middle)
+        if bandwidth >= compute:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def serving_replica(
+    model: Architecture,
+    serving: Serving,
+    device: Device,
+    parallel: Parallelism | None = None,
+    link: Link | None = None,
+) -> ServingReplica | None:
+    """One replica on such devices, whatever its batch; None where the board's rates are not
+    sourced, or the model writes no tokens. `link` joins the replica's GPUs; None: as inside one
+    node."""
+    rate = device_rate(device, serving.weights)
+    if rate is None or not model.causal:
+        return None
+    parallel = parallel or Parallelism()
+    mfu, basis = prefill_mfu(model, rate, device, serving.engine, serving.weights)
+    joined = link or inside_node(device.gpu, device.board)
+    step = decode_step(model, serving, parallel, joined, rate, mfu)
+    cache = capacity(model, serving, device.usable_bytes, parallel)
+    room = min(cache.sequences, serving.max_sequences)
+    each_kept = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
+    prompt = mean_prompt(serving)
+    # Causal: each token sees half of the others on average.
+    each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
+    plain = serving.engine is InferenceEngine.TRANSFORMERS
+    profile = None if plain else profile_of(serving.engine)
+    peak, moved = rate.peak * mfu, prompt * step.moved_seconds_per_token
+    # Rates of PCIe groups are planning constants.
+    joined_well = parallel.tensor == 1 or joined.kind is not LinkKind.PCIE
+    exact = basis is Basis.MEASURED and model.basis is not Basis.ASSUMED and joined_well
+    return ServingReplica(
+        step=step,
+        basis=Basis.MODELLED if exact else Basis.ASSUMED,
+        saturation=_saturation(step, room) if room else 0,
+        prompt_operations=prompt * each,
+        prompt_moved_seconds=step.moved_seconds + moved,
+        first_token_seconds=(
+            prompt * each / (parallel.prompt_gpus * peak)
+            + step.moved_seconds
+            + moved
+            + step.further_experts_seconds(1, prompt)
+        ),
+        prompt_tokens=prompt,
+        prompt_seconds=prompt * each / (parallel.serving_gpus * peak) + moved,
+        output_tokens=_output(serving),
+        chunks=ceil(prompt / serving.batched_tokens) if serving.chunked_prefill else 1,
+        prompts_per_step=max(serving.step_tokens / prompt, 1.0),
+        room=room,
+        sequences=serving.max_sequences,
+        cache_tokens=cache.cache_bytes / each_kept * serving.kept_tokens if each_kept else inf,
+        step_tokens=serving.step_tokens,
+        chunked=serving.chunked_prefill,
+        reserve=Reserve(*profile.reserved_output) if profile else Reserve(),
+        mixes=profile.mixes if profile else False,
+        server_step_seconds=profile.server_step_seconds if profile else 0.0,
+        server_sequence_seconds=profile.server_sequence_seconds if profile else 0.0,
+        spread=spread_of(model, serving.engine),
+    )
+
+
+def serving_speed(
+    model: Architecture,
+    serving: Serving,
+    device: Device,
+    parallel: Parallelism | None = None,
+    link: Link | None = None,
+) -> ServingSpeed | None:
+    """Speed of one replica at the stated batch; None as for `serving_replica`."""
+    replica = serving_replica(model, serving, device, parallel, link)
+    return None if replica is None else replica.speed(serving.batch)

@@ -1,0 +1,355 @@
+"""`size`: one request -> model, ledger, device, fit, capacity and speed, with all findings."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, error, has_errors, info, ordered, warning
+from gpufleet.models.architecture import Architecture
+from gpufleet.models.engine_profile import InferenceEngine, memory_fraction
+from gpufleet.models.formats import (
+    WEIGHT_FORMATS,
+    KvFormat,
+    WeightFormat,
+    find_kv_format,
+    find_weight_format,
+)
+from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.ledger import Ledger
+from gpufleet.models.parallel import Parallelism, check_parallelism
+from gpufleet_planner.sizing.activations import Loss
+from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity
+from gpufleet_planner.sizing.communication import Link, LinkKind, network
+from gpufleet_planner.sizing.device import Device, DeviceShare
+from gpufleet_planner.sizing.device_choice import check_group, choose_device
+from gpufleet_planner.sizing.embedding import embedding_ledger
+from gpufleet_planner.sizing.embedding_rates import EmbeddingSpeed, embedding_speed
+from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
+from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
+from gpufleet_planner.sizing.not_modelled import check_expert_span
+from gpufleet_planner.sizing.relief import relief
+from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, find_workload
+from gpufleet_planner.sizing.serving_rates import ServingSpeed, serving_replica
+from gpufleet_planner.sizing.throughput import check_capability
+from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet_planner.sizing.training_efficiency import check_arithmetic
+from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
+
+_ALONE = Parallelism()
+QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
+"""What QLoRA freezes its base in unless someone says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """The answer to one request. Parts are None where a finding says why."""
+
+    model: Architecture | None
+    ledger: Ledger | None
+    device: Device | None
+    gpus: int
+    """GPUs of one replica or of the whole training job."""
+    fits: bool | None
+    """Whether the need with its margin is at most the usable memory; None without a device."""
+    capacity: CacheCapacity | None
+    """Serving on a device: what is left for the cache."""
+    speed: ServingSpeed | TrainingSpeed | EmbeddingSpeed | None
+    findings: tuple[Finding, ...]
+    work: Serving | Training | None = None
+    """What was sized, with every default filled in."""
+    parallel: Parallelism = _ALONE
+    link: Link | None = None
+    """What joins training's data ranks, where the request says."""
+    load_test: LoadAnswer | None = None
+    """What the load test of the request would measure."""
+
+
+def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
+    """Size one workload. Never raises for a bad request: findings say all that is wrong."""
+    findings: list[Finding] = []
+    workload = _keep(find_workload(request.workload), findings)
+    found = choose_model(request.model, catalogue, request.active_parameters)
+    chosen = found if isinstance(found, ChosenModel) else None
+    findings += found.findings if isinstance(found, ChosenModel) else found
+    weights = _keep(_weight_format(request, chosen, workload), findings)
+    cache = _keep(find_kv_format(request.kv_cache), findings)
+    device, notes = choose_device(request, catalogue)
+    findings += notes
+    parallel = Parallelism(**request.parallelism.model_dump())
+    if chosen is not None and workload is not None:
+        findings += check_parallelism(chosen.architecture, parallel, training=workload.trains)
+        if not workload.trains:
+            inside = 8 if request.network is None else request.network.gpus_per_node
+            findings += check_expert_span(parallel.expert, inside, "parallelism.expert")
+    findings += check_group(device, parallel, workload)
+    findings += validate_load_test(request, workload, device)
+    if chosen is None or workload is None or weights is None or cache is None:
+        return _refused(chosen, device, findings)
+    if device is not None:
+        findings += check_capability(device, weights)
+        if workload.trains:
+            findings += check_arithmetic(device, request.arithmetic)
+    model = chosen.architecture
+    findings += context_rules(model, request, workload)
+    if has_errors(findings):
+        return _refused(chosen, device, findings)
+    if workload.trains:
+        job = training_of(request, workload, weights)
+        return _training_answer(model, job, request, device, parallel, findings)
+    serving = serving_of(request, chosen, weights, cache)
+    if workload is SizedWorkload.EMBEDDING:
+        model = replace(model, causal=False, has_head=False)
+    return _serving_answer(model, serving, request, device, parallel, findings)
+
+
+def serving_of(
+    request: SizeRequest, chosen: ChosenModel, weights: WeightFormat, cache: KvFormat
+) -> Serving:
+    """The serving part of a request, in one weight format."""
+    return Serving(
+        context=request.context,
+        batch=request.batch,
+        prompt_tokens=request.prompt,
+        output_tokens=request.output,
+        engine=request.engine,
+        weights=weights,
+        kv_cache=cache,
+        head_apart=request.head_apart if request.head_apart is not None else chosen.head_apart,
+        stored_bytes=_stored_bytes(chosen, weights),
+        utilisation=None if request.utilisation is None else Fraction(request.utilisation),
+        batched_tokens=request.batched_tokens,
+        max_sequences=max(request.max_sequences, request.batch),
+        chunked_prefill=request.chunked_prefill,
+    )
+
+
+_Part = TypeVar("_Part")
+
+
+def _keep(found: _Part | Finding, findings: list[Finding]) -> _Part | None:
+    if isinstance(found, Finding):
+        findings.append(found)
+        return None
+    return found
+
+
+def _refused(chosen: ChosenModel | None, device: Device | None, findings: list[Finding]) -> Sizing:
+    model = None if chosen is None else chosen.architecture
+    return Sizing(model, None, device, 0, None, None, None, ordered(findings))
+
+
+def _weight_format(
+    request: SizeRequest, chosen: ChosenModel | None, workload: SizedWorkload | None
+) -> WeightFormat | Finding:
+    if request.weights is not None:
+        return find_weight_format(request.weights)
+    if workload is SizedWorkload.QLORA:
+        return QLORA_BASE
+    if chosen is None or workload is None:
+        return WEIGHT_FORMATS["bf16"]
+    return WEIGHT_FORMATS[chosen.default_weights(workload) or "bf16"]
+
+
+def context_rules(
+    model: Architecture, request: SizeRequest, workload: SizedWorkload
+) -> tuple[Finding, ...]:
+    """What does not go together in the lengths of a request."""
+    findings: list[Finding] = []
+    if model.max_context is not None and request.context > model.max_context:
+        findings.append(
+            warning(
+                "context-beyond-model",
+                "context",
+                f"{request.context} tokens are more than the {model.max_context} that {model.name} "
+                "was made for",
+                value=request.context,
+                limit=model.max_context,
+            )
+        )
+    if (request.prompt is None) != (request.output is None) and not workload.trains:
+        findings.append(
+            info(
+                "mean-length-incomplete",
+                "prompt",
+                "the cache is sized for the full context: a mean needs both prompt and output",
+            )
+        )
+    asked = (request.prompt or 0) + (request.output or 0)
+    if asked > request.context and not workload.trains:
+        findings.append(
+            error(
+                "mean-beyond-context",
+                "context",
+                f"a mean of {asked} tokens does not fit the context of {request.context}",
+                f"write {asked} or more: context is the longest sequence, prompt and output",
+                value=request.context,
+                limit=asked,
+            )
+        )
+    return tuple(findings)
+
+
+def _stored_bytes(chosen: ChosenModel, weights: WeightFormat) -> int | None:
+    """Bytes on disk, where the checkpoint is served as it is stored."""
+    return chosen.stored_bytes if chosen.weight_format == weights.name else None
+
+
+def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFormat) -> Training:
+    """The training part of a request."""
+    loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
+    base = QLORA_BASE if workload is SizedWorkload.QLORA and request.weights is None else weights
+    adapter = workload in (SizedWorkload.LORA, SizedWorkload.QLORA)
+    return Training(
+        context=request.context,
+        batch=request.batch,
+        method=TrainingMethod.LORA if adapter else TrainingMethod.FULL,
+        precision=request.precision,
+        optimizer=request.optimizer,
+        fused_optimizer=request.fused_optimizer,
+        accumulation=request.accumulation,
+        checkpointing=request.checkpointing,
+        compiled=request.compile,
+        loss=loss,
+        loss_parallel=request.loss_parallel,
+        base=base,
+        rank=request.rank,
+        targets=request.targets,
+        interleaving=request.interleaving,
+        framework=request.framework,
+        arithmetic=request.arithmetic,
+    )
+
+
+def _link(request: SizeRequest) -> Link | None:
+    asked = request.network
+    if asked is None or asked.kind in (LinkKind.NVLINK, LinkKind.PCIE):
+        return None
+    return network(asked.kind, asked.gigabits_per_second, asked.gpus_per_node)
+
+
+def _training_answer(
+    model: Architecture,
+    job: Training,
+    request: SizeRequest,
+    device: Device | None,
+    parallel: Parallelism,
+    findings: list[Finding],
+) -> Sizing:
+    need = training_ledger(model, job, parallel)
+    link = _link(request)
+    speed = None
+    if device is not None:
+        speed = training_speed(model, job, device, parallel, link)
+        if device.share in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
+            findings.append(
+                warning(
+                    "training-on-shared-gpu",
+                    "gpu",
+                    f"training on {device.label}: its memory peaks and speed depend on strangers",
+                    "use a whole GPU or a MIG slice",
+                )
+            )
+    fits = _fits(model, job, parallel, need, device, findings)
+    gpus = parallel.training_gpus
+    told = ordered(findings)
+    return Sizing(model, need, device, gpus, fits, None, speed, told, job, parallel, link)
+
+
+def _serving_answer(
+    model: Architecture,
+    serving: Serving,
+    request: SizeRequest,
+    device: Device | None,
+    parallel: Parallelism,
+    findings: list[Finding],
+) -> Sizing:
+    if not model.causal:
+        need = embedding_ledger(model, serving, parallel)
+        fits = _fits(model, serving, parallel, need, device, findings)
+        gpus = parallel.serving_gpus
+        passes = None if device is None else embedding_speed(model, serving, device, parallel)
+        told = ordered(findings)
+        return Sizing(model, need, device, gpus, fits, None, passes, told, serving, parallel)
+    need = serving_ledger(model, serving, parallel)
+    room = speed = tested = None
+    if device is not None:
+        room = capacity(model, serving, device.usable_bytes, parallel)
+        replica = serving_replica(model, serving, device, parallel)
+        if replica is not None:
+            speed = replica.speed(serving.batch)
+            if request.load_test is not None and replica.room:
+                tested = load_answer(request.load_test, replica)
+    fits = _fits(model, serving, parallel, need, device, findings)
+    if fits and device is not None and room is not None and room.sequences < serving.batch:
+        fits = False
+        findings.append(
+            warning(
+                "cache-too-small",
+                "batch",
+                f"{device.label} leaves room for {room.sequences} sequences of "
+                f"{serving.kept_tokens} tokens{_part(serving, device, parallel)}; "
+                f"{serving.batch} are asked",
+                "lower batch or context, quantise weights or cache, or take a larger GPU",
+                value=serving.batch,
+                limit=room.sequences,
+            )
+        )
+    gpus = parallel.serving_gpus
+    told = ordered(findings)
+    return Sizing(
+        model,
+        need,
+        device,
+        gpus,
+        fits,
+        room,
+        speed,
+        told,
+        serving,
+        parallel,
+        load_test=tested,
+    )
+
+
+def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:
+    """Which part of the device the engine takes; empty for Transformers, which takes no part."""
+    if serving.engine is InferenceEngine.TRANSFORMERS:
+        return ""
+    usable = device.usable_bytes
+    part = memory_fraction(serving.engine, serving.utilisation, usable, parallel)
+    return f" at utilisation {float(part):.2f}"
+
+
+_SMALLER = {
+    True: "shorten context or batch, divide the state (data ranks, zero3), or take a larger GPU",
+    False: "quantise, shorten context or batch, add GPUs, or take a larger one",
+}
+"""Whether it trains -> what is left where no single step suffices."""
+
+
+def _fits(
+    model: Architecture,
+    work: Training | Serving,
+    parallel: Parallelism,
+    need: Ledger,
+    device: Device | None,
+    findings: list[Finding],
+) -> bool | None:
+    if device is None:
+        return None
+    if need.planning_bytes <= device.usable_bytes:
+        return True
+    gib = 1 << 30
+    findings.append(
+        warning(
+            "does-not-fit",
+            "gpu",
+            f"{need.planning_bytes / gib:.2f} GiB are needed with margin, and {device.label} has "
+            f"{device.usable_bytes / gib:.2f} GiB usable",
+            relief(model, work, parallel, device) or _SMALLER[isinstance(work, Training)],
+            need=need.planning_bytes,
+            limit=device.usable_bytes,
+        )
+    )
+    return False

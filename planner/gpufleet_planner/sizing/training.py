@@ -1,0 +1,278 @@
+"""Memory of a training step: full fine-tuning, LoRA, QLoRA, pre-training."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+
+from gpufleet.models.architecture import Architecture
+from gpufleet.models.formats import WEIGHT_FORMATS, WeightFormat
+from gpufleet.models.inference import context_item
+from gpufleet.models.ledger import TRAINING_MARGIN, Basis, Item, Ledger, ledger, modelled
+from gpufleet.models.parallel import Parallelism, Sharding, stage_layers
+from gpufleet.models.parameters import ParameterCount, count_parameters
+from gpufleet.models.weights import stage_weights, weight_bytes
+from gpufleet_planner.sizing.activations import (
+    ActivationPlan,
+    Checkpointing,
+    Loss,
+    gathered_sequence,
+    kept_activations,
+    loss_bytes,
+)
+from gpufleet_planner.sizing.adapter import AdapterTargets, adapter_parameters
+from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
+from gpufleet_planner.sizing.training_state import (
+    ADAPTER_STATE,
+    Optimizer,
+    StateBytes,
+    TrainingPrecision,
+    on_host,
+    state_bytes,
+)
+
+
+class TrainingMethod(StrEnum):
+    """What is trained."""
+
+    FULL = "full"
+    """Every parameter: pre-training and full fine-tuning need the same memory."""
+    LORA = "lora"
+    """Adapters on a frozen base. In 4 bit: QLoRA."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """One training job as memory sees it."""
+
+    context: int
+    """Tokens per sample."""
+    batch: int = 1
+    """Samples per GPU and micro-batch."""
+    method: TrainingMethod = TrainingMethod.FULL
+    precision: TrainingPrecision = TrainingPrecision.MIXED
+    optimizer: Optimizer = Optimizer.ADAMW
+    fused_optimizer: bool = False
+    accumulation: int = 1
+    """Micro-batches per optimizer step; above 1 gradients live through all of them."""
+    checkpointing: Checkpointing = Checkpointing.NONE
+    compiled: bool = False
+    """torch.compile of the layers."""
+    loss: Loss = Loss.EAGER
+    loss_parallel: bool = False
+    base: WeightFormat = WEIGHT_FORMATS["bf16"]
+    """LoRA: format of the frozen base."""
+    rank: int = 16
+    targets: AdapterTargets = AdapterTargets.ALL_LINEAR
+    interleaving: int = 1
+    """Virtual pipeline stages per GPU; above 1 more micro-batches are in flight."""
+    framework: TrainingFramework = TrainingFramework.PYTORCH
+    arithmetic: Arithmetic = Arithmetic.BF16
+    """Speed only: weights and gradients are kept as `precision` says."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a micro-batch on one GPU."""
+        return self.context * self.batch
+
+    @property
+    def activation_plan(self) -> ActivationPlan:
+        """How the step keeps activations."""
+        frozen = (
+            self.method is TrainingMethod.LORA
+            and self.targets is not AdapterTargets.ALL_LINEAR
+            and not self.base.working_copy
+        )
+        width = (
+            4
+            if self.method is TrainingMethod.FULL and self.precision is TrainingPrecision.FP32
+            else 2
+        )
+        return ActivationPlan(self.tokens, self.checkpointing, self.compiled, frozen, width)
+
+
+@lru_cache(maxsize=4096)
+def training_ledger(
+    model: Architecture, training: Training, parallel: Parallelism | None = None
+) -> Ledger:
+    """Memory of the fullest GPU at the peak of a step.
+
+    With a pipeline the first stage (most micro-batches in flight) and the last (logits) are both
+    counted, and the fuller one is the answer.
+    """
+    parallel = parallel or Parallelism()
+    stages = (0,) if parallel.pipeline == 1 else (0, parallel.pipeline - 1)
+    found = [_stage_ledger(model, training, parallel, stage) for stage in stages]
+    return max(found, key=lambda account: account.total_bytes)
+
+
+def _stage_ledger(
+    model: Architecture, training: Training, parallel: Parallelism, stage: int
+) -> Ledger:
+    count = count_parameters(model)
+    state = (
+        _full_items(model, training, parallel, stage)
+        if training.method is TrainingMethod.FULL
+        else _adapter_items(model, training, parallel, stage)
+    )
+    kept = _activation_items(model, training, parallel, stage)
+    transient = sum(item.bytes for item in kept)
+    gradients = next((item for item in state if item.key == "gradients"), None)
+    if gradients is not None and _gradients_come_and_go(training, parallel):
+        larger = gradients.bytes > transient
+        state = [
+            Item(item.key, item.bytes, item.basis, item.formula, at_peak=larger)
+            if item is gradients
+            else item
+            for item in state
+        ]
+        kept = [
+            Item(item.key, item.bytes, item.basis, item.formula, at_peak=not larger)
+            for item in kept
+        ]
+    gathered = _gathered(count, training, parallel)
+    return ledger([*state, gathered, *kept, context_item()], TRAINING_MARGIN)
+
+
+def _gradients_come_and_go(training: Training, parallel: Parallelism) -> bool:
+    """One GPU without accumulation: gradients grow while activations shrink."""
+    return (
+        parallel.training_gpus == 1
+        and training.accumulation == 1
+        and training.method is TrainingMethod.FULL
+    )
+
+
+def _stage_parameters(model: Architecture, parallel: Parallelism, stage: int) -> Fraction:
+    """Parameters one GPU of a stage works on: FP32 weights at four bytes each."""
+    whole = weight_bytes(model, WEIGHT_FORMATS["fp32"])
+    return stage_weights(model, whole, parallel, training=True)[stage] / 4
+
+
+def _full_items(
+    model: Architecture, training: Training, parallel: Parallelism, stage: int
+) -> list[Item]:
+    each = state_bytes(
+        training.precision,
+        training.optimizer,
+        fused=training.fused_optimizer and training.accumulation == 1,
+    )
+    own = _stage_parameters(model, parallel, stage)
+    divisors = _divisors(parallel)
+    return _state_items(own, each, divisors, model.basis, "", on_host(training.optimizer))
+
+
+def _divisors(parallel: Parallelism) -> StateBytes:
+    """By how many ranks each part of the state is divided.
+
+    Ranks that share a sequence hold the same weights and divide them too. With a pipeline, weights
+    are not sharded again between micro-batches: whole weights and gradients stay.
+    """
+    data = parallel.data * parallel.context
+    stays = parallel.pipeline > 1
+    level = parallel.sharding
+    optimizer = data if level is not Sharding.NONE else 1
+    gradients = data if level in (Sharding.ZERO2, Sharding.ZERO3) and not stays else 1
+    weights = data if level is Sharding.ZERO3 and not stays else 1
+    return StateBytes(weights, optimizer, gradients, optimizer)
+
+
+def _state_items(
+    own: Fraction,
+    each: StateBytes,
+    divisors: StateBytes,
+    basis: Basis,
+    prefix: str,
+    hosted: frozenset[str] = frozenset(),
+) -> list[Item]:
+    items: list[Item] = []
+    for key, size, ranks in (
+        ("weights", each.weights, divisors.weights),
+        ("master_weights", each.master, divisors.master),
+        ("gradients", each.gradients, divisors.gradients),
+        ("optimizer", each.optimizer, divisors.optimizer),
+    ):
+        text = f"{ceil(own)} parameters x {size} B" + (f" / {ranks} ranks" if ranks > 1 else "")
+        if key in hosted:
+            text += ", in host memory"
+        name = f"{prefix}{key}"
+        items.append(Item(name, ceil(own * size / ranks), basis, text, at_peak=key not in hosted))
+    return items
+
+
+def _adapter_items(
+    model: Architecture, training: Training, parallel: Parallelism, stage: int
+) -> list[Item]:
+    whole = weight_bytes(model, training.base)
+    base = stage_weights(model, whole, parallel, training=True)[stage]
+    divisors = _divisors(parallel)
+    trained = adapter_parameters(model, training.rank, training.targets)
+    share = Fraction(
+        trained * stage_layers(model.layers, parallel.pipeline)[stage],
+        parallel.tensor * model.layers,
+    )
+    copy = ceil(whole.working_copy)
+    return [
+        Item(
+            "weights",
+            ceil(base / divisors.weights),
+            model.basis,
+            f"frozen base in {training.base.name}, / {divisors.weights} ranks",
+        ),
+        Item("dequantised_matrix", copy, model.basis, "2 B x largest matrix while it is worked on"),
+        *_state_items(share, ADAPTER_STATE, divisors, model.basis, "adapter_"),
+    ]
+
+
+def _gathered(count: ParameterCount, training: Training, parallel: Parallelism) -> Item:
+    """FSDP's working copies: the layer in use and the one fetched ahead, in 16 bit."""
+    ranks = parallel.data * parallel.context
+    needed = parallel.sharding is Sharding.ZERO3 and ranks > 1 and parallel.pipeline == 1
+    amp = training.method is TrainingMethod.FULL and training.precision is TrainingPrecision.AMP
+    size = -(-2 * 2 * count.largest_layer // parallel.tensor) if needed or amp else 0
+    return Item(
+        "gathered_layers",
+        size,
+        Basis.MODELLED,
+        f"2 copies x 2 B x {count.largest_layer} parameters of the largest layer / "
+        f"{parallel.tensor}",
+    )
+
+
+def _activation_items(
+    model: Architecture, training: Training, parallel: Parallelism, stage: int
+) -> list[Item]:
+    plan = training.activation_plan
+    pipeline = parallel.pipeline
+    in_flight = Fraction(pipeline - stage)
+    if training.interleaving > 1 and pipeline > 1:
+        in_flight *= 1 + Fraction(pipeline - 1, pipeline * training.interleaving)
+    layers = in_flight * stage_layers(model.layers, pipeline)[stage]
+    activations = kept_activations(model, plan, parallel, layers)
+    last = stage == pipeline - 1
+    logits = loss_bytes(model, plan, parallel, training.loss, training.loss_parallel) if last else 0
+    return [
+        Item(
+            "gathered_sequence",
+            gathered_sequence(model, plan, parallel),
+            modelled(model.basis),
+            f"3 copies x {plan.tokens} tokens x {2 * model.hidden} B / {parallel.context}: inputs "
+            "of the matrices, which each tensor rank gathers",
+        ),
+        Item(
+            "activations",
+            activations,
+            modelled(model.basis),
+            f"{plan.tokens} tokens x {float(layers):g} layers x "
+            f"{activations / plan.tokens / float(layers):,.0f} B, {training.checkpointing.value} "
+            f"checkpointing{', compiled' if plan.compiled else ''}",
+        ),
+        Item(
+            "logits",
+            logits,
+            modelled(model.basis),
+            f"{plan.tokens} tokens x {model.vocabulary} x "
+            f"{logits / (plan.tokens * max(model.vocabulary, 1)):g} B, {training.loss.value} loss",
+        ),
+    ]

@@ -1,0 +1,174 @@
+"""Speed of training: tokens per second from the parts of the rates that are reached, communication
+and pipeline bubbles."""
+
+from dataclasses import dataclass
+
+from gpufleet.models.architecture import Architecture
+from gpufleet.models.formats import WEIGHT_FORMATS
+from gpufleet.models.ledger import Basis, weakest
+from gpufleet.models.parallel import Parallelism, Sharding
+from gpufleet.models.parameters import count_parameters
+from gpufleet.models.weights import weight_bytes
+from gpufleet_planner.sizing.activations import Checkpointing
+from gpufleet_planner.sizing.adapter import adapter_parameters
+from gpufleet_planner.sizing.communication import (
+    Link,
+    forward_seconds,
+    inside_node,
+    pcie,
+)
+from gpufleet_planner.sizing.device import Device
+from gpufleet_planner.sizing.throughput import attention_flops, device_rate
+from gpufleet_planner.sizing.training import Training, TrainingMethod
+from gpufleet_planner.sizing.training_efficiency import efficiency_of
+from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSpeed:
+    """Speed of one job. Modelled throughout."""
+
+    tokens_per_second: float
+    """Of all GPUs together."""
+    step_seconds: float
+    """One optimizer step with all its micro-batches."""
+    compute_seconds: float
+    communication_seconds: float
+    """Gradients and weights between data-parallel ranks, per step. Hidden behind arithmetic as far
+    as that lasts."""
+    exposed_seconds: float
+    """What arithmetic does not hide, tensor and pipeline communication included."""
+    flops_per_token: float
+    mfu: float
+    """Part of the dense BF16 peak (FP32: TF32) while arithmetic runs."""
+    binding: str
+    """`compute` or `communication`."""
+    basis: Basis
+    peak_operations: float
+    """Dense operations per second of each GPU."""
+
+
+def flops_per_token(model: Architecture, training: Training) -> float:
+    """Operations per trained token."""
+    return sum(_operations(model, training))
+
+
+def _operations(model: Architecture, training: Training) -> tuple[float, float]:
+    """Operations per trained token, of the matrices and of attention.
+
+    Forward 2*N_mul plus attention, causal so half of 4*s*d_q per layer; backward twice that, or
+    once where the base is frozen and only inputs need gradients; full checkpointing computes the
+    forward pass again.
+    """
+    passes = 3 if training.method is TrainingMethod.FULL else 2
+    if training.checkpointing is Checkpointing.FULL:
+        passes += 1
+    matrices = 2 * count_parameters(model).multiplied
+    return passes * matrices, passes * attention_flops(model, training.context) / 2
+
+
+def training_speed(
+    model: Architecture,
+    training: Training,
+    device: Device,
+    parallel: Parallelism | None = None,
+    link: Link | None = None,
+    tensor_link: Link | None = None,
+) -> TrainingSpeed | None:
+    """Speed of a job; None where the board's rates are not sourced.
+
+    `link` joins the data-parallel ranks (default: as inside one node), `tensor_link` the tensor
+    ranks (default: as inside one node).
+    """
+    fp32 = training.method is TrainingMethod.FULL and training.precision is TrainingPrecision.FP32
+    rate = device_rate(device, WEIGHT_FORMATS["fp32" if fp32 else "bf16"])
+    if rate is None:
+        return None
+    parallel = parallel or Parallelism()
+    inner = tensor_link or inside_node(device.gpu, device.board)
+    outer = link or inside_node(device.gpu, device.board)
+    reached = efficiency_of(
+        model,
+        device,
+        training.framework,
+        training.arithmetic,
+        recomputed=training.checkpointing is Checkpointing.FULL,
+        compiled=training.compiled,
+    )
+    # One data-parallel rank is the group of tensor, pipeline and context ranks that share tokens.
+    group = parallel.tensor * parallel.pipeline * parallel.context
+    matrices, attention = _operations(model, training)
+    each = matrices + attention
+    tokens = training.tokens * training.accumulation
+    busy = matrices / reached.matrices + attention / reached.attention
+    compute = tokens * busy / (group * rate.peak)
+    stages = parallel.pipeline
+    bubble = compute * (stages - 1) / (training.accumulation * training.interleaving)
+    inner_passes = 2 if training.checkpointing is not Checkpointing.FULL else 3
+    # Stages of a pipeline work, and communicate, at the same time.
+    inner_seconds = (
+        inner_passes
+        * training.accumulation
+        * forward_seconds(model, training.tokens / parallel.context, parallel, inner)
+        * reached.exposed
+        / stages
+    )
+    exchange = 0.0
+    if parallel.data > 1:
+        own = exchanged_bytes(model, training, parallel) / (parallel.tensor * parallel.pipeline)
+        # Data ranks on one machine receive the same bytes: between machines they pass once.
+        together = max(1, min(parallel.data, outer.sharers // (parallel.tensor * parallel.context)))
+        rates = (outer.bytes_per_second * together, inner.bytes_per_second)
+        exchange = own * (parallel.data - 1) / parallel.data / min(rates)
+    exposed = inner_seconds + max(exchange - compute, 0.0)
+    if training.optimizer is Optimizer.ADAMW_OFFLOADED:
+        exposed += _host_step_seconds(model, training, parallel, device, outer.sharers)
+    step = compute + bubble + exposed
+    return TrainingSpeed(
+        tokens_per_second=tokens * parallel.data / step,
+        step_seconds=step,
+        compute_seconds=compute,
+        communication_seconds=exchange + inner_seconds,
+        exposed_seconds=exposed,
+        flops_per_token=each,
+        mfu=each / busy,
+        binding="communication" if exposed > compute else "compute",
+        basis=weakest((reached.basis, model.basis)),
+        peak_operations=rate.peak,
+    )
+
+
+_HOST_ADAM = 0.25e-9
+"""Planning constant: seconds of one machine's CPUs for the step of one parameter."""
+
+
+def _host_step_seconds(
+    model: Architecture, training: Training, parallel: Parallelism, device: Device, sharers: int
+) -> float:
+    """The optimizer step on the CPUs: gradients go there and weights come back, 2 bytes each."""
+    if training.method is TrainingMethod.LORA:
+        trained = adapter_parameters(model, training.rank, training.targets)
+    else:
+        trained = count_parameters(model).total
+    ranks = parallel.tensor * parallel.pipeline
+    if parallel.sharding is not Sharding.NONE:
+        ranks *= parallel.data * parallel.context
+    own = trained / ranks
+    together = min(parallel.training_gpus, sharers if sharers > 1 else 8)
+    return own * (4 / pcie(device.gpu).bytes_per_second + _HOST_ADAM * together)
+
+
+def exchanged_bytes(model: Architecture, training: Training, parallel: Parallelism) -> int:
+    """Bytes the data ranks exchange per optimizer step, for the whole model; each rank moves its
+    tensor and pipeline part of it, times (D-1)/D.
+
+    Gradients are reduced in BF16: two passes of 2 bytes, one where ZeRO-3 keeps them divided.
+    ZeRO-3 gathers the weights twice for each micro-batch, forward and backward: 2 bytes a
+    parameter, and a frozen base as it is stored.
+    """
+    gathers = 2 * training.accumulation if parallel.sharding is Sharding.ZERO3 else 0
+    if training.method is TrainingMethod.LORA:
+        trained = adapter_parameters(model, training.rank, training.targets)
+        return gathers * weight_bytes(model, training.base).stored + 4 * trained
+    passes = 1 if gathers else 2
+    return 2 * (gathers + passes) * count_parameters(model).total

@@ -1,0 +1,49 @@
+"""A signal against what its target is."""
+
+from gpufleet.contract.programs.autoscaler_signals import (
+    AutoscalerTarget,
+    is_missing_on_mig,
+    is_utilisation,
+)
+from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.validation import CheckReport
+
+HOST_SIGNALS = ("cpu", "memory")
+"""What metrics-server measures."""
+
+
+def validate_signal(
+    text: str, where: str, target: AutoscalerTarget | None, report: CheckReport
+) -> None:
+    """A metric's name or a query, against what the target is."""
+    if target is not None and target.sliced and is_missing_on_mig(text):
+        report.add(
+            "autoscaler-utilisation-on-mig",
+            where,
+            "GPU utilisation is 0 or missing on MIG slices, and the target runs on slices",
+            "scale by a signal of the server, or by DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+            found=shown(text),
+        )
+    elif is_utilisation(text) and (target is None or target.batches):
+        what = "the target is a server that batches" if target is not None else "if it is a server"
+        report.add(
+            "autoscaler-utilisation-of-server",
+            where,
+            f"GPU utilisation says that something runs, not how much ({what}): it is high with the "
+            "first request and does not grow with the second",
+            "scale by vllm:num_requests_running or the server's own queue",
+            found=shown(text),
+        )
+
+
+def validate_cpu(where: str, names: list[str], report: CheckReport) -> None:
+    """A target with GPUs that nothing but its host's load scales."""
+    found = " and ".join(sorted(set(names))) or "cpu, the default"
+    report.add(
+        "autoscaler-cpu-of-gpu-workload",
+        where,
+        f"the target asks for GPUs and is scaled by {found}: a server that waits for its GPU needs "
+        "no CPU",
+        "scale by requests running or waiting, or by the length of its queue",
+        found=sorted(set(names)),
+    )

@@ -1,0 +1,333 @@
+"""Selectors of devices: does the expression parse, does it name what the driver publishes, and
+does any GPU of the catalogue match?
+
+Expressions are parsed and evaluated by `common-expression-language`. What it has no syntax or
+function for is said to be not validated. Kubernetes' side: staging/src/k8s.io/
+dynamic-resource-allocation/cel/compile.go, apiserver pkg/cel/library (quantity, semver).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_fix, nearest_names
+from gpufleet.contract.programs.dra_cel_functions import (
+    CALLABLE,
+    functions,
+    is_quantity,
+    is_semver,
+)
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.shapes import as_mapping
+from gpufleet_policies.configurations.dra_devices import (
+    CLASSES,
+    DRIVER,
+    FORMER,
+    KUBERNETES,
+    DraDevice,
+    attribute_names,
+    devices,
+)
+
+_LONGEST = 10 * 1024
+_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
+_ASKS_FOR_KEYS = re.compile(r"has\s*\(|['\"][\w./]+['\"]\s+in\s+device")
+_FROM_THE_GPU = ("profile", "productName", "architecture", "cudaComputeCapability")
+"""Attributes whose value follows from the GPU."""
+
+
+def validate_selector(
+    expression: str, device_class: str | None, gpu: str | None, path: str, report: CheckReport
+) -> None:
+    """One CEL expression of a request of this class, None for the selector of a DeviceClass; with
+    a GPU only for its devices."""
+    if len(expression) > _LONGEST:
+        report.add(
+            "dra-cel-invalid",
+            path,
+            f"the expression has {len(expression)} characters, at most {_LONGEST} are allowed",
+            limit=_LONGEST,
+        )
+        return
+    program = _compiled(expression, path, report)
+    if program is None or not _literals_are_fine(expression, path, report):
+        return
+    kind = CLASSES.get(device_class or "")
+    about = kind is not None or DRIVER in expression
+    if device_class in CLASSES and kind is None:
+        return  # devices of compute domains are not the user's to select
+    candidates = [one for one in devices() if kind in (None, one.type) and gpu in (None, one.gpu)]
+    if not candidates:
+        what = "MIG" if kind == "mig" else "devices of this class"
+        report.add(
+            "dra-cel-matches-nothing", path, f"{gpu} has no {what}: nothing is allocated",
+            "select another class", value=expression,
+        )  # fmt: skip
+        return
+    if not about:
+        _evaluate_names(program, expression, path, report)
+    elif _evaluates(program, expression, candidates, kind, path, report):
+        _validate_matches(program, expression, candidates, path, report)
+
+
+def _compiled(expression: str, path: str, report: CheckReport) -> Any:
+    import cel
+
+    try:
+        return cel.compile(expression)
+    except ValueError as problem:
+        text = str(problem)
+        if "unsupported syntax" in text and "token recognition" not in text:
+            _not_judged(path, "it uses optional fields or quoted identifiers", report)
+            return None
+        found = re.search(r"<input>:(\d+):(\d+): ([^\n]*)", text)
+        where = f"line {found[1]}, column {found[2]}: {found[3]}" if found else text
+        report.add(
+            "dra-cel-invalid",
+            path,
+            f"the expression does not parse: {where}",
+            _syntax_fix(expression),
+            value=expression,
+        )
+        return None
+
+
+def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
+    for name, text in re.findall(r"\b(semver|quantity)\(\s*['\"]([^'\"]*)['\"]\s*\)", expression):
+        if is_semver(text) if name == "semver" else is_quantity(text):
+            continue
+        form = "three numbers such as 8.0.0" if name == "semver" else "an amount such as 40Gi"
+        report.add(
+            "dra-cel-invalid",
+            path,
+            f"{name}({text!r}) is an error when the expression is evaluated: {form} is needed",
+            f"write {form}",
+            value=expression,
+        )
+        return False
+    return True
+
+
+def _syntax_fix(expression: str) -> str:
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)
+    if "'" in bare or '"' in bare:
+        return "close the quotes"
+    for wrong, right in ((r"(?<![=!<>])=(?!=)", "=="), (r"(?<!&)&(?!&)", "&&"),
+                         (r"(?<!\|)\|(?!\|)", "||")):  # fmt: skip
+        if re.search(wrong, bare):
+            return f"write `{right}`"
+    if re.search(r"\b(and|or|not)\b", bare):
+        return "write `&&`, `||` and `!`"
+    return "write an expression such as device.attributes['gpu.nvidia.com'].profile == '1g.10gb'"
+
+
+def _evaluates(
+    program: Any,
+    expression: str,
+    candidates: Sequence[DraDevice],
+    kind: str | None,
+    path: str,
+    report: CheckReport,
+) -> bool:
+    """Whether the expression yields true or false for some device; reported where it does not."""
+    problems: list[Exception] = []
+    for device in candidates:
+        try:
+            value = _run(program, device.variable(everything=True))
+        except (KeyError, RuntimeError, TypeError, ValueError) as problem:
+            problems.append(problem)
+            continue
+        if isinstance(value, bool):
+            return True
+        report.add(
+            "dra-cel-invalid",
+            path,
+            f"the expression must yield true or false, and yields {_said(value)}",
+            "compare the attribute with a value",
+            value=expression,
+        )
+        return False
+    _report_failure(problems[0], expression, kind, path, report)
+    return False
+
+
+def _said(value: Any) -> str:
+    """A result, without the form in which quantities and versions are held here."""
+    inner = as_mapping(value)
+    return f"a {next(iter(inner), 'map')}" if inner is not None else repr(value)
+
+
+def _report_failure(
+    problem: Exception, expression: str, kind: str | None, path: str, report: CheckReport
+) -> None:
+    text = str(problem)
+    if isinstance(problem, KeyError):
+        _report_key(str(problem.args[0]), expression, kind, path, report)
+    elif isinstance(problem, TypeError) and "overload" in text:
+        report.add(
+            "dra-cel-invalid",
+            path,
+            "an operator does not fit the types of its operands: quantities and versions are "
+            "compared with methods",
+            "write such as .memory.compareTo(quantity('40Gi')) >= 0, or "
+            ".cudaComputeCapability.isGreaterThan(semver('8.0.0'))",
+            value=expression,
+        )
+    else:
+        _evaluate_undefined(text, expression, path, report)
+
+
+def _report_key(
+    key: str, expression: str, kind: str | None, path: str, report: CheckReport
+) -> None:
+    if re.search(rf"\bdevice\.{re.escape(key)}\b", expression):
+        report.add(
+            "dra-cel-invalid",
+            path,
+            f"undefined field {key}: device has {', '.join(_FIELDS)}",
+            f"write device.attributes['{DRIVER}'].{key}",
+            value=expression,
+        )
+        return
+    if key in FORMER:
+        report.add(
+            "dra-cel-attribute-former",
+            path,
+            f"the driver publishes no attribute {key} from {FORMER[key]} on",
+            "select by uuid or productName",
+            value=key,
+        )
+        return
+    domain = "." in key or "/" in key
+    known = (DRIVER, KUBERNETES) if domain else tuple(sorted(attribute_names(kind)))
+    what = f"no device of {DRIVER} has attributes of the domain" if domain else (
+        f"no {kind or 'NVIDIA'} device has the attribute"
+    )  # fmt: skip
+    report.add(
+        "dra-cel-attribute-unknown",
+        path,
+        f"{what} {key}: the scheduler reports a runtime error and allocates nothing",
+        nearest_fix(key, known),
+        value=key,
+        known=known,
+    )
+
+
+def _evaluate_names(program: Any, expression: str, path: str, report: CheckReport) -> None:
+    """Of devices of other drivers only undeclared names can be found."""
+    try:
+        _run(program, devices()[0].variable(everything=True))
+    except RuntimeError as problem:
+        _evaluate_undefined(str(problem), expression, path, report)
+    except (KeyError, TypeError, ValueError):
+        return  # what other drivers publish is not known
+
+
+def _evaluate_undefined(text: str, expression: str, path: str, report: CheckReport) -> None:
+    found = re.search(r"Undefined variable or function: '(\w+)'", text)
+    name = found[1] if found else ""
+    called = re.search(rf"\b{re.escape(name)}\s*\(", expression) if name else None
+    if not name or "cel.bind" in expression or (called and name not in _misspelt(name)):
+        reason = f"it calls {name}" if called else "the evaluator cannot run it"
+        _not_judged(path, reason, report)
+        return
+    report.add(
+        "dra-cel-invalid",
+        path,
+        f"undeclared reference to {name}"
+        + ("" if called else ": an expression has the variable device"),
+        _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}",
+        value=expression,
+    )
+
+
+def _misspelt(name: str) -> dict[str, str]:
+    """A function that Kubernetes does not have, and that is nearly one it has -> the fix."""
+    if name in CALLABLE:
+        return {}
+    near = nearest_names(name, CALLABLE, limit=1)
+    return {name: f"write `{near[0]}`"} if near else {}
+
+
+def _validate_matches(
+    program: Any,
+    expression: str,
+    candidates: Sequence[DraDevice],
+    path: str,
+    report: CheckReport,
+) -> None:
+    """Whether some GPU of the catalogue matches, where the expression asks only for what is known
+    of a GPU."""
+    if _ASKS_FOR_KEYS.search(expression):
+        return
+    for device in candidates:
+        try:
+            if _run(program, device.variable(everything=False)):
+                return
+        except KeyError as problem:
+            if str(problem.args[0]) not in _FROM_THE_GPU:
+                return  # it asks for what depends on the node
+        except (
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ):  # reported by _evaluates where no device can be asked
+            continue
+    depends = {name for name in _FROM_THE_GPU if _depends(program, candidates, name)}
+    if depends == {"profile"}:
+        profiles = sorted({str(d.known["profile"]) for d in candidates if "profile" in d.known})
+        wanted = re.findall(r"profile\s*==\s*['\"]([^'\"]*)['\"]", expression)
+        near = [
+            p
+            for p in profiles
+            if wanted
+            and (
+                p.replace(".", "") == wanted[0].replace(".", "")
+                or p.partition("g.")[0] == wanted[0].partition("g.")[0]
+            )
+        ]
+        report.add(
+            "dra-cel-profile-unknown",
+            path,
+            f"{_whose(candidates)} has the MIG profile {' or '.join(wanted)}: nothing is allocated"
+            if wanted
+            else f"{_whose(candidates)} has a MIG profile that matches: nothing is allocated",
+            f"one of {', '.join((near or profiles)[:12])}",
+            value=expression,
+        )
+        return
+    report.add(
+        "dra-cel-matches-nothing",
+        path,
+        f"{_whose(candidates)} matches the expression",
+        "`gpufleet catalogue gpus` lists product names and architectures",
+        value=expression,
+    )
+
+
+def _whose(candidates: Sequence[DraDevice]) -> str:
+    keys = {device.gpu for device in candidates}
+    return f"no {keys.pop()}" if len(keys) == 1 else "no GPU of the catalogue"
+
+
+def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:
+    for device in candidates:
+        if name not in device.known:
+            continue
+        try:
+            _run(program, device.variable(everything=False, without=name))
+        except KeyError as problem:
+            return problem.args[0] == name
+        except (RuntimeError, TypeError, ValueError):  # no answer for this device
+            continue
+    return False
+
+
+def _not_judged(path: str, reason: str, report: CheckReport) -> None:
+    report.add("dra-cel-not-judged", path, f"the expression is not validated: {reason}")
+
+
+def _run(program: Any, device: dict[str, Any]) -> Any:
+    import cel
+
+    return program.execute(cel.Context({"device": device}, functions()))

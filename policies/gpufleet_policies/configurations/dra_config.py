@@ -1,0 +1,247 @@
+"""Kind `dra-config`: an opaque config of NVIDIA's DRA driver, bare or inside a claim."""
+
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.dra_chart import consumable_shares, validate_chart
+from gpufleet.contract.programs.dra_gates import driver_version, gates_in_force, gates_known
+from gpufleet.contract.programs.dra_rules import RULES
+from gpufleet.contract.programs.go_json import kind_of, shown
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.validation import CheckReport, Judgement
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child, items_at, value_at
+from gpufleet.documents.shapes import as_mapping
+from gpufleet_policies.configurations.dra_compute_domain import validate_domain
+from gpufleet_policies.configurations.dra_envelope import HOLDERS, is_holder, validate_envelope
+from gpufleet_policies.configurations.dra_sharing import StrictFields, validate_sharing
+
+__all__ = ["RULES", "validate"]
+
+API_VERSION = "resource.nvidia.com/v1beta1"
+_GPU_DRIVER, _DOMAIN_DRIVER = "gpu.nvidia.com", "compute-domain.nvidia.com"
+_DRIVERS = {
+    "GpuConfig": _GPU_DRIVER,
+    "MigDeviceConfig": _GPU_DRIVER,
+    "VfioDeviceConfig": _GPU_DRIVER,
+    "ComputeDomainChannelConfig": _DOMAIN_DRIVER,
+    "ComputeDomainDaemonConfig": _DOMAIN_DRIVER,
+}
+_HOLDERS = {
+    kind: steps if kind == "DeviceClass" else (*steps, "devices") for kind, steps in HOLDERS.items()
+}
+"""Kind -> where its configs are."""
+_NO_HOLDERS = ("ResourceSlice", "DeviceTaintRule", "ComputeDomainClique")
+"""Kinds of the same APIs that hold none."""
+_TYPE_META = ("apiVersion", "kind")
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate a config, an `opaque` block, a claim, claim template, device class or
+    ComputeDomain."""
+    report = CheckReport(RULES)
+    note_text(read, "dra", report)
+    gates = dict(gates_in_force(context, report))
+    validate_chart(context, gates, report)
+    validating = _Judging(context, gates, report)
+    document = as_mapping(read.data)
+    if document is None:
+        report.add(
+            "dra-no-config",
+            "",
+            f"the document is {kind_of(read.data)}, a mapping is needed",
+            f"write `apiVersion: {API_VERSION}` and `kind: GpuConfig`",
+        )
+        return report.validation()
+    kind = document.get("kind")
+    if is_holder(document):
+        if validate_envelope(document, context, report):
+            validating.holder(document, (*_HOLDERS[str(kind)], "config"))
+    elif "opaque" in document and "kind" not in document:
+        validating.opaque(document["opaque"], "opaque")
+    elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:
+        validate_domain(document, context, report)
+    elif "metadata" in document and str(kind) not in _DRIVERS:
+        _report_other(document, report)
+    else:
+        validating.config(document, "")
+    return report.validation()
+
+
+def _report_other(document: dict[str, Any], report: CheckReport) -> None:
+    """An object of Kubernetes that holds no config."""
+    kind = shown(document.get("kind"))
+    near = (
+        nearest_names(str(document.get("kind")), (*_HOLDERS, "ComputeDomain"), limit=1)
+        if document.get("kind") not in _NO_HOLDERS
+        else ()
+    )
+    report.add(
+        "dra-no-config",
+        "kind" if near else "",
+        f"an object of kind {kind} and version {shown(document.get('apiVersion'))} holds no config "
+        "of this driver",
+        f"write `kind: {near[0]}`" if near else "give the file that holds it, or another --as",
+        kind=kind,
+    )
+
+
+class _Judging:
+    """The configs of one document against one driver."""
+
+    def __init__(self, context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
+        self._context, self._gates, self._report = context, gates, report
+        self._version = driver_version(context)
+
+    def holder(self, document: dict[str, Any], steps: tuple[str, ...]) -> None:
+        """Every opaque config of an object of the cluster's own API."""
+        for place, entry in items_at(document, ".".join(steps)):
+            opaque = value_at(entry, "opaque")
+            if opaque is not None:
+                self.opaque(opaque, child(place, "opaque"))
+
+    def opaque(self, value: Any, path: str) -> None:
+        """An `opaque` block: driver and parameters."""
+        block = as_mapping(value) or {}
+        driver, parameters = block.get("driver"), as_mapping(block.get("parameters"))
+        known = (parameters or {}).get("apiVersion") == API_VERSION
+        if driver not in (_GPU_DRIVER, _DOMAIN_DRIVER) and not known:
+            return  # another driver reads it
+        place = child(path, "parameters")
+        if parameters is None:
+            self._report.add(
+                "dra-no-config",
+                place,
+                f"parameters is {kind_of(block.get('parameters'))}, a config is needed",
+                f"write `apiVersion: {API_VERSION}` and `kind: GpuConfig`",
+            )
+            return
+        wanted = _DRIVERS.get(str(parameters.get("kind")))
+        if wanted is not None and wanted != driver:
+            self._report.add(
+                "dra-driver-mismatch",
+                child(path, "driver"),
+                f"{parameters.get('kind')} is read by {wanted}, not by {driver}",
+                f"write `driver: {wanted}`",
+                value=driver,
+            )
+        self.config(parameters, place)
+
+    def config(self, config: dict[str, Any], path: str) -> None:
+        """One config."""
+        api, kind = config.get("apiVersion"), config.get("kind")
+        if api != API_VERSION or not isinstance(kind, str) or kind not in _DRIVERS:
+            self._unknown(api, kind, path)
+            return
+        fields = StrictFields(config, path, self._report)
+        if kind == "GpuConfig":
+            fields.only((*_TYPE_META, "sharing"))
+            self._sharing(fields.mapping("sharing"), child(path, "sharing"), mig=False)
+        elif kind == "MigDeviceConfig":
+            fields.only((*_TYPE_META, "sharing"))
+            self._sharing(fields.mapping("sharing"), child(path, "sharing"), mig=True)
+        elif kind == "VfioDeviceConfig":
+            fields.only((*_TYPE_META, "iommu"))
+            self._iommu(fields.mapping("iommu"), child(path, "iommu"))
+            self._vfio(path)
+        elif kind == "ComputeDomainChannelConfig":
+            fields.only((*_TYPE_META, "domainID", "allocationMode"))
+            self._domain(fields, path)
+            self._allocation_mode(fields, path)
+        else:
+            fields.only((*_TYPE_META, "domainID"))
+            self._domain(fields, path)
+
+    def _unknown(self, api: Any, kind: Any, path: str) -> None:
+        right = "GpuConfig"
+        if isinstance(kind, str):
+            near = nearest_names(kind, _DRIVERS, limit=1)
+            right = kind if kind in _DRIVERS else near[0] if near else right
+        self._report.add(
+            "dra-kind-unknown",
+            child(path, "apiVersion" if api != API_VERSION else "kind"),
+            f"no kind {shown(kind)} is registered for version {shown(api)}",
+            f"write `apiVersion: {API_VERSION}` and `kind: {right}`",
+            apiVersion=shown(api),
+            kind=shown(kind),
+        )
+
+    def _sharing(self, sharing: dict[str, Any] | None, path: str, *, mig: bool) -> None:
+        if sharing is None:
+            return
+        strategy = validate_sharing(
+            sharing,
+            path,
+            mig=mig,
+            gates=self._gates,
+            gates_known=gates_known(self._context),
+            version=self._version,
+            devices=self._context.gpu_count,
+            report=self._report,
+        )
+        shares = consumable_shares(self._context)
+        on = self._gates.get("ConsumableShares") and shares not in (None, "", "disabled")
+        if strategy == "MPS" and on:
+            self._report.add(
+                "dra-consumable-shares-mps",
+                child(path, "strategy"),
+                f"consumableShares is {shown(shares)}: the preparation of MPS claims fails",
+                "set `consumableShares: disabled`, or use TimeSlicing",
+            )
+
+    def _iommu(self, iommu: dict[str, Any] | None, path: str) -> None:
+        if iommu is None:
+            return
+        fields = StrictFields(iommu, path, self._report)
+        fields.only(("backendPolicy", "enableAPIDevice"))
+        fields.boolean("enableAPIDevice")
+        policy = fields.text("backendPolicy")
+        if policy not in (None, "", "LegacyOnly", "PreferIommuFD"):
+            self._report.add(
+                "dra-iommu-policy-unknown",
+                child(path, "backendPolicy"),
+                f"unknown IOMMU backend policy: {policy}",
+                "one of LegacyOnly, PreferIommuFD",
+                value=policy,
+            )
+
+    def _vfio(self, path: str) -> None:
+        chart = self._context.chart
+        if chart is not None and chart.value("webhook.enabled") is True:
+            self._report.add(
+                "dra-vfio-webhook",
+                child(path, "kind"),
+                "the admission webhook refuses VfioDeviceConfig",
+                "turn the webhook off, or leave the config out: LegacyOnly is the default",
+            )
+        if not self._gates.get("PassthroughSupport"):
+            self._report.add(
+                "dra-vfio-gate",
+                child(path, "kind"),
+                "the gate PassthroughSupport is off: no VFIO device is published"
+                if gates_known(self._context)
+                else "no VFIO device is published without the gate PassthroughSupport, which is "
+                "off unless values turn it on",
+                "write `featureGates: {PassthroughSupport: true}`",
+            )
+
+    def _domain(self, fields: StrictFields, path: str) -> None:
+        if not fields.text("domainID"):
+            self._report.add(
+                "dra-domain-missing",
+                child(path, "domainID"),
+                "domainID cannot be empty",
+                "write the UID of the ComputeDomain",
+            )
+
+    def _allocation_mode(self, fields: StrictFields, path: str) -> None:
+        mode = fields.text("allocationMode")
+        if mode not in (None, "", "All", "Single"):
+            self._report.add(
+                "dra-allocation-mode-ignored",
+                child(path, "allocationMode"),
+                f"allocationMode {mode} is not checked and works like Single",
+                "one of Single, All",
+                value=mode,
+            )

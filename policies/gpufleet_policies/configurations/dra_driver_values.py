@@ -1,0 +1,60 @@
+"""Kind `dra-driver-values`: values of NVIDIA's DRA driver's chart, under either of its names."""
+
+from dataclasses import replace
+
+from gpufleet.contract.programs.chart_release import chart_codes, chart_version
+from gpufleet.contract.programs.chart_values import validate_values
+from gpufleet.contract.programs.context import CheckContext, InstalledChart
+from gpufleet.contract.programs.dra_chart import CHARTS, validate_chart
+from gpufleet.contract.programs.dra_gates import gates_in_force
+from gpufleet.contract.programs.dra_rules import RULES as DRA
+from gpufleet.contract.programs.text_notes import text_rules
+from gpufleet.contract.programs.validation import (
+    CheckReport,
+    Judgement,
+    reject,
+    rule_table,
+)
+from gpufleet.contract.schemas import (
+    report_problems,
+    schema_codes,
+    schema_rules,
+    values_problems,
+)
+from gpufleet.documents.document import GoDocument
+
+_SOURCE = "kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm/dra-driver-nvidia-gpu"
+CODES = schema_codes("dra-values", "the chart")
+_VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid",
+           "dra-consumable-shares-gate")  # fmt: skip
+
+RULES = rule_table(
+    reject(
+        "dra-values-no-mapping",
+        ("DRA-13",),
+        "The document is no mapping of values.",
+        "docs/check.md",
+    ),
+    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
+    *(rule for code, rule in DRA.items() if code.startswith("dra-chart-") or code in _VALUES),
+    *text_rules("dra-values"),
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate values of the chart: what it refuses, feature gates, keys it does not know."""
+    report = CheckReport(RULES)
+    values = validate_values(read, "dra-values", report)
+    if values is None:
+        return report.validation()
+    version = chart_version(context, CHARTS[0])
+    codes = chart_codes(CODES, CHARTS[0], version)
+    report_problems(values_problems(CHARTS[0], values, version), codes, report)
+    before = context.chart or InstalledChart()
+    chart = replace(before, name=CHARTS[0], values=values)
+    inner = replace(context, chart=chart, feature_gates={})
+    validate_chart(inner, dict(gates_in_force(inner, report)), report)
+    report.findings = [
+        replace(f, path=f.path.removeprefix("context.chart.values.")) for f in report.findings
+    ]
+    return report.validation()

@@ -1,0 +1,237 @@
+"""An EC2NodeClass against the pools that name it, and a NodeOverlay."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import InstanceType
+from gpufleet.contract.driver_ranges import driver_problem
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.karpenter_keys import (
+    OVERLAY_KEPT,
+    OVERLAY_REFUSED,
+)
+from gpufleet.contract.programs.karpenter_machines import demands_gpus, read_requirements, selected
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.paths import child, items_at, mapping_at, value_at
+from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
+
+AL2_LAST: tuple[int, ...] = (1, 32)
+"""Last Kubernetes minor with images of Amazon Linux 2."""
+SMALLEST_DISK = 100 << 30
+DEFAULT_DISK = 20 << 30
+"""Root disk where nothing is written."""
+_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
+"""Word in the name of an image -> its architecture."""
+
+
+def validate_class(
+    path: str,
+    item: Mapping[str, Any],
+    pools: Sequence[Mapping[str, Any]],
+    context: CheckContext,
+    report: CheckReport,
+) -> None:
+    """Everything about one node class. `pools` are the NodePools of the text that name it."""
+    spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    if ("role" in spec) == ("instanceProfile" in spec):
+        report.add(
+            "karpenter-class-exclusive",
+            place,
+            "exactly one of role and instanceProfile is needed, found "
+            + ("both" if "role" in spec else "neither"),
+            "write `role`, the name of the nodes' IAM role",
+        )
+    terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
+    where = child(place, "amiSelectorTerms")
+    machines = [row for pool in pools for row in _machines(pool)]
+    of_gpus = bool(machines) or not pools
+    _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
+    _validate_drivers(terms, machines, where, report)
+    _validate_architecture(terms, {row.architecture for row in machines}, where, report)
+    if machines:
+        _validate_disk(spec, place, report)
+    interfaces = as_list(spec.get("networkInterfaces")) or []
+    if spec.get("associatePublicIPAddress") is True and len(interfaces) > 1:
+        report.add(
+            "karpenter-public-address-with-efa",
+            child(place, "associatePublicIPAddress"),
+            f"EC2 gives no public address to a machine with {len(interfaces)} interfaces",
+            "remove it and use private subnets",
+            found=len(interfaces),
+        )
+
+
+def _machines(pool: Mapping[str, Any]) -> Iterable[InstanceType]:
+    requirements = read_requirements(value_at(pool, "spec.template.spec.requirements"))
+    return selected(requirements) if demands_gpus(requirements) else ()
+
+
+def _validate_images(
+    spec: Mapping[str, Any],
+    terms: Sequence[Mapping[str, Any]],
+    where: str,
+    context: CheckContext,
+    report: CheckReport,
+    *,
+    of_gpus: bool,
+) -> None:
+    version = context.kubernetes_version or _default_kubernetes()
+    said = ".".join(map(str, version))
+    for index, term in enumerate(terms):
+        alias = term.get("alias")
+        if not isinstance(alias, str):
+            continue
+        place = child(child(where, index), "alias")
+        family, _, release = alias.partition("@")
+        if len(terms) > 1 or len(term) > 1:
+            report.add(
+                "karpenter-class-exclusive",
+                place,
+                "an alias is next to other image terms, which the API server refuses",
+                "keep the alias alone",
+            )
+        if family == "al2" and version > AL2_LAST:
+            _ended(place, alias, said, report)
+        elif release == "latest" and of_gpus:
+            prod = context.environment == "prod"
+            report.add(
+                "karpenter-latest-in-prod" if prod else "karpenter-latest",
+                place,
+                f"{alias}: each release of the image replaces all nodes",
+                f"write {family}@<release>, one you tested",
+                value=alias,
+            )
+    of_eks = not terms or any(_is_of_eks(term) for term in terms)
+    if spec.get("amiFamily") == "AL2" and version > AL2_LAST and of_eks:
+        _ended(where, "amiFamily AL2", said, report)
+
+
+def _is_of_eks(term: Mapping[str, Any]) -> bool:
+    """Whether an image is one of EKS' own. Karpenter starts all others with the user data of their
+    family, whatever their age: aws/karpenter-provider-aws v1.15.1, examples/v1/al2-custom-ami.yaml.
+    """
+    name, parameter = str(term.get("name", "")), str(term.get("ssmParameter", ""))
+    return name.startswith("amazon-eks-") or parameter.startswith("/aws/service/eks/")
+
+
+def _validate_drivers(
+    terms: Sequence[Mapping[str, Any]],
+    machines: Sequence[InstanceType],
+    where: str,
+    report: CheckReport,
+) -> None:
+    """Machines whose GPU needs a newer driver than the image of an alias has."""
+    catalogue = load()
+    for index, term in enumerate(terms):
+        family, _, release = str(term.get("alias", "")).partition("@")
+        image = catalogue.images.get(f"{family}-nvidia")
+        if image is None:
+            continue
+        for key in dict.fromkeys(row.accelerator.gpu for row in machines):
+            _, first = image.branches.get(key, (None, ""))
+            branch = (
+                image.driver_branch if release.removeprefix("v") < first else image.branch_for(key)
+            )
+            problem = None
+            if branch is not None:
+                problem = driver_problem(catalogue.gpu(key), branch, catalogue)
+            if branch is None or problem is None:
+                continue
+            names = sorted({row.name for row in machines if row.accelerator.gpu == key})
+            report.add(
+                "karpenter-driver-not-for-gpu",
+                child(child(where, index), "alias"),
+                f"{problem.message}: {', '.join(names[:3])} would advertise no GPU",
+                f"{problem.fix}, in an image that has it, or exclude these machines",
+                found=branch,
+                limit=problem.limit,
+                machines=names,
+            )
+
+
+def _default_kubernetes() -> tuple[int, ...]:
+    from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION  # slow to import
+
+    return tuple(int(part) for part in DEFAULT_KUBERNETES_VERSION.split("."))
+
+
+def _ended(place: str, what: str, version: str, report: CheckReport) -> None:
+    report.add(
+        "karpenter-al2-ended",
+        place,
+        f"{what} on Kubernetes {version}: EKS publishes Amazon Linux 2 up to 1.32",
+        "write al2023@<release>",
+        found=version,
+        limit="1.32",
+    )
+
+
+def _validate_architecture(
+    terms: Sequence[Mapping[str, Any]], needed: set[str], where: str, report: CheckReport
+) -> None:
+    """Images found by name or parameter say what they are for; those by id do not."""
+    for index, term in enumerate(terms):
+        text = f"{term.get('name', '')} {term.get('ssmParameter', '')}"
+        found = {arch for word, arch in _ARCHITECTURES.items() if word in text}
+        if needed and len(found) == 1 and not found & needed:
+            report.add(
+                "karpenter-image-architecture",
+                child(where, index),
+                f"the image is for {found.pop()}, and the pool's machines are "
+                f"{', '.join(sorted(needed))}",
+                "choose the image of their architecture, or an alias, which follows the machine",
+                needed=sorted(needed),
+            )
+
+
+def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+    if spec.get("instanceStorePolicy") == "RAID0":
+        return
+    sizes: list[int] = []
+    for _, entry in items_at(spec, "blockDeviceMappings"):
+        size = quantity(str(mapping_at(entry, "ebs").get("volumeSize", "")))
+        if size is None:
+            return  # of a snapshot, or not to be read
+        sizes.append(int(size))
+    largest = max(sizes, default=DEFAULT_DISK)
+    if largest < SMALLEST_DISK:
+        report.add(
+            "karpenter-small-disk",
+            child(place, "blockDeviceMappings"),
+            f"the largest disk has {largest >> 30} GiB, and images with CUDA fill it",
+            "write ebs.volumeSize: 200Gi on the root device",
+            found=largest >> 30,
+            limit=SMALLEST_DISK >> 30,
+        )
+
+
+def validate_overlay(
+    path: str, item: Mapping[str, Any], context: CheckContext, report: CheckReport
+) -> None:
+    """One NodeOverlay."""
+    spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    # An overlay may be for the nodes of one pool (aws-samples/karpenter-blueprints node-overlay).
+    own = ("karpenter.sh/nodepool",)
+    validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
+    for name in mapping_at(spec, "capacity"):
+        if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:
+            who = "the definition" if name in OVERLAY_REFUSED else "Karpenter's AWS provider"
+            report.add(
+                "karpenter-overlay-resource",
+                child(child(place, "capacity"), name),
+                f"{who} refuses {name} in an overlay",
+                "remove it",
+                value=name,
+            )
+    if not context.feature_gates.get("NodeOverlay", False):
+        report.add(
+            "karpenter-overlay-gate-off",
+            path,
+            "the overlay does nothing while the feature gate NodeOverlay is off, as it is by "
+            "default",
+            "set settings.featureGates.nodeOverlay: true, and say `featureGates: {NodeOverlay: "
+            "true}` in the context",
+        )

@@ -1,0 +1,197 @@
+"""A NodePool against Karpenter's rules, its node class and the overlays next to it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.catalogue import InstanceType, load
+from gpufleet.catalogue.model import Cloud
+from gpufleet.contract.programs.karpenter_keys import AWS
+from gpufleet.contract.programs.karpenter_machines import (
+    admits,
+    cloud_of,
+    demands_gpus,
+    names,
+    names_newer,
+    read_requirements,
+    selected,
+)
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
+from gpufleet_policies.configurations.karpenter_purchase import (
+    PoolParts,
+    validate_network,
+    validate_purchase,
+)
+from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
+
+MIG_LABEL = "nvidia.com/mig.config"
+SHARING_LABEL = "nvidia.com/device-plugin.config"
+PLAIN = ("", "all-disabled", "default")
+"""Values of the two labels that cut and share nothing, by convention."""
+_COUNT = f"{AWS}instance-gpu-count"
+_NAME = f"{AWS}instance-gpu-name"
+
+
+def validate_pool(
+    path: str,
+    item: Mapping[str, Any],
+    its_class: Mapping[str, Any] | None,
+    overlays: Sequence[Mapping[str, Any]],
+    report: CheckReport,
+) -> None:
+    """Everything about one NodePool. `its_class` is None where it is not in the text."""
+    spec = as_mapping(item.get("spec")) or {}
+    place = child(path, "spec")
+    if not str(item.get("apiVersion", "")).endswith("beta1"):  # v1beta1 has it there
+        _validate_expiry(spec, place, report)
+    outer = as_mapping(spec.get("template")) or {}
+    template = as_mapping(outer.get("spec")) or {}
+    where = child(child(child(place, "template"), "spec"), "requirements")
+    validate_requirements(template.get("requirements"), where, report)
+    requirements = read_requirements(template.get("requirements"))
+    if not demands_gpus(requirements) or cloud_of(requirements) is not Cloud.AWS:
+        return
+    metadata = as_mapping(outer.get("metadata")) or {}
+    pool = PoolParts(
+        place,
+        spec,
+        template,
+        as_mapping(metadata.get("labels")) or {},
+        requirements,
+        selected(requirements),
+    )
+    _validate_machines(pool, where, report)
+    _validate_overlays(pool, overlays, where, report)
+    validate_purchase(pool, its_class, where, report)
+    if its_class is not None:
+        validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
+
+
+def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+    disruption = as_mapping(spec.get("disruption")) or {}
+    if "expireAfter" in disruption:
+        report.add(
+            "karpenter-expire-after-misplaced",
+            child(child(place, "disruption"), "expireAfter"),
+            f"expireAfter {disruption['expireAfter']} stands under disruption, where it is dropped "
+            "unseen: nodes live for 720h",
+            "write it as spec.template.spec.expireAfter",
+        )
+
+
+def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
+    if not pool.machines:
+        lost = _lost_to_count(pool)
+        if not lost and not names_newer(pool.requirements):
+            report.add(
+                "karpenter-matches-nothing",
+                where,
+                "no machine with GPUs satisfies all requirements",
+                "drop the requirement that excludes the machines you mean: "
+                + ", ".join(dict.fromkeys(one.key for one in pool.requirements)),
+            )
+    for one in pool.requirements:
+        if one.key != _COUNT:
+            continue
+        lost = [row.name for row in _lost_to_count(pool)]
+        if lost:
+            report.add(
+                "karpenter-gpu-count-drops-fractions",
+                child(where, one.index),
+                f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 "
+                "counts 0 GPUs on machines with a part of one",
+                f"remove it, or select by {AWS}instance-gpu-name",
+                lost=lost,
+            )
+    asked = {v for one in pool.requirements if one.key == _NAME for v in one.values}
+    by_name: dict[str, set[str]] = {}
+    only = len({_gpu_name(row) for row in pool.machines}) == 1
+    for row in pool.machines:
+        # A pool of any GPU, or of several, leaves the choice to its pods.
+        name = _gpu_name(row)
+        if name is None or row.fractional:
+            continue
+        if name in asked or (only and names(row, pool.requirements)):
+            by_name.setdefault(name, set()).add(row.accelerator.gpu)
+    for name, gpus in by_name.items():
+        if len(gpus) > 1:
+            types = sorted(r.name for r in pool.machines if _gpu_name(r) == name)
+            report.add(
+                "karpenter-memories-mixed",
+                where,
+                f"{' and '.join(sorted(gpus))} are both called {name}: {', '.join(types)} are all "
+                "admitted, and pods get either",
+                f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
+                gpus=sorted(gpus),
+            )
+
+
+def _lost_to_count(pool: PoolParts) -> list[InstanceType]:
+    """Named machines with a part of a GPU that only the count excludes."""
+    others = [one for one in pool.requirements if one.key != _COUNT]
+    counts = [one for one in pool.requirements if one.key == _COUNT]
+    return [
+        row
+        for row in selected(others)
+        if row.fractional and names(row, others) and not all(admits(row, one) for one in counts)
+    ]
+
+
+def _validate_overlays(
+    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
+) -> None:
+    offered = [
+        as_mapping(spec.get("capacity")) or {}
+        for overlay in overlays
+        for spec in [as_mapping(overlay.get("spec")) or {}]
+        if _holds_for(spec, pool)
+    ]
+    # Huge pages say nothing of how GPUs are cut or shared.
+    resources = {n for capacity in offered for n in capacity if not n.startswith("hugepages-")}
+    parts = sorted(row.name for row in pool.machines if row.fractional)
+    if parts and len(parts) == len(pool.machines) and not resources:
+        report.add(
+            "karpenter-fraction-without-overlay",
+            where,
+            f"Karpenter counts no GPU on {', '.join(parts)}, and no NodeOverlay says otherwise",
+            'add a NodeOverlay with `capacity: {nvidia.com/gpu: "1"}` for them',
+            machines=parts,
+        )
+    labels = child(child(child(pool.path, "template"), "metadata"), "labels")
+    cut = pool.labels.get(MIG_LABEL)
+    if isinstance(cut, str) and cut not in PLAIN:
+        if not resources:
+            report.add(
+                "karpenter-slices-without-overlay",
+                child(labels, MIG_LABEL),
+                f"nodes are cut as {cut}, and Karpenter knows no slices: pods that ask for them "
+                "never get a node",
+                "add a NodeOverlay with the slices of a node as its capacity, or use a managed "
+                "node group",
+                value=cut,
+            )
+    elif pool.labels.get(SHARING_LABEL, "") not in PLAIN and not resources:
+        report.add(
+            "karpenter-shares-without-overlay",
+            child(labels, SHARING_LABEL),
+            f"nodes are configured by {pool.labels[SHARING_LABEL]}; if that shares GPUs, Karpenter "
+            "still counts whole ones",
+            "add a NodeOverlay with the shares of a node as its capacity",
+        )
+
+
+def _holds_for(overlay: Mapping[str, Any], pool: PoolParts) -> bool:
+    """Whether an overlay can hold for nodes of the pool: nothing it requires contradicts them."""
+    for one in read_requirements(overlay.get("requirements")):
+        own = pool.labels.get(one.key)
+        if isinstance(own, str):
+            if one.operator == "In" and own not in one.values:
+                return False
+        elif pool.machines and not any(admits(row, one) for row in pool.machines):
+            return False
+    return True
+
+
+def _gpu_name(row: InstanceType) -> str | None:
+    return load().gpu(row.accelerator.gpu).karpenter_name

@@ -1,0 +1,172 @@
+"""Workloads next to pools: claims that Karpenter ignores, GPUs that no machine has."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import Cloud
+from gpufleet.contract.programs.karpenter_machines import (
+    NodeRequirement,
+    admits,
+    names,
+    read_requirements,
+    selected,
+)
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, value_at
+from gpufleet.documents.quantities import quantity
+
+GPU = "nvidia.com/gpu"
+HUGE_PAGES = "hugepages-"
+NODE_POOL = "karpenter.sh/nodepool"
+Objects = Sequence[tuple[str, dict[str, Any]]]
+
+
+def validate_claims(workloads: Objects, pools: Objects, report: CheckReport) -> None:
+    """Workloads that select a pool of the text and make claims."""
+    if not pools:
+        return
+    for path, item in workloads:
+        place, spec = _pod_spec(path, item)
+        if not items_at(spec, "resourceClaims"):
+            continue
+        selector = mapping_at(spec, "nodeSelector")
+        pinned = [_name(pool) for _, pool in pools if _selects(selector, pool)]
+        if pinned:
+            report.add(
+                "karpenter-claims-ignored",
+                child(place, "resourceClaims"),
+                f"{item.get('kind')} {_name(item)} makes claims and selects "
+                f"{', '.join(pinned)}: Karpenter launches no node for it",
+                "run it on a managed node group, or ask for an extended resource",
+                pools=pinned,
+            )
+
+
+def validate_gpus(
+    workloads: Objects, pools: Objects, overlays: Sequence[Mapping[str, Any]], report: CheckReport
+) -> None:
+    """Pods that ask for more GPUs than a machine of any pool of the text has."""
+    if any(GPU in _capacity(overlay) for overlay in overlays):
+        return  # what a node offers is said by an overlay
+    offers = {path: _most_gpus(pool) for path, pool in pools}
+    for path, item in workloads:
+        place, spec = _pod_spec(path, item)
+        asked = _gpus(spec)
+        selector = mapping_at(spec, "nodeSelector")
+        pinned = [(p, pool) for p, pool in pools if _selects(selector, pool)]
+        if selector and not pinned:
+            continue  # other nodes than those of these pools
+        found = pinned or list(pools)
+        most = [offers[p] for p, _ in found]
+        if not asked or not found or None in most or max(m for m in most if m is not None) >= asked:
+            continue
+        vendors = sorted({v for _, pool in found for v in _vendors(pool)} - {"nvidia"})
+        largest = max(m for m in most if m is not None)
+        report.add(
+            "karpenter-pod-fits-no-pool",
+            place,
+            f"{item.get('kind')} {_name(item)} asks for {asked} {GPU}, and machines of "
+            f"{', '.join(_name(pool) for _, pool in found)} have at most {largest}"
+            + (f"; their GPUs are of {', '.join(vendors)}" if vendors and not largest else ""),
+            f"admit machines with {asked} GPUs of NVIDIA, or ask for {largest}"
+            if largest
+            else "admit machines with GPUs of NVIDIA",
+            value=asked,
+            limit=largest,
+        )
+
+
+def validate_huge_pages(
+    workloads: Objects, pools: Objects, overlays: Sequence[Mapping[str, Any]], report: CheckReport
+) -> None:
+    """Pods that select a pool of the text and ask for huge pages that no overlay promises."""
+    promised = {name for overlay in overlays for name in _capacity(overlay)}
+    for path, item in workloads:
+        place, spec = _pod_spec(path, item)
+        selector = mapping_at(spec, "nodeSelector")
+        pinned = [_name(pool) for _, pool in pools if _selects(selector, pool)]
+        asked = sorted(name for name in _resources(spec) if name.startswith(HUGE_PAGES))
+        missing = [name for name in asked if name not in promised]
+        if pinned and missing:
+            report.add(
+                "karpenter-huge-pages-unknown",
+                place,
+                f"{item.get('kind')} {_name(item)} asks for {', '.join(missing)} and selects "
+                f"{', '.join(pinned)}: Karpenter's machines have none, and no node is launched",
+                f"add a NodeOverlay with `capacity: {{{missing[0]}: ...}}`, the pages that the "
+                "nodes set aside",
+                value=missing,
+                pools=pinned,
+            )
+
+
+def _most_gpus(pool: Mapping[str, Any]) -> int | None:
+    """Most GPUs Karpenter counts on a machine of a pool; None where labels cut or share them."""
+    labels = mapping_at(pool, "spec.template.metadata.labels")
+    if any(label.startswith("nvidia.com/") for label in labels):
+        return None
+    rows = selected(_requirements(pool))
+    counts = [row.accelerator.count if row.accelerator.api_count is None
+              else row.accelerator.api_count for row in rows]  # fmt: skip
+    return None if None in counts else max((c for c in counts if c is not None), default=0)
+
+
+def _vendors(pool: Mapping[str, Any]) -> set[str]:
+    """Vendors of the GPUs of machines that the pool names."""
+    requirements = _requirements(pool)
+    rows = (row for row in load().instances.values() if row.cloud is Cloud.AWS)
+    named = (
+        row
+        for row in rows
+        if names(row, requirements) and all(admits(row, one) for one in requirements)
+    )
+    return {load().gpu(row.accelerator.gpu).vendor for row in named}
+
+
+def _requirements(pool: Mapping[str, Any]) -> tuple[NodeRequirement, ...]:
+    return read_requirements(value_at(pool, "spec.template.spec.requirements"))
+
+
+def _capacity(overlay: Mapping[str, Any]) -> dict[str, Any]:
+    return mapping_at(overlay, "spec.capacity")
+
+
+def _resources(spec: Mapping[str, Any]) -> set[str]:
+    """Names of everything that the containers of a pod ask for."""
+    return {
+        name
+        for _, container in entries_at(spec, "containers")
+        for part in ("limits", "requests")
+        for name in mapping_at(container, f"resources.{part}")
+    }
+
+
+def _gpus(spec: Mapping[str, Any]) -> int:
+    """GPUs of NVIDIA that the containers of a pod ask for."""
+    total = 0
+    for _, container in entries_at(spec, "containers"):
+        limits = mapping_at(container, "resources.limits")
+        amount = quantity(str(limits.get(GPU, 0)))
+        total += int(amount) if amount is not None else 0
+    return total
+
+
+def _pod_spec(path: str, item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The pod's spec of a Pod, a controller or a CronJob."""
+    ways = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}
+    way = ways.get(str(item.get("kind")), "spec.template.spec")
+    return f"{path}.{way}" if path else way, mapping_at(item, way)
+
+
+def _selects(selector: Mapping[str, Any], pool: Mapping[str, Any]) -> bool:
+    """Whether the selector names the pool, or one of the labels it gives to its nodes."""
+    if selector.get(NODE_POOL) is not None:
+        return selector[NODE_POOL] == _name(pool)
+    labels = mapping_at(pool, "spec.template.metadata.labels")
+    shared = {key for key in selector if key in labels}
+    return bool(shared) and all(selector[key] == labels[key] for key in shared)
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return str(value_at(item, "metadata.name"))

@@ -1,0 +1,95 @@
+"""Kind `kubernetes-object`: any object whose schema the catalogue has, by that schema alone."""
+
+from gpufleet.catalogue.schemas import schema_kinds
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.validation import (
+    CheckReport,
+    Judgement,
+    accept,
+    reject,
+    rule_table,
+)
+from gpufleet.contract.schemas import (
+    has_schema,
+    newer_problems,
+    report_problem,
+    report_problems,
+    rules_of_changes,
+    schema_codes,
+    schema_problems,
+    schema_rules,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child
+from gpufleet_policies.configurations.objects import objects
+
+__all__ = ["RULES", "validate"]
+
+CODES = schema_codes("object")
+_SOURCE = "the vendors' definitions, `catalogue/data/<edition>/schemas`; kube-apiserver 1.36"
+
+RULES = rule_table(
+    reject(
+        "object-nothing-to-judge",
+        ("schema",),
+        "The text holds no object whose schema is known.",
+        _SOURCE,
+    ),
+    accept(
+        "object-version-unknown",
+        ("schema",),
+        "The schema of an object's kind or API version is not known: the object is not validated.",
+        _SOURCE,
+    ),
+    accept(
+        "object-changes-not-judged",
+        ("schema",),
+        "Expressions of the definition are about changes of an object that exists (`oldSelf`): a "
+        "file does not say what there is, so that they are not judged.",
+        _SOURCE,
+    ),
+    reject(
+        "object-field-too-new",
+        ("schema",),
+        "A field or value of Kubernetes' own kinds came with a later minor version than the "
+        "cluster's, which drops it or refuses the object. Known from Kubernetes 1.32 on.",
+        "k8s.io/api v0.31.14 to v0.36.3, types.go of each group",
+    ),
+    *schema_rules(CODES, ("schema",), "the object", _SOURCE),
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate every object of the text whose schema is known, and name the others."""
+    report = CheckReport(RULES)
+    found = list(objects(read))
+    judged = [(p, o) for p, o in found if has_schema(o.get("apiVersion"), o.get("kind"))]
+    if not judged:
+        report.add(
+            "object-nothing-to-judge",
+            "",
+            "there is no object whose schema is known",
+            f"give an object of {', '.join(sorted(schema_kinds())[:3])} or another of "
+            f"{len(schema_kinds())} API versions",
+        )
+    for path, item in found:
+        if (path, item) in judged:
+            report_problems(schema_problems(item), CODES, report, path)
+            changes = rules_of_changes(item["apiVersion"], item["kind"])
+            if changes:
+                report.add(
+                    "object-changes-not-judged",
+                    path,
+                    f"{changes} expressions of the definition are about changes: not judged",
+                )
+            if context.kubernetes_version is not None:
+                for problem in newer_problems(item, context.kubernetes_version):
+                    code = "object-field-too-new"
+                    report_problem(problem, CODES, report, path, code)
+        else:
+            report.add(
+                "object-version-unknown",
+                child(path, "kind"),
+                f"the schema of {item.get('apiVersion')} {item.get('kind')} is not known",
+            )
+    return report.validation()

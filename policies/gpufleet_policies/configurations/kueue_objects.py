@@ -1,0 +1,230 @@
+"""Kind `kueue`: queues and flavors of Kueue, with the workloads next to them.
+
+All documents of the text count, as for `kubectl apply`. Source: kubernetes-sigs/kueue
+pkg/webhooks/clusterqueue_webhook.go (validateResourceGroups, validateFlavorQuotas).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.validation import (
+    CheckReport,
+    Judgement,
+    reject,
+    rule_table,
+    warn,
+)
+from gpufleet.contract.schemas import (
+    object_problems,
+    report_problems,
+    schema_codes,
+    schema_rules,
+)
+from gpufleet.contract.schemas.validator import has_schema
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child, items_at, mapping_at, value_at
+from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet_policies.configurations.objects import Object, objects
+
+__all__ = ["RULES", "validate"]
+
+_GROUP = "kueue.x-k8s.io/"
+_QUEUE = f"{_GROUP}queue-name"
+_WEBHOOK = "kubernetes-sigs/kueue pkg/webhooks/clusterqueue_webhook.go"
+_CACHE = "kubernetes-sigs/kueue pkg/cache/clusterqueue.go"
+_CODES = schema_codes("kueue")
+
+RULES = rule_table(
+    reject(
+        "kueue-nothing-to-judge",
+        ("kueue",),
+        "The text holds no object of Kueue.",
+        "docs/check.md",
+    ),
+    *schema_rules(_CODES, ("kueue",), "an object of Kueue", "kubernetes-sigs/kueue config/crd"),
+    reject(
+        "kueue-quota-order",
+        ("kueue",),
+        "A flavor's resources are not those of coveredResources, in the same order: the webhook "
+        "refuses the queue (kueue#786).",
+        _WEBHOOK,
+    ),
+    reject(
+        "kueue-listed-twice",
+        ("kueue",),
+        "A resource is covered by two groups, or a flavor is listed twice: the webhook refuses it.",
+        _WEBHOOK,
+    ),
+    warn(
+        "kueue-flavor-absent",
+        ("kueue",),
+        "A queue names a ResourceFlavor that is not in the text, which has others: without it the "
+        "queue is inactive (FlavorNotFound) and admits nothing.",
+        _CACHE,
+    ),
+    warn(
+        "kueue-queue-absent",
+        ("kueue",),
+        "A LocalQueue names a ClusterQueue that is not in the text, which has others.",
+        _CACHE,
+    ),
+    reject(
+        "kueue-not-covered",
+        ("kueue",),
+        "A workload asks for a resource that its ClusterQueue does not cover: it never runs.",
+        "kubernetes-sigs/kueue pkg/scheduler/flavorassigner/flavorassigner.go",
+    ),
+)
+
+
+@dataclass(slots=True)
+class _Found:
+    queues: dict[str, Object] = field(default_factory=dict[str, Object])
+    local: dict[str, Object] = field(default_factory=dict[str, Object])
+    flavors: set[str] = field(default_factory=set[str])
+    workloads: list[Object] = field(default_factory=list[Object])
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+    """Validate every object of the text, alone and against the others."""
+    report = CheckReport(RULES)
+    found = _Found()
+    own = 0
+    for path, item in objects(read):
+        if not str(item.get("apiVersion")).startswith(_GROUP):
+            found.workloads.append((path, item))
+            continue
+        own += 1
+        kind, name = item.get("kind"), _name(item)
+        if kind in ("ClusterQueue", "Cohort"):
+            _validate_groups(_groups(item), child(path, "spec"), report)
+        if has_schema(item.get("apiVersion"), kind):
+            report_problems(object_problems(item, _GROUP[:-1]), _CODES, report, path)
+        if kind == "ClusterQueue":
+            found.queues[name] = (path, item)
+        elif kind == "LocalQueue":
+            found.local[name] = (path, item)
+        elif kind == "ResourceFlavor":
+            found.flavors.add(name)
+    if not own:
+        report.add("kueue-nothing-to-judge", "", "there is no object of Kueue here")
+    _validate_names(found, report)
+    _validate_workloads(found, report)
+    return report.validation()
+
+
+def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: CheckReport) -> None:
+    resources: set[str] = set()
+    flavors: set[str] = set()
+    for index, group in enumerate(groups):
+        path = child(child(place, "resourceGroups"), index)
+        covered = [str(one) for _, one in items_at(group, "coveredResources")]
+        for number, name in enumerate(covered):
+            _once(name, resources, child(child(path, "coveredResources"), number), report)
+        for place, flavor in items_at(group, "flavors"):
+            item, where = as_mapping(flavor) or {}, f"{path}.{place}"
+            _once(str(item.get("name")), flavors, child(where, "name"), report)
+            given = [_name_of(one) for _, one in items_at(item, "resources")]
+            if given != covered:
+                report.add(
+                    "kueue-quota-order",
+                    child(where, "resources"),
+                    f"flavor {item.get('name')} has {', '.join(given) or 'nothing'}, and "
+                    f"coveredResources has {', '.join(covered) or 'nothing'}: the same is needed, "
+                    "in the same order",
+                    f"write quotas for {', '.join(covered)}",
+                )
+
+
+def _once(name: str, seen: set[str], path: str, report: CheckReport) -> None:
+    if name in seen:
+        report.add(
+            "kueue-listed-twice", path, f"{name} is listed twice", "keep one of them", value=name
+        )
+    seen.add(name)
+
+
+def _validate_names(found: _Found, report: CheckReport) -> None:
+    for path, queue in found.queues.values():
+        for g, group in enumerate(_groups(queue)):
+            for place, flavor in items_at(group, "flavors"):
+                name = _name_of(flavor)
+                if found.flavors and name not in found.flavors:
+                    where = f"{child(path, 'spec')}.resourceGroups[{g}].{place}.name"
+                    _absent("kueue-flavor-absent", "ResourceFlavor", name, found.flavors,
+                            where, report)  # fmt: skip
+    for path, local in found.local.values():
+        name = str(value_at(local, "spec.clusterQueue"))
+        if found.queues and name not in found.queues:
+            _absent("kueue-queue-absent", "ClusterQueue", name, found.queues,
+                    f"{child(path, 'spec')}.clusterQueue", report)  # fmt: skip
+
+
+def _absent(
+    code: str,
+    kind: str,
+    name: str,
+    known: Mapping[str, Any] | set[str],
+    path: str,
+    report: CheckReport,
+) -> None:
+    report.add(
+        code,
+        path,
+        f"there is no {kind} {name} in this text, it has {', '.join(sorted(known))}",
+        nearest_fix(name, known, f"add the {kind}"),
+        value=name,
+    )
+
+
+def _validate_workloads(found: _Found, report: CheckReport) -> None:
+    for path, item in found.workloads:
+        local = found.local.get(str(mapping_at(item, "metadata.labels").get(_QUEUE)))
+        if local is None:
+            continue
+        name = str(value_at(local[1], "spec.clusterQueue"))
+        queue = found.queues.get(name)
+        if queue is None:
+            continue
+        covered = {
+            str(one) for g in _groups(queue[1]) for _, one in items_at(g, "coveredResources")
+        }
+        for asked in sorted(set(_requests(item.get("spec"))) - covered):
+            report.add(
+                "kueue-not-covered",
+                child(path, "spec"),
+                f"{item.get('kind')} {_name(item)} asks for {asked}, and ClusterQueue {name} "
+                f"covers {', '.join(sorted(covered)) or 'nothing'}",
+                f"add {asked} to coveredResources and to each flavor",
+                value=asked,
+            )
+
+
+def _requests(value: Any) -> Iterator[str]:
+    """Names of the resources that containers below a value ask for."""
+    here = as_mapping(value)
+    if here is None:
+        for entry in as_list(value) or []:
+            yield from _requests(entry)
+        return
+    for _, container in items_at(here, "containers"):
+        for part in ("requests", "limits"):
+            yield from mapping_at(container, f"resources.{part}")
+    for key, inner in here.items():
+        if key != "containers":
+            yield from _requests(inner)
+
+
+def _groups(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [as_mapping(group) or {} for _, group in items_at(queue, "spec.resourceGroups")]
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return _name_of(item.get("metadata"))
+
+
+def _name_of(value: Any) -> str:
+    return str(value_at(value, "name"))

@@ -1,0 +1,122 @@
+"""Manifests: several Kubernetes objects in one text, as people apply them; which of them a kind is
+about."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.contract.programs.validation import reject, rule_table
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_go, read_go_stream
+from gpufleet.documents.shapes import as_mapping
+from gpufleet.findings import Finding, error
+from gpufleet_policies.configurations.document import CONFIG_MAPS, document_of
+from gpufleet_policies.configurations.objects import Object, objects
+
+_OBJECTS = {
+    "dra-config": ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ComputeDomain"),
+    "gpu-operator-values": ("ClusterPolicy", "NVIDIADriver", "GPUCluster"),
+    "network-operator-values": (
+        "NicClusterPolicy",
+        "NicNodePolicy",
+        "MacvlanNetwork",
+        "HostDeviceNetwork",
+        "IPoIBNetwork",
+    ),
+}
+"""Kind -> objects it is about."""
+TOGETHER = ("gpu-operator-values", "network-operator-values")
+"""Kinds whose objects are validated against each other, as a List."""
+
+RULES = rule_table(
+    reject(
+        "manifest-nothing-to-judge",
+        ("manifest",),
+        "The text holds several Kubernetes objects, and none of them is of this kind.",
+        "docs/check.md",
+    ),
+)
+"""What can be wrong with a text of several objects."""
+
+
+def manifest_objects(text: str | bytes) -> tuple[Object, ...] | None:
+    """Every object of a text that holds several: documents of a stream, items of a List. None where
+    the text is one document, or any of its documents is no Kubernetes object. Raises
+    UnreadableDocumentError."""
+    first = read_go(text)
+    if not first.more_documents and not _is_list(first.data):
+        return None
+    try:
+        documents = read_go_stream(text)
+    except UnreadableDocumentError:
+        return None  # the second document is no one's concern where the first is read alone
+    if not all(_is_object(one.data) or _is_list(one.data) for one in documents):
+        return None
+    found = tuple(objects(first))
+    return found if all(_is_object(item) for _, item in found) else None
+
+
+def wanted_objects(
+    kind: str, found: Sequence[Object], select: str | None
+) -> tuple[Object, ...] | Finding:
+    """The objects a kind is about, or why there is none. Among several ConfigMaps those that look
+    like its document; `select` narrows them further."""
+    if kind in CONFIG_MAPS:
+        maps = [(path, item) for path, item in found if item.get("kind") == "ConfigMap"]
+        marked = [one for one in maps if _documents(kind, one[1])]
+        chosen = marked or (maps if len(maps) == 1 else [])
+        named = [one for one in chosen if select is None or _offers(kind, one[1], select)]
+        chosen = named or chosen[:1]
+    else:
+        chosen = [(path, item) for path, item in found if str(item.get("kind")) in _OBJECTS[kind]]
+    if chosen and kind == "gpu-operator-values":  # a ClusterPolicy names ConfigMaps
+        chosen += [(path, item) for path, item in found if item.get("kind") == "ConfigMap"]
+    if chosen:
+        return tuple(chosen)
+    wanted = "ConfigMap with its document" if kind in CONFIG_MAPS else ", ".join(_OBJECTS[kind])
+    kinds = ", ".join(sorted({str(item.get("kind")) for _, item in found}))
+    return error(
+        "manifest-nothing-to-judge",
+        "",
+        f"none of the {len(found)} objects is what {kind} is about ({wanted}): there are {kinds}",
+        "give the file that holds it, or another --as",
+        rules=("manifest",),
+    )
+
+
+def can_be_manifest(kind: str) -> bool:
+    """Whether documents of a kind come among other objects. Those of Karpenter and of autoscalers
+    are read so anyway."""
+    return kind in CONFIG_MAPS or kind in _OBJECTS
+
+
+def _is_object(data: Any) -> bool:
+    document = as_mapping(data)
+    return (
+        document is not None
+        and isinstance(document.get("apiVersion"), str)
+        and isinstance(document.get("kind"), str)
+        and as_mapping(document.get("metadata")) is not None
+    )
+
+
+def _is_list(data: Any) -> bool:
+    document = as_mapping(data)
+    if document is None or not isinstance(document.get("items"), list):
+        return False
+    return str(document.get("kind", "")).endswith("List")
+
+
+def _documents(kind: str, config_map: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Key -> document of the values that look like documents of the kind."""
+    entries = as_mapping(config_map.get("data")) or {}
+    found = {key: document_of(kind, value) for key, value in entries.items()}
+    return {key: document for key, document in found.items() if document is not None}
+
+
+def _offers(kind: str, config_map: Mapping[str, Any], select: str) -> bool:
+    documents = _documents(kind, config_map)
+    if kind == "device-plugin":
+        return select in documents
+    return any(
+        select in (as_mapping(document.get("mig-configs")) or {}) for document in documents.values()
+    )

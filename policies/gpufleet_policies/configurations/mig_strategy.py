@@ -1,0 +1,255 @@
+"""Kind `mig-strategy`: can the device plugin serve a node whose GPUs are cut like this?"""
+
+from typing import Any, cast
+
+from gpufleet.contract.programs import geometry
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.geometry import divides, validate_gpu
+from gpufleet.contract.programs.go_json import kind_of, shown
+from gpufleet.contract.programs.node import advertise, devices_of, profile_suffix
+from gpufleet.contract.programs.text_notes import note_text, text_rules
+from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.validation import (
+    CheckReport,
+    Judgement,
+    reject,
+    rule_table,
+    warn,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.paths import child
+from gpufleet.documents.shapes import as_mapping
+from gpufleet_policies.configurations.mig_placement import COUNT_RULES, read_counts
+
+STRATEGIES = ("none", "single", "mixed")
+_KEYS = ("strategy", "gpus")
+_PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
+_GFD = "NVIDIA/k8s-device-plugin internal/lm/mig-strategy.go"
+
+RULES = rule_table(
+    reject(
+        "mig-strategy-invalid",
+        ("mig-strategy",),
+        "The document is not `{strategy, gpus: [layout | null]}`.",
+        "docs/check.md",
+    ),
+    reject(
+        "mig-strategy-unknown",
+        ("DP-15", "GO-8"),
+        'The strategy is none of none, single, mixed: "unknown MIG strategy".',
+        "NVIDIA/k8s-device-plugin cmd/nvidia-device-plugin/main.go",
+    ),
+    reject(
+        "mig-strategy-gpu-count",
+        ("OUR-20",),
+        "The list is longer or shorter than the node has GPUs.",
+        "docs/check.md",
+    ),
+    warn(
+        "mig-strategy-none-ignores-mig",
+        ("4.5-none",),
+        "Under `none` MIG is ignored: GPUs in MIG mode are still counted as whole, labelled with 0 "
+        "replicas, and no slice can be asked for.",
+        _GFD,
+    ),
+    reject(
+        "mig-strategy-single-profiles",
+        ("4.5-single", "OUR-2"),
+        'Under `single` the MIG devices differ: "more than one MIG device type present on node".',
+        _PLUGIN,
+    ),
+    reject(
+        "mig-strategy-single-mode",
+        ("4.5-single", "OUR-2"),
+        'Under `single` only some GPUs are in MIG mode: "all devices on the node must be '
+        'configured with the same migEnabled value".',
+        _PLUGIN,
+    ),
+    reject(
+        "mig-strategy-single-empty",
+        ("4.5-single",),
+        'Under `single` a GPU in MIG mode has no instances: "device N has no MIG devices '
+        'configured".',
+        _PLUGIN,
+    ),
+    warn(
+        "mig-strategy-mixed-empty",
+        ("4.5-mixed",),
+        "Under `mixed` a GPU in MIG mode has no instances: it offers nothing at all, and the "
+        "plugin only logs it.",
+        _PLUGIN,
+    ),
+    reject(
+        "mig-strategy-mixed-compute-instance",
+        ("4.2", "OUR-21"),
+        "Under `mixed` a profile asks for compute instances smaller than their GPU instance: "
+        '"does not match any resource patterns".',
+        _PLUGIN,
+    ),
+    reject(
+        "mig-profile-malformed",
+        ("MP-8",),
+        "A profile is outside NVIDIA's grammar.",
+        "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
+    ),
+    *COUNT_RULES,
+    *text_rules("mig-strategy"),
+    *key_rules("mig-strategy", ("mig-strategy",), "this document", "docs/check.md"),
+    *geometry.RULES,
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate `{strategy, gpus: [layout | null]}`: null is MIG off, `{}` MIG without instances."""
+    report = CheckReport(RULES)
+    note_text(read, "mig-strategy", report)
+    document = as_mapping(read.data)
+    if document is None:
+        report.add(
+            "mig-strategy-invalid",
+            "",
+            f"the document is {kind_of(read.data)}, a mapping is needed",
+            'write {"strategy": "mixed", "gpus": [{"1g.10gb": 7}, null]}',
+        )
+        return report.validation()
+    for key in document:
+        if key not in _KEYS:
+            report_key(report, "mig-strategy", "", key, _KEYS, "this command")
+    strategy = _strategy(document, report)
+    layouts = _layouts(document, context, report)
+    if strategy is None or layouts is None or report.rejected:
+        return report.validation()
+    _validate(strategy, layouts, report)
+    return report.validation(
+        advertise(layouts, strategy, product=context.bare_product, gpu=context.gpu)
+    )
+
+
+def _strategy(document: dict[str, Any], report: CheckReport) -> str | None:
+    value = document.get("strategy")
+    if isinstance(value, str) and value in STRATEGIES:
+        return value
+    report.add(
+        "mig-strategy-unknown",
+        "strategy",
+        f"the strategy is {shown(value)}, known are {', '.join(STRATEGIES)}",
+        f"one of {', '.join(STRATEGIES)}",
+        value=shown(value),
+        allowed=STRATEGIES,
+    )
+    return None
+
+
+def _layouts(
+    document: dict[str, Any], context: CheckContext, report: CheckReport
+) -> list[dict[str, int] | None] | None:
+    value = document.get("gpus")
+    if not isinstance(value, list) or not value:
+        report.add(
+            "mig-strategy-invalid",
+            "gpus",
+            f"gpus is {shown(value)}, a list with one layout or null for each GPU is needed",
+            'write a list such as [{"1g.10gb": 7}, null]',
+        )
+        return None
+    entries = cast("list[Any]", value)
+    if context.gpus_per_node is not None and context.gpus_per_node != len(entries):
+        report.add(
+            "mig-strategy-gpu-count",
+            "gpus",
+            f"there are {len(entries)} layouts, the node has {context.gpus_per_node} GPUs",
+            "write one layout, or null, for each GPU",
+            value=len(entries),
+            limit=context.gpus_per_node,
+        )
+    layouts: list[dict[str, int] | None] = []
+    for index, entry in enumerate(entries):
+        place = child("gpus", index)
+        if entry is None:
+            layouts.append(None)
+        elif isinstance(entry, dict):
+            counts = read_counts(cast("dict[str, Any]", entry), place, report)
+            if context.gpu is not None and not report.rejected:
+                validate_gpu(context.gpu, counts, place, report)
+            layouts.append(counts)
+        else:
+            report.add(
+                "mig-strategy-invalid",
+                place,
+                f"the layout is {kind_of(entry)}, a mapping or null is needed",
+                'write {"1g.10gb": 7}, {} or null',
+            )
+    return layouts
+
+
+def _validate(strategy: str, layouts: list[dict[str, int] | None], report: CheckReport) -> None:
+    partitioned = [i for i, layout in enumerate(layouts) if layout is not None]
+    empty = [i for i in partitioned if not any((layouts[i] or {}).values())]
+    if strategy == "none" and partitioned:
+        report.add(
+            "mig-strategy-none-ignores-mig",
+            "strategy",
+            f"GPU {', '.join(map(str, partitioned))} is in MIG mode, which `none` ignores: it is "
+            "counted as a whole GPU that no container can use",
+            "write `strategy: mixed`, or `single` where every GPU has the same profile",
+            gpus=tuple(partitioned),
+        )
+    if strategy == "mixed":
+        _validate_mixed(layouts, empty, report)
+    if strategy == "single" and partitioned:
+        _validate_single(layouts, partitioned, empty, report)
+
+
+def _validate_mixed(
+    layouts: list[dict[str, int] | None], empty: list[int], report: CheckReport
+) -> None:
+    for index in empty:
+        report.add(
+            "mig-strategy-mixed-empty",
+            child("gpus", index),
+            f"GPU {index} is in MIG mode without instances and offers nothing",
+            "say what to cut, or write null",
+        )
+    for index, layout in enumerate(layouts):
+        for name, count in (layout or {}).items():
+            if count and divides(name):
+                report.add(
+                    "mig-strategy-mixed-compute-instance",
+                    child(child("gpus", index), name),
+                    f"under `mixed` the device plugin has no resource for {name} and fails",
+                    "use `single` with this profile alone",
+                    value=name,
+                )
+
+
+def _validate_single(
+    layouts: list[dict[str, int] | None],
+    partitioned: list[int],
+    empty: list[int],
+    report: CheckReport,
+) -> None:
+    if len(partitioned) < len(layouts):
+        whole = [i for i in range(len(layouts)) if i not in partitioned]
+        report.add(
+            "mig-strategy-single-mode",
+            "gpus",
+            f"GPU {', '.join(map(str, whole))} is not in MIG mode, the others are",
+            "write `strategy: mixed`, or cut every GPU",
+            whole=tuple(whole),
+        )
+    for index in empty:
+        report.add(
+            "mig-strategy-single-empty",
+            child("gpus", index),
+            f"device {index} has no MIG devices configured",
+            "give it the same profile as the others",
+        )
+    profiles = sorted({profile_suffix(name) for name in devices_of(layouts)})
+    if len(profiles) > 1:
+        report.add(
+            "mig-strategy-single-profiles",
+            "gpus",
+            f"more than one MIG device type on the node: {', '.join(profiles)}",
+            "write `strategy: mixed`, or keep one profile",
+            profiles=tuple(profiles),
+        )

@@ -1,0 +1,88 @@
+"""Values of charts that no rules are about but those of their shape: DCGM's exporter, Karpenter,
+Kueue, KEDA. Each has a kind of its own, all have the same codes."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gpufleet.contract.programs.chart_release import chart_version
+from gpufleet.contract.programs.chart_values import validate_values
+from gpufleet.contract.programs.context import CheckContext
+from gpufleet.contract.programs.text_notes import text_rules
+from gpufleet.contract.programs.validation import (
+    CheckReport,
+    Judgement,
+    RuleTable,
+    reject,
+    rule_table,
+    warn,
+)
+from gpufleet.contract.schemas import (
+    SchemaProblem,
+    release_numbers,
+    report_problems,
+    says_true,
+    schema_codes,
+    schema_rules,
+    values_problems,
+    values_release,
+)
+from gpufleet.documents.document import GoDocument
+
+_SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.py)"
+CODES = schema_codes("chart-values", "the chart")
+_QUOTED = "chart-values-quoted-boolean"
+RULES = rule_table(
+    reject(
+        "chart-values-no-mapping",
+        ("OUR-5",),
+        "The document is no mapping of values.",
+        "docs/check.md",
+    ),
+    warn(
+        _QUOTED,
+        ("OUR-5",),
+        "A boolean is text that says true: the chart asks whether it is set, which every text is, "
+        'so that `"false"` would say the same.',
+        _SOURCE,
+    ),
+    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
+    *text_rules("chart-values"),
+)
+"""The rules of each of these kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartKind:
+    """The kind of one chart's values."""
+
+    chart: str
+    RULES: ClassVar[RuleTable] = RULES
+
+    def validate(self, read: GoDocument, context: CheckContext) -> Judgement:
+        """Validate values of the chart: keys it does not have, types, enumerations, bounds."""
+        report = CheckReport(RULES)
+        values = validate_values(read, "chart-values", report)
+        if values is None:
+            return report.validation()
+        version = chart_version(context, self.chart)
+        release = values_release(self.chart)
+        known = release_numbers(release) or (0,)
+        is_other = version is not None and version[:2] != known[:2]
+        codes = replace(
+            CODES,
+            reader=f"the {self.chart} chart of {release}"
+            if is_other
+            else f"the {self.chart} chart",
+            of_release=release if is_other else None,
+        )
+
+        def special(problem: SchemaProblem) -> str | None:
+            return _QUOTED if says_true(self.chart, problem, values) else None
+
+        problems = values_problems(self.chart, values, version)
+        report_problems(problems, codes, report, special=special)
+        return report.validation()
+
+
+DCGM_EXPORTER, KARPENTER = ChartKind("dcgm-exporter"), ChartKind("karpenter")
+KEDA, KUEUE = ChartKind("keda"), ChartKind("kueue")

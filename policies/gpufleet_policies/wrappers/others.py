@@ -1,0 +1,125 @@
+"""Objects of further tools that install charts, each a row of where it writes what.
+
+Sources: crossplane-contrib/provider-helm apis/release/v1beta1; projectsveltos/addon-controller
+api/v1beta1 spec.go; k0sproject/k0s pkg/apis/k0s/v1beta1 extensions.go; harvester/harvester
+pkg/apis/harvesterhci.io/v1beta1 addon.go.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
+from gpufleet.documents.paths import entries_at, mapping_at, text_at, value_at
+from gpufleet_policies.wrappers.charts import chart_name
+from gpufleet_policies.wrappers.release import set_steps
+
+
+@dataclass(frozen=True, slots=True)
+class ChartFields:
+    """Where a kind of object writes charts; paths are those below `each`, or of the object."""
+
+    chart: str
+    version: str
+    values: str
+    each: str = ""
+    """Path of the list whose items are one chart each; empty: the object is one."""
+    name: str = "metadata.name"
+    namespace: str = "metadata.namespace"
+    single: str = ""
+    """Path of a list of single values: `{name, value}`."""
+    references: str = ""
+    """Path of a list of references to values of other objects."""
+    template: bool = False
+    """Whether the values are a template that the tool fills in for each cluster."""
+
+
+_SVELTOS = ChartFields(
+    "chartName",
+    "chartVersion",
+    "values",
+    each="spec.helmCharts",
+    name="releaseName",
+    namespace="releaseNamespace",
+    references="valuesFrom",
+    template=True,
+)
+
+KINDS: dict[tuple[str, str], ChartFields] = {
+    ("helm.crossplane.io", "Release"): ChartFields(
+        "spec.forProvider.chart.name",
+        "spec.forProvider.chart.version",
+        "spec.forProvider.values",
+        namespace="spec.forProvider.namespace",
+        single="spec.forProvider.set",
+        references="spec.forProvider.valuesFrom",
+    ),
+    ("config.projectsveltos.io", "ClusterProfile"): _SVELTOS,
+    ("config.projectsveltos.io", "Profile"): _SVELTOS,
+    ("addons.cluster.x-k8s.io", "HelmChartProxy"): ChartFields(
+        "spec.chartName",
+        "spec.version",
+        "spec.valuesTemplate",
+        namespace="spec.namespace",
+        template=True,
+    ),
+    ("k0s.k0sproject.io", "ClusterConfig"): ChartFields(
+        "chartname",
+        "version",
+        "values",
+        each="spec.extensions.helm.charts",
+        name="name",
+        namespace="namespace",
+    ),
+    ("helm.k0sproject.io", "Chart"): ChartFields(
+        "spec.chartName", "spec.version", "spec.values", namespace="spec.namespace"
+    ),
+    ("harvesterhci.io", "Addon"): ChartFields("spec.chart", "spec.version", "spec.valuesContent"),
+}
+"""Group and kind -> where its charts are."""
+
+
+def releases(document: Mapping[str, Any], fields: ChartFields) -> Iterator[WrappedRelease]:
+    """The charts of one object."""
+    found = [("", document)] if not fields.each else entries_at(document, fields.each)
+    for place, entry in found:
+        prefix = f"{place}." if place else ""
+        yield WrappedRelease(
+            chart_name(text_at(entry, fields.chart)) or None,
+            text_at(entry, fields.version) or None,
+            prefix + fields.chart,
+            tuple(_sources(entry, fields, prefix)),
+            text_at(entry, fields.name) or text_at(document, "metadata.name"),
+            text_at(entry, fields.namespace),
+            cluster=f"{document.get('kind')} {text_at(document, 'metadata.name')}"
+            if fields.template
+            else "",
+        )
+
+
+def _sources(entry: Mapping[str, Any], fields: ChartFields, prefix: str) -> Iterator[ValuesSource]:
+    for place, reference in entries_at(entry, fields.references) if fields.references else []:
+        for kind, key in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
+            ref = mapping_at(reference, key)
+            if ref:
+                held = HeldElsewhere(
+                    kind,
+                    text_at(ref, "name"),
+                    text_at(ref, "namespace"),
+                    text_at(ref, "key") or "values.yaml",
+                )
+                yield ValuesSource(prefix + place, held=held)
+        if text_at(reference, "kind"):
+            held = HeldElsewhere(
+                text_at(reference, "kind"),
+                text_at(reference, "name"),
+                text_at(reference, "namespace"),
+            )
+            yield ValuesSource(prefix + place, held=held)
+    values = value_at(entry, fields.values)
+    if values is not None:
+        yield ValuesSource(prefix + fields.values, values)
+    for place, one in entries_at(entry, fields.single) if fields.single else []:
+        steps = set_steps(text_at(one, "name"))
+        if steps is not None and one.get("value") is not None:
+            yield ValuesSource(f"{prefix}{place}.value", one["value"], steps)

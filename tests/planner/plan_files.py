@@ -1,0 +1,41 @@
+"""Files of workloads that the planner's tests plan."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpufleet_planner.planning.plan import PlannedFleet
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
+
+
+NAMES = ("team", "slices", "sandbox-slices", "sandbox-shared", "sandbox-training",
+         "sandbox-serving", "sandbox-lora", "sandbox-notebooks", "sandbox-pretraining")  # fmt: skip
+
+
+def example(name: str) -> dict[str, Any]:
+    return yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
+
+
+def service(name: str = "chat", **fields: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "workload": "inference",
+        "model": "Llama-3.1-8B",
+        "context": 4096,
+        **fields,
+    }
+
+
+def file(*workloads: dict[str, Any], **head: Any) -> dict[str, Any]:
+    return {
+        "platform": "eks",
+        "cluster": {"name": "test", "region": "us-east-1"},
+        "workloads": list(workloads),
+        **head,
+    }
+
+
+def errors(answer: PlannedFleet) -> list[str]:
+    return [f.code for f in answer.findings if f.severity.value == "error"]

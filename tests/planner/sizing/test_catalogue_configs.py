@@ -1,0 +1,73 @@
+"""Models whose rows have their own config.json: the shape gives what their makers publish."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpufleet.catalogue import Model, load
+from gpufleet.models.architecture import LinearMixer
+from gpufleet.models.catalogue_models import find_catalogue_model, from_catalogue
+from gpufleet.models.parameters import count_parameters
+from gpufleet_planner.sizing.request import SizeRequest
+from gpufleet_planner.sizing.sized import size
+
+CATALOGUE = load()
+ROWS = [row for row in CATALOGUE.models.values() if row.config is not None]
+
+PUBLISHED = {
+    # Billions, by the makers' names and model cards.
+    "Qwen3-Coder-480B-A35B": (480, 35),
+    "Qwen3-Next-80B-A3B": (80, 3),
+    "Qwen3.5-397B-A17B": (397, 17),
+    "Qwen3.5-35B-A3B": (35, 3),
+    "Qwen3-VL-30B-A3B": (31, 3),
+    "Qwen3-VL-235B-A22B": (236, 22),
+    "DeepSeek-V3.2": (671, 37),
+    "GLM-5": (744, 40),
+    "Kimi-K2-Instruct": (1026, 32),
+    "GLM-4.7": (355, 32),
+    "GLM-4.7-Flash": (30, 3),
+    "MiniMax-M2": (229, 10),
+    "Olmo-3-7B": (7.3, 7.3),
+    "Olmo-3-32B": (32.2, 32.2),
+    "Gemma-4-31B": (30.7, 30.7),
+    "Gemma-4-26B-A4B": (25.2, 3.8),
+    "Nemotron-H-8B": (8.1, 8.1),
+}
+
+
+def test_there_are_models_of_the_last_year() -> None:
+    assert len(ROWS) >= 20
+    assert set(PUBLISHED) <= {row.name for row in ROWS}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_shape_gives_the_published_parameters(name: str) -> None:
+    model = from_catalogue(CATALOGUE.model(name), "2026.11")
+    counted = count_parameters(replace(model, stated_parameters=None, stated_active=None))
+    total, active = PUBLISHED[name]
+    assert counted.total / 1e9 == pytest.approx(total, rel=0.011)
+    # Makers round active parameters down, and leave the input embedding out.
+    assert active * 0.97 <= counted.active / 1e9 <= active * 1.31
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_one_is_found_by_the_names_of_the_hub_and_sized(row: Model) -> None:
+    for hub in row.hub:
+        found = find_catalogue_model(hub, CATALOGUE)
+        assert getattr(found, "name", found) == row.name
+    ask = {"model": row.name, "context": 8192, "gpu": "B300"}
+    answer = size(SizeRequest.model_validate(ask), CATALOGUE)
+    assert not [f for f in answer.findings if f.severity == "error" and "unknown" in f.code]
+
+
+@pytest.mark.parametrize(
+    ("name", "caching", "layers"),
+    [("Qwen3-Next-80B-A3B", 12, 48), ("Qwen3.5-397B-A17B", 15, 60), ("Qwen3.5-35B-A3B", 10, 40)],
+)
+def test_layers_with_a_state_are_told_from_those_with_a_cache(
+    name: str, caching: int, layers: int
+) -> None:
+    model = from_catalogue(CATALOGUE.model(name), "2026.11")
+    states = sum(g.count for g in model.groups if isinstance(g.mixer, LinearMixer))
+    assert (model.layers - states, model.layers) == (caching, layers)

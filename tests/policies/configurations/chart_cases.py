@@ -1,0 +1,57 @@
+"""Cases of values of the charts nvidia-device-plugin and dra-driver-nvidia-gpu."""
+# ruff: noqa: E501  # one case, one line
+
+from tests.policies.configurations.case_rows import CaseRow
+
+MAP = "config: {map: {a: 'version: v1', b: 'version: v1'}, default: %s}"
+FINE_DRA = "gpuResourcesEnabledOverride: true\n"
+NAMED = {"context": {"chart": {"namespace": "default"}}}
+
+AFFINITY = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution:"
+
+PLUGIN_VALUES: list[CaseRow] = [
+    ("device-plugin-values-no-mapping", "[]", "", {}),
+    ("device-plugin-values-config", "config: {map: {a: {version: v1}}}", "config: {map: {a: 'version: v1'}}", {}),
+    ("device-plugin-values-config", "config: {map: {a: '{'}}", None, {}),
+    ("device-plugin-chart-key-misspelt", "migStrateg: single", None, {}),
+    ("device-plugin-chart-key-unknown", "whatever: 1", None, {}),
+    ("device-plugin-chart-wrong-type", 'failOnInitError: "true"', "failOnInitError: true", {}),
+    ("device-plugin-chart-choice-unknown", "tolerations: [{key: a, operator: Is}]", "tolerations: [{key: a, operator: Exists}]", {}),
+    ("device-plugin-chart-out-of-bounds", "securityContext: {runAsUser: 9223372036854775808}", "securityContext: {runAsUser: 1}", {}),
+    ("device-plugin-chart-field-missing", f"{AFFINITY} {{}}}}}}", f"{AFFINITY} {{nodeSelectorTerms: []}}}}}}", {}),
+    ("device-plugin-chart-value-invalid", "resources: {limits: {cpu: half}}", "resources: {limits: {cpu: 500m}}", {}),
+    ("device-plugin-chart-default-namespace", "", "allowDefaultNamespace: true", NAMED),
+    ("device-plugin-chart-two-configs", "config: {name: x, map: {a: 'version: v1'}}", None, {}),
+    ("device-plugin-chart-no-default", "config: {map: {a: 'version: v1', b: 'version: v1'}}", MAP % "a", {}),
+    ("device-plugin-chart-no-default", "config: {map: {a: 'version: v1', b: 'version: v1'}}", "config: {map: {default: 'version: v1', b: 'version: v1'}}", {}),
+    ("device-plugin-chart-no-default", "config: {map: {a: 'version: v1'}, fallbackStrategies: [named]}", "config: {map: {a: 'version: v1'}, fallbackStrategies: [single]}", {}),
+    ("device-plugin-chart-no-default", "config: {map: {a: 'version: v1', b: 'version: v1'}, fallbackStrategies: []}", "config: {map: {a: 'version: v1', b: 'version: v1'}, fallbackStrategies: [empty]}", {}),
+    ("device-plugin-chart-namespace-value", "namespace: x", None, {}),
+    ("device-plugin-chart-default-alone", "config: {default: device-plugin-config}", "config: {name: device-plugin-config}", {}),
+    ("device-plugin-chart-default-absent", MAP % "c", MAP % "a", {}),
+    ("device-plugin-replicas-invalid", "config: {map: {a: 'sharing: {timeSlicing: {resources: [{name: gpu, replicas: 1}]}}'}}", None, {}),
+    ("device-plugin-values-key-repeated", "gfd: {}\ngfd: {}", None, {}),
+    ("device-plugin-values-second-document", "gfd: {}\n---\na: 1", None, {}),
+]  # fmt: skip
+
+DRA_VALUES: list[CaseRow] = [
+    ("dra-values-no-mapping", "[]", None, {}),
+    ("dra-values-key-misspelt", FINE_DRA + "featureGate: {}", None, {}),
+    ("dra-values-key-unknown", FINE_DRA + "whatever: 1", None, {}),
+    ("dra-values-wrong-type", FINE_DRA + "controller: {replicas: two}", FINE_DRA + "controller: {replicas: 2}", {}),
+    ("dra-values-choice-unknown", FINE_DRA + "webhook: {strategy: {type: Rolling}}", FINE_DRA + "webhook: {strategy: {type: Recreate}}", {}),
+    ("dra-values-out-of-bounds", FINE_DRA + "controller: {podSecurityContext: {runAsUser: 9223372036854775808}}", None, {}),
+    ("dra-values-field-missing", FINE_DRA + f"controller: {{{AFFINITY} {{}}}}}}}}", None, {}),
+    ("dra-values-value-invalid", FINE_DRA + "kubeletPlugin: {containers: {gpus: {resources: {limits: {cpu: half}}}}}", None, {}),
+    ("dra-chart-gpus-override", "", "resources: {gpus: {enabled: false}}", {}),
+    ("dra-chart-default-namespace", FINE_DRA, FINE_DRA + "allowDefaultNamespace: true", NAMED),
+    ("dra-chart-value-removed", FINE_DRA + "nvidiaCtkPath: /usr/bin/nvidia-ctk", None, {}),
+    ("dra-chart-webhook-tls", FINE_DRA + "webhook: {enabled: true, tls: {mode: none}}", FINE_DRA + "webhook: {enabled: true}", {}),
+    ("dra-chart-kubernetes", FINE_DRA, None, {"context": {"chart": {"kubernetesVersion": "1.31"}}}),
+    ("dra-gates-conflict", FINE_DRA + "featureGates: {DynamicMIG: true, MPSSupport: true}", FINE_DRA + "featureGates: {DynamicMIG: true}", {}),
+    ("dra-gate-unknown", FINE_DRA + "featureGates: {DynamicMig: true}", None, {}),
+    ("dra-consumable-shares-invalid", FINE_DRA + "consumableShares: some", None, {"context": {"version": "0.5.0"}}),
+    ("dra-consumable-shares-gate", FINE_DRA + "consumableShares: memory", FINE_DRA + "consumableShares: memory\nfeatureGates: {ConsumableShares: true}", {"context": {"version": "0.5.0"}}),
+    ("dra-values-key-repeated", FINE_DRA + "image: {}\nimage: {}", None, {}),
+    ("dra-values-second-document", FINE_DRA + "---\na: 1", None, {}),
+]  # fmt: skip

@@ -1,0 +1,46 @@
+"""Cases of Kueue's queues and flavors."""
+# ruff: noqa: E501  # one case, one line
+
+from tests.policies.configurations.case_rows import CaseRow
+
+CPU = "{name: cpu, nominalQuota: 9}"
+GPU = "{name: nvidia.com/gpu, nominalQuota: 8}"
+
+
+def queue(groups: str, more: str = "") -> str:
+    return (
+        "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
+        f"spec: {{namespaceSelector: {{}}, resourceGroups: [{groups}]{more}}}\n"
+    )
+
+
+def group(covered: str, *flavors: str) -> str:
+    return f"{{coveredResources: [{covered}], flavors: [{', '.join(flavors)}]}}"
+
+
+def flavor(name: str, resources: str) -> str:
+    return f"{{name: {name}, resources: [{resources}]}}"
+
+
+FINE_TEXT = queue(group("cpu, nvidia.com/gpu", flavor("a", f"{CPU}, {GPU}")))
+FLAVOR = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: %s}\n"
+LOCAL = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: l, namespace: ml}\nspec: {clusterQueue: %s}\n"
+JOB = "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ml, labels: {kueue.x-k8s.io/queue-name: l}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x, resources: {requests: {cpu: 1, %s: 1}, limits: {nvidia.com/gpu: 1}}}]}}}\n"
+
+CASES: list[CaseRow] = [
+    ("kueue-nothing-to-judge", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}", None, {}),
+    ("kueue-key-misspelt", queue(group("cpu", flavor("a", CPU)), ", queueingStrateg: StrictFIFO"), None, {}),
+    ("kueue-key-unknown", queue(group("cpu", flavor("a", CPU)), ", whatever: 1"), None, {}),
+    ("kueue-wrong-type", queue(group("cpu", flavor("a", CPU)), ", queueingStrategy: 3"), None, {}),
+    ("kueue-choice-unknown", queue(group("cpu", flavor("a", CPU)), ", queueingStrategy: Fifo"), queue(group("cpu", flavor("a", CPU)), ", queueingStrategy: StrictFIFO"), {}),
+    ("kueue-out-of-bounds", queue(group("", flavor("a", ""))), None, {}),
+    ("kueue-field-missing", FINE_TEXT.replace("name: a, ", ""), None, {}),
+    ("kueue-value-invalid", FINE_TEXT.replace("name: a", "name: A_b"), None, {}),
+    ("kueue-quota-order", queue(group("cpu, nvidia.com/gpu", flavor("a", f"{GPU}, {CPU}"))), None, {}),
+    ("kueue-quota-order", queue(group("cpu, nvidia.com/gpu", flavor("a", CPU))), None, {}),
+    ("kueue-listed-twice", queue(group("cpu", flavor("a", CPU)) + ", " + group("cpu", flavor("b", CPU))), None, {}),
+    ("kueue-listed-twice", queue(group("cpu", flavor("a", CPU), flavor("a", CPU))), None, {}),
+    ("kueue-flavor-absent", FINE_TEXT + FLAVOR % "b", FINE_TEXT + FLAVOR % "a", {}),
+    ("kueue-queue-absent", FINE_TEXT + LOCAL % "r", FINE_TEXT + LOCAL % "q", {}),
+    ("kueue-not-covered", FINE_TEXT + LOCAL % "q" + JOB % "memory", FINE_TEXT + LOCAL % "q" + JOB % "nvidia.com/gpu", {}),
+]  # fmt: skip

@@ -1,0 +1,122 @@
+"""Cases of the Network Operator's values and of its device plugins' configurations."""
+# ruff: noqa: E501  # one case, one line
+
+from tests.policies.configurations.case_rows import FINE, CaseRow, several
+
+OFED = "image: doca-driver, repository: nvcr.io/nvidia/mellanox, version: %s"
+
+IMAGE = "image: x, repository: nvcr.io/nvidia/mellanox"
+
+
+def _nic(spec: str, name: str = "nic-cluster-policy", kind: str = "NicClusterPolicy") -> str:
+    return (
+        f"{{apiVersion: mellanox.com/v1alpha1, kind: {kind}, metadata: {{name: {name}}}, "
+        f"spec: {{{spec}}}}}"
+    )
+
+
+def _ofed(version: str, more: str = "") -> str:
+    return _nic(f"ofedDriver: {{{OFED % version}{more}}}")
+
+
+GOOD_OFED = _ofed("doca3.4.1-26.04-1.1.0.0-1")
+
+NETWORK_OPERATOR: list[CaseRow] = [
+    ("network-operator-no-mapping", "[]", "", {}),
+    ("network-operator-key-misspelt", "sriovNetworkOperater: {enabled: true}", None, {}),
+    ("network-operator-key-unknown", "whatever: 1", None, {}),
+    ("network-operator-section-moved", "nfd: {enabled: true}\ndeployCR: true", "nfd: {enabled: true}", {"context": {"version": "25.1.0"}}),
+    ("network-operator-bare-spec", f"ofedDriver: {{{OFED % '24.01-0.3.3.1-0'}}}", None, {}),
+    ("network-operator-nfd-twice", "", "nfd: {enabled: false}", {"context": {"chart": {"name": "gpu-operator", "values": {}}}}),
+    ("network-operator-kubernetes", "", None, {"context": {"chart": {"kubernetesVersion": "1.20"}}}),
+    ("network-operator-switch-as-text", "nfd: {enabled: 'false'}", None, {}),
+    ("nic-policy-name", _nic("", "other"), _nic(""), {}),
+    ("nic-policy-image-missing", _nic("nvIpam: {repository: nvcr.io/x}"), _nic("nvIpam: {image: x, repository: nvcr.io/x}"), {}),
+    ("nic-policy-wrong-type", _nic(f"rdmaSharedDevicePlugin: {{{IMAGE}, config: {{}}}}"), None, {}),
+    ("nic-policy-ofed-version", _ofed("23-10-0.2.2.0"), _ofed("23.10-0.2.2.0"), {}),
+    ("nic-policy-ofed-version", _ofed("doca3.6.0-26.10-016000-ubuntu24.04-amd64"), GOOD_OFED, {}),
+    ("nic-policy-safe-load", _ofed("24.01-0.3.3.1-0", ", upgradePolicy: {safeLoad: true}"), _ofed("24.01-0.3.3.1-0", ", upgradePolicy: {safeLoad: true, autoUpgrade: true}"), {}),
+    ("nic-policy-guid", _nic(f"ibKubernetes: {{{IMAGE}, pKeyGUIDPoolRangeStart: '00:00', pKeyGUIDPoolRangeEnd: '00:00:00:00:00:00:00:01'}}"), _nic(f"ibKubernetes: {{{IMAGE}, version: v1.2.0, ufmSecret: ufm, pKeyGUIDPoolRangeStart: '00:00:00:00:00:00:00:00', pKeyGUIDPoolRangeEnd: '00:00:00:00:00:00:00:01'}}"), {}),
+    ("nic-policy-guid", _nic(f"ibKubernetes: {{{IMAGE}, pKeyGUIDPoolRangeStart: '00:00:00:00:00:00:00:01', pKeyGUIDPoolRangeEnd: '00:00:00:00:00:00:00:01'}}"), None, {}),
+    ("nic-policy-resources", _nic(f"nvIpam: {{{IMAGE}, containerResources: [{{name: main, requests: {{gpu: 1}}}}]}}"), _nic(f"nvIpam: {{{IMAGE}, containerResources: [{{name: main, requests: {{cpu: 1}}, limits: {{cpu: 2}}}}]}}"), {}),
+    ("nic-policy-resources", _nic(f"nvIpam: {{{IMAGE}, containerResources: [{{name: main, requests: {{cpu: 2}}, limits: {{cpu: 1}}}}]}}"), None, {}),
+    ("nic-policy-resources", _nic(f"nvIpam: {{{IMAGE}, containerResources: [{{name: main, requests: {{cpu: 0}}}}]}}"), None, {}),
+    ("nic-policy-repository", _nic("nvIpam: {image: x}"), _nic("global: {repository: nvcr.io/x}, nvIpam: {image: x}"), {}),
+    ("nic-policy-repository", _nic("nvIpam: {image: x, repository: nvcr.io/NVIDIA}"), None, {}),
+    ("nic-policy-prefix", _nic("sriovDevicePlugin: {" + IMAGE + """, config: '{"resourceList": [{"resourceName": "ib", "resourcePrefix": "rdma", "selectors": {"vendors": ["15b3"]}}]}'}"""), GOOD_OFED, {}),
+    ("nic-policy-telemetry-config", _nic(f"docaTelemetryService: {{{IMAGE}, config: {{fromConfigMap: A_B}}}}"), _nic(f"docaTelemetryService: {{{IMAGE}, config: {{fromConfigMap: a-b}}}}"), {}),
+    ("nic-node-policy-name", _nic("", "n" * 31, "NicNodePolicy"), _nic("", "n" * 30, "NicNodePolicy"), {}),
+    ("nic-node-policy-section-twice", several(GOOD_OFED, GOOD_OFED.replace("NicClusterPolicy", "NicNodePolicy")), GOOD_OFED, {}),
+    ("nic-node-policy-overlap", several(_nic("", "a", "NicNodePolicy"), _nic("", "b", "NicNodePolicy")), several(_nic("nodeSelector: {a: b}", "a", "NicNodePolicy"), _nic("nodeSelector: {a: c}", "b", "NicNodePolicy")), {}),
+    ("host-device-network-name", _nic("resourceName: 'a!'", "x", "HostDeviceNetwork"), _nic("resourceName: host-dev", "x", "HostDeviceNetwork"), {}),
+    ("host-device-network-prefix", _nic("resourceName: nvidia.com/hostdev", "x", "HostDeviceNetwork"), _nic("resourceName: hostdev", "x", "HostDeviceNetwork"), {}),
+    ("network-ipam-not-json", _nic("""master: e, ipam: '{"type": "nv-ipam",}'""", "net", "MacvlanNetwork"), _nic("""master: e, ipam: '{"type": "nv-ipam"}'""", "net", "MacvlanNetwork"), {}),
+    ("nic-policy-choice-unknown", _nic("mode: bridged", "x", "MacvlanNetwork"), _nic("mode: bridge", "x", "MacvlanNetwork"), {}),
+    ("nic-policy-number-negative", _nic("mtu: -1", "x", "MacvlanNetwork"), _nic("mtu: 0", "x", "MacvlanNetwork"), {}),
+    ("nic-policy-storage-size", _nic("nicConfigurationOperator: {nicFirmwareStorage: {availableStorageSize: 1GB}}"), _nic(f"nicConfigurationOperator: {{operator: {{{IMAGE}}}, configurationDaemon: {{{IMAGE}}}, nicFirmwareStorage: {{availableStorageSize: 1Gi}}}}"), {}),
+    ("nic-policy-wrong-type", _nic(f"nvIpam: {{{IMAGE}, enableWebhook: 'no'}}"), _nic(f"nvIpam: {{{IMAGE}, enableWebhook: false}}"), {}),
+    ("nic-policy-field-missing", _nic(f"ibKubernetes: {{{IMAGE}, pKeyGUIDPoolRangeStart: '00:00:00:00:00:00:00:00', pKeyGUIDPoolRangeEnd: '00:00:00:00:00:00:00:01'}}"), None, {}),
+    ("nic-policy-value-invalid", _nic("nvIpam: {image: '!!', repository: nvcr.io/x, version: v1}"), _nic(f"nvIpam: {{{IMAGE}, version: v1}}"), {}),
+    ("network-operator-key-repeated", "nfd: {}\nnfd: {}", None, {}),
+    ("network-operator-second-document", "nfd: {}\n---\nnfd: {}", None, {}),
+]  # fmt: skip
+
+
+def _rdma(item: str) -> str:
+    return '{"configList": [{"resourceName": "a", "rdmaHcaMax": 63, ' + item + "}]}"
+
+
+VENDORS = '"selectors": {"vendors": ["15b3"]}'
+
+RDMA: list[CaseRow] = [
+    ("rdma-not-json", FINE["rdma-shared-config"][1:], None, {}),
+    ("rdma-not-json", "configList: []", None, {}),
+    ("rdma-not-json", "[]", None, {}),
+    ("rdma-list-missing", "{}", None, {}),
+    ("rdma-list-missing", '{"configList": []}', None, {}),
+    ("rdma-item-invalid", '{"configList": [{"resourceName": "a", "rdmaHcaMax": "63", ' + VENDORS + "}]}", None, {}),
+    ("rdma-item-invalid", '{"configList": [{"resourceName": "a", "rdmaHcaMax": 63}]}', None, {}),
+    ("rdma-item-invalid", '{"configList": [{"rdmaHcaMax": 63, ' + VENDORS + "}]}", None, {}),
+    ("rdma-devices-invalid", _rdma('"devices": [""]'), _rdma('"devices": ["ib0"]'), {}),
+    ("rdma-selectors-empty", _rdma('"selectors": {}'), None, {}),
+    ("rdma-selector-unknown", _rdma('"selectors": {"vendors": ["15b3"], "pfNames": ["x"]}'), None, {}),
+    ("rdma-selector-invalid", _rdma('"selectors": {"vendors": [15]}'), None, {}),
+    ("rdma-selector-dead", _rdma('"selectors": {"deviceIDs": ["0x101b"]}'), _rdma('"selectors": {"deviceIDs": ["101b"]}'), {}),
+    ("rdma-selector-dead", _rdma('"selectors": {"linkTypes": ["IB"]}'), _rdma('"selectors": {"linkTypes": ["infiniband"]}'), {}),
+    ("rdma-selector-value-dead", _rdma('"selectors": {"vendors": ["15b3", "15B3"]}'), None, {}),
+    ("rdma-name-invalid", FINE["rdma-shared-config"].replace("rdma-a", "rdma-a!!"), None, {}),
+    ("rdma-prefix-invalid", _rdma('"resourcePrefix": "nvidia_com", ' + VENDORS), _rdma('"resourcePrefix": "nvidia.com", ' + VENDORS), {}),
+    ("rdma-capacity-useless", FINE["rdma-shared-config"].replace("63", "0"), None, {}),
+    ("rdma-resource-repeated", '{"configList": [{"resourceName": "a", "rdmaHcaMax": 1, ' + VENDORS + '}, {"resourceName": "a", "rdmaHcaMax": 1, ' + VENDORS + "}]}", None, {}),
+    ("rdma-key-misspelt", _rdma('"selector": {}, ' + VENDORS), None, {}),
+    ("rdma-key-unknown", _rdma('"whatever": {}, ' + VENDORS), None, {}),
+    ("rdma-key-repeated", _rdma('"rdmaHcaMax": 5, ' + VENDORS), None, {}),
+    ("rdma-second-document", FINE["rdma-shared-config"] + "\n---\n{}", None, {}),
+]  # fmt: skip
+
+
+def _sriov(item: str) -> str:
+    return '{"resourceList": [{"resourceName": "hostdev", ' + item + "}]}"
+
+
+SRIOV: list[CaseRow] = [
+    ("sriov-not-json", FINE["sriov-config"][1:], None, {}),
+    ("sriov-list-missing", '{"resourceList": []}', None, {}),
+    ("sriov-item-invalid", '{"resourceList": [{' + VENDORS + "}]}", None, {}),
+    ("sriov-item-invalid", _sriov('"excludeTopology": "x", ' + VENDORS), _sriov('"excludeTopology": true, ' + VENDORS), {}),
+    ("sriov-type-unknown", _sriov('"deviceType": "netdevice", ' + VENDORS), _sriov('"deviceType": "netDevice", ' + VENDORS), {}),
+    ("sriov-selectors-empty", _sriov('"selectors": {}'), None, {}),
+    ("sriov-selectors-empty", _sriov('"selectors": [{}]'), _sriov('"selectors": [{"vendors": ["15b3"]}]'), {}),
+    ("sriov-selectors-missing", '{"resourceList": [{"resourceName": "hostdev"}]}', None, {}),
+    ("sriov-selector-unknown", _sriov('"deviceType": "accelerator", "selectors": {"vendors": ["15b3"], "isRdma": true}'), _sriov('"selectors": {"vendors": ["15b3"], "isRdma": true}'), {}),
+    ("sriov-selector-invalid", _sriov('"selectors": {"vendors": [15]}'), None, {}),
+    ("sriov-selector-dead", _sriov('"selectors": {"vendors": ["Mellanox"]}'), None, {}),
+    ("sriov-selector-dead", _sriov('"selectors": [{"linkTypes": ["ethernet"]}]'), _sriov('"selectors": [{"linkTypes": ["ether"]}]'), {}),
+    ("sriov-selector-value-dead", _sriov('"selectors": {"devices": ["101e", "0x101e"]}'), None, {}),
+    ("sriov-name-invalid", FINE["sriov-config"].replace("hostdev", "host-dev"), FINE["sriov-config"].replace("hostdev", "host_dev"), {}),
+    ("sriov-prefix-invalid", _sriov('"resourcePrefix": "nvidia.com#", ' + VENDORS), None, {}),
+    ("sriov-key-misspelt", _sriov('"devicetype": "x", ' + VENDORS), None, {}),
+    ("sriov-key-unknown", _sriov('"whatever": 1, ' + VENDORS), None, {}),
+    ("sriov-key-repeated", _sriov('"resourceName": "b", ' + VENDORS), None, {}),
+    ("sriov-second-document", FINE["sriov-config"] + "\n---\n{}", None, {}),
+]  # fmt: skip

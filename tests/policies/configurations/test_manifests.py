@@ -1,0 +1,127 @@
+"""Manifests with several objects: the one that a kind is about is found among the others."""
+
+import pytest
+
+from gpufleet.contract.programs.validation import Verdict
+from gpufleet_policies.configurations.kinds import validate_text
+
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-test}\n---\n"
+POD = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n"
+CLAIM = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: shared}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}],
+  config: [
+  {requests: [gpu], opaque: {driver: gpu.nvidia.com, parameters: {
+    apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, sharing: {strategy: %s}}}}]}}}
+"""
+
+
+def config_map(name: str, key: str, text: str) -> str:
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata:\n  {key}: |\n{lines}"
+    )
+
+
+MIG = """version: v1
+mig-configs: {%s: [{devices: all, mig-enabled: true, mig-devices: {1g.10gb: %d}}]}"""
+SLICED = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %s}]}}"
+
+
+def test_a_claim_template_between_namespace_and_pod_is_judged() -> None:
+    fine = validate_text("dra-config", NAMESPACE + CLAIM % "TimeSlicing" + POD, context={
+        "featureGates": {"TimeSlicingSettings": True}})  # fmt: skip
+    assert fine.verdict is Verdict.ACCEPT
+    (problem,) = validate_text("dra-config", NAMESPACE + CLAIM % "MPS" + POD).findings
+    assert problem.code == "dra-gate-needed"
+    assert problem.path == "spec.spec.devices.config[0].opaque.parameters.sharing.strategy"
+
+
+def test_every_claim_of_a_manifest_is_judged() -> None:
+    text = CLAIM % "Mps" + "---\n" + CLAIM % "TimeSlicing"
+    found = validate_text("dra-config", text).findings
+    assert {(f.code, f.path.partition(":")[0]) for f in found} == {
+        ("dra-strategy-unknown", "documents[0]"),
+        ("dra-gate-needed", "documents[1]"),
+    }
+
+
+@pytest.mark.parametrize("wrap", [lambda m: NAMESPACE + m, lambda m: m + POD])
+def test_the_config_map_of_a_kind_is_told_from_others(wrap) -> None:
+    plugin, mig = config_map("a", "any", SLICED % 4), config_map("b", "config.yaml", MIG % ("x", 8))
+    text = wrap(plugin + "---\n" + mig)
+    assert validate_text("device-plugin", text).verdict is Verdict.ACCEPT
+    codes = {f.code for f in validate_text("mig-parted", text, gpu="H100-80GB").findings}
+    assert codes == {"mig-layout-impossible"}
+
+
+def test_items_of_a_list_are_judged() -> None:
+    item = (
+        '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, '
+        '"data": {"any": "version: v2"}}'
+    )
+    listed = f'{{"apiVersion": "v1", "kind": "List", "items": [{item}]}}'
+    (problem,) = validate_text("device-plugin", listed).findings
+    assert problem.code == "device-plugin-version-unknown"
+
+
+def test_select_finds_its_config_map() -> None:
+    text = config_map("a", "config.yaml", MIG % ("old", 9)) + "---\n"
+    text += config_map("b", "config.yaml", MIG % ("new", 7))
+    assert (
+        validate_text("mig-parted", text, gpu="A100-80GB", select="new").verdict is Verdict.ACCEPT
+    )
+    assert (
+        validate_text("mig-parted", text, gpu="A100-80GB", select="old").verdict is Verdict.REJECT
+    )
+
+
+def test_drivers_of_several_documents_are_judged_against_each_other() -> None:
+    driver = "apiVersion: nvidia.com/v1alpha1\nkind: NVIDIADriver\nmetadata: {name: %s}\nspec: {}\n"
+    text = NAMESPACE + driver % "a" + "---\n" + driver % "b"
+    (problem,) = validate_text("gpu-operator-values", text).findings
+    assert problem.code == "gpu-operator-driver-overlap"
+    assert problem.path == "documents[2].spec.nodeSelector"
+    assert "documents[1]" in problem.message
+
+
+def test_networks_beside_a_policy_are_judged() -> None:
+    network = (
+        "apiVersion: mellanox.com/v1alpha1\nkind: MacvlanNetwork\nmetadata: {name: net}\n"
+        "spec: {master: ens1, mode: router}\n"
+    )
+    validated = validate_text("network-operator-values", NAMESPACE + network)
+    assert [f.path for f in validated.findings if f.severity == "error"] == [
+        "documents[1].spec.mode"
+    ]
+
+
+def test_a_manifest_without_the_object_says_so() -> None:
+    (problem,) = validate_text("mig-parted", NAMESPACE.removesuffix("---\n") + POD).findings
+    assert problem.code == "manifest-nothing-to-judge"
+    assert "Namespace, Pod" in problem.message
+
+
+def test_what_is_no_object_is_still_not_read() -> None:
+    codes = {
+        f.code for f in validate_text("device-plugin", SLICED % 4 + "\n---\nnothing: 1").findings
+    }
+    assert codes == {"device-plugin-second-document"}
+
+
+def test_without_a_selection_every_config_is_judged() -> None:
+    text = (
+        "version: v1\nmig-configs:\n"
+        "  fine: [{devices: all, mig-enabled: true, mig-devices: {1g.10gb: 7}}]\n"
+        "  wrong: [{devices: all, mig-enabled: true, mig-devices: {3g.40gb: 3}}]\n"
+        "  other: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 9}}]\n"
+    )
+    found = validate_text("mig-parted", text, gpu="H100-80GB").findings
+    assert {(f.code, f.path) for f in found} == {
+        ("mig-parted-config-not-selected", "mig-configs"),
+        ("mig-layout-impossible", "mig-configs.wrong[0].mig-devices"),
+        ("mig-layout-nowhere", "mig-configs.other[0].mig-devices"),
+    }
+    anywhere = {f.path for f in validate_text("mig-parted", text).findings}
+    assert "mig-configs.other[0].mig-devices" in anywhere
