@@ -34,14 +34,25 @@ def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
         total: Fact[int] = (
             known(1 + sum(number.value for number in numbers)) if known_all else unknown(path)
         )
-        yield template(document, "head", f"{head}.template", known(1, place=head), together=total)
+        shared = {"shared_memory": _mounts_memory(at(document, head))}
+        one = known(1, place=head)
+        yield template(document, "head", f"{head}.template", one, together=total, stated=shared)
         for index, (worker, pods) in enumerate(zip(workers, numbers, strict=True)):
             place = f"{path}.workerGroupSpecs[{index}]."
             name = name_of(worker, "groupName", index)
-            promised = {"promises_gpus": _promises_gpus(worker)}
+            promised = {
+                "promises_gpus": _promises_gpus(worker),
+                "shared_memory": _mounts_memory(worker),
+            }
             yield template(worker, name, "template", pods, place, total, promised)
 
     return groups
+
+
+def _mounts_memory(group: Any) -> bool:
+    """Whether KubeRay mounts a memory volume at /dev/shm, as it does in all pods unless Ray's store
+    is elsewhere (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod)."""
+    return at(group, "rayStartParams.plasma-directory") is None
 
 
 def _promises_gpus(worker: Any) -> bool:
