@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gpufleet_policies.rules.former_names import covered, replaced
 
 import gpufleet
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.contract.programs.validation import Verdict
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import code_space, tables
 from gpufleet_policies.fronts.audit.baseline import baseline_text, read_baseline, without_known
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import audit
-from gpufleet_policies.rules.former_names import covered, replaced
 from gpufleet_policies.rules.registry import FORMER_NAME, PACK_RULES, by_id, validating
-from gpufleet_policies.rules.rule import Level, Profile
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.cases.sharing import operator, plugin_config
 from tests.policies.objects import TODAY, findings
@@ -141,10 +142,10 @@ def test_a_baseline_with_the_former_ids_still_knows_its_findings(tmp_path: Path)
     file.write_text(yaml.safe_dump(BROKEN.properties))
     result = audit([Input(str(file))], read_settings({}), TODAY)
     (found,) = result.findings
-    assert found.finding.rule == "device-plugin-mps-mixed"
-    violation = found.finding.violation
+    assert found.code == "device-plugin-mps-mixed"
+    violation = found.violation
     evidence = {"code": "device-plugin-mps-mixed", **violation.evidence}
-    parts = ["mps-with-mig", str(found.finding.locator), violation.where, evidence]
+    parts = ["mps-with-mig", str(found.locator), violation.where, evidence]
     text = json.dumps(parts, sort_keys=True, default=str)
     old = hashlib.sha256(text.encode()).hexdigest()[:32]
     baseline = tmp_path / "baseline.json"

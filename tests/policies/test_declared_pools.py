@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import node_group
 from tests.policies.cases.workloads import CONTAINER, JOB, LIMITS, WHOLE, deployment

@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from gpufleet.cluster.intent import PREFIX
+from gpufleet.findings import Level
 from gpufleet_policies.rules.registry import RULES
-from gpufleet_policies.rules.rule import Level
 from tests.policies.objects import CONTAINER, deployment, findings, fleet, ids, only
 
 RULE = "gpu-idle-command"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.objects import STRICT, findings, fleet, ids, only, usual_fleet
 
 

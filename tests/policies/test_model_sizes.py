@@ -3,7 +3,7 @@
 import pytest
 
 from gpufleet.cluster import Provenance
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.objects import (
     CONTAINER,
     WHOLE,
@@ -46,7 +46,7 @@ def test_inferred_evidence_is_only_advice():
     changes = {LIMITS: WHOLE, f"{CONTAINER}.args": ["--model", "meta-llama/Llama-3.2-1B"]}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert found.level is Level.ADVISORY
-    assert found.violation.provenance is Provenance.INFERRED
+    assert found.provenance is Provenance.INFERRED
     assert "inferred" in found.message
 
 
@@ -102,11 +102,9 @@ def test_quantised_models_count_their_quantisation():
     big = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/model-params-b"': "7"}
     unquantised = only(findings(deployment(big)), "gpu-oversized-for-model")
     assert "the model needs 17." in unquantised.message
-    assert "nvidia.com/mig-2g.20gb" in unquantised.violation.alternative
+    assert "nvidia.com/mig-2g.20gb" in unquantised.fix
     quantised = deployment({**big, 'metadata.annotations."gpufleet.dev/precision"': "awq"})
-    assert (
-        "mig-1g.10gb" in only(findings(quantised), "gpu-oversized-for-model").violation.alternative
-    )
+    assert "mig-1g.10gb" in only(findings(quantised), "gpu-oversized-for-model").fix
 
 
 def test_oversized_gpu_names_the_smaller_pool_of_the_fleet():
@@ -129,8 +127,8 @@ def test_oversized_gpu_known_by_its_label_names_what_the_market_sells():
         "gpu-oversized-for-model",
     )
     assert "Instead: use 1 x L4 (22.4 GiB, for example)" in found.message
-    assert found.violation.money is not None
-    assert found.violation.money.usd_per_month is None, "its cloud is not known"
+    assert found.money is not None
+    assert found.money.usd_per_month is None, "its cloud is not known"
 
 
 def test_prices_are_of_the_cloud_that_the_labels_name():
@@ -148,8 +146,8 @@ def test_prices_are_of_the_cloud_that_the_labels_name():
         findings(deployment({LIMITS: WHOLE, **SMALL, **pinned, **elsewhere}), alone=True),
         "gpu-oversized-for-model",
     )
-    assert found.violation.money is not None
-    assert found.violation.money.usd_per_month is None, "the price is of another region"
+    assert found.money is not None
+    assert found.money.usd_per_month is None, "the price is of another region"
 
 
 @pytest.mark.parametrize("alone", [True, False], ids=["label", "fleet"])

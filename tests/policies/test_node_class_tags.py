@@ -1,8 +1,8 @@
 """Whose a Karpenter pool is, its node class may say."""
 
 from gpufleet.catalogue import load
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import manifest

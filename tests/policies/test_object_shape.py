@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.locator import Locator
+from gpufleet.findings import Level
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.object_shape import KIND, refused_shape
-from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.workloads import CONTAINER, deployment
 

@@ -8,11 +8,11 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
 from gpufleet.documents.reading import read_go
+from gpufleet.findings import Level
 from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import Thing, manifest
@@ -342,7 +342,7 @@ def test_pools_of_several_clusters_in_one_folder_are_kept_apart():
 
 
 def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
-    from gpufleet_policies.fronts.audit.placed import PlacedFinding
+    from gpufleet.findings import Finding
     from gpufleet_policies.fronts.audit.totals import totals
 
     standing = node_group({"scalingConfig.minSize": 3, "tags.environment": "dev"})
@@ -356,8 +356,8 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
     )
     found = [f for fact in facts for f in validate(fact, context, chosen)]
     assert {"budget-alarm-missing", "stack-gpu-budget-exceeded"} <= {f.rule for f in found}
-    placed = [PlacedFinding(one, "f", 1, str(at)) for at, one in enumerate(found)]
-    own = next(f for f in found if f.rule == "nonprod-pool-minimum-above-zero").violation.money
+    placed = [Finding(one, "f", 1, str(at)) for at, one in enumerate(found)]
+    own = next(f for f in found if f.rule == "nonprod-pool-minimum-above-zero").money
     assert own is not None
     assert totals(placed).standing == own.usd_per_month
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.rules.remediation import add, pointer, remove
-from gpufleet_policies.rules.remediation import replace as change
+from gpufleet.findings.remediation import add, pointer, remove
+from gpufleet.findings.remediation import replace as change
 from tests.policies.cases import CASES, Case
 
 PATCHED = {

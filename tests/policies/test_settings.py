@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gpufleet.findings import FleetError
+from gpufleet.findings import FleetError, Level
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import code_space
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULES, by_id
-from gpufleet_policies.rules.rule import Level, Profile
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.objects import CONTAINER, TODAY, deployment, findings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.objects import (
     CONTAINER,
     DEPLOYMENT,
@@ -184,7 +184,7 @@ def test_job_without_a_deadline():
     assert findings(workload(job)) == [], "a matter of taste: only the strict profile asks"
     chosen = {"rules": {"gpu-job-without-deadline": "advisory"}}
     found = only(findings(workload(job), settings=chosen), "gpu-job-without-deadline")
-    assert found.violation.money is None
+    assert found.money is None
     assert "set spec.activeDeadlineSeconds to about twice the expected run" in found.message
     bounded = changed(job, {"spec.activeDeadlineSeconds": 3600})
     assert findings(workload(bounded), settings=chosen) == []

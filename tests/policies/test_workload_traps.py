@@ -6,8 +6,8 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import WorkloadFacts
+from gpufleet.findings import Level
 from gpufleet_policies.readers.documents import facts_of_document
-from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, Thing, fleet_thing, manifest
 from tests.policies.cases.control_pods import HEAD, RAY
 from tests.policies.cases.device_claims import BOTH, CHANNEL

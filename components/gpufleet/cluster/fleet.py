@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from gpufleet.cluster.fact import Fact, absent
-from gpufleet.cluster.locator import Locator
 from gpufleet.environment import PRODUCTION
+from gpufleet.findings.locator import Locator
 
 COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
 """Ways of buying that cost the same whether a node runs or not: fixed sizes are right there."""

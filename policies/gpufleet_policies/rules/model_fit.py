@@ -6,13 +6,14 @@ from fractions import Fraction
 
 from gpufleet.cluster import Provenance, ShareFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.money import GpuOffer, gpu_hour
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.model_requests import ModelRequest, Share, fits, held_memory, runs
 from gpufleet_policies.rules.placement import described
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
@@ -48,7 +49,7 @@ class _Better:
     "; reported by aws/karpenter-provider-aws#3244",
     sees_pools=True,
 )
-def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """One question: does something cheaper hold the model? A latency or throughput goal mutes it.
 
     In this order: a share or slice the fleet offers; below 35 % of the memory fewer, smaller or
@@ -68,7 +69,7 @@ def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
         if found is None:
             continue
         hardware = request.hardware
-        yield Violation(
+        yield finding(
             where=request.where,
             found=request.found,
             limit=found.limit,
@@ -243,7 +244,7 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
     "huggingface/text-generation-inference#1687: out of memory while the weights are loaded",
     sees_pools=True,
 )
-def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The weights alone, without cache and workspace, against all memory of the pods of one copy.
 
     A named model of the catalogue and a declared size stop; a size guessed from a name is advice.
@@ -260,7 +261,7 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
         if weights.bytes <= memory:
             continue
         container = next(c for c in group.containers if c.gpu_resources)
-        yield Violation(
+        yield finding(
             where=container.where,
             found=f"asks for {asked} = {what}, and the weights of the model take {weights}",
             limit=f"{gib(memory)} cannot hold them: the server ends while it loads, and keeps its "

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from gpufleet.cluster import PodGroup, PoolFacts, ShareFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
+from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money import GpuOffer, cheapest_offers, gpu_hour, share_part
-from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.hardware import WorkloadGpu, gpu_of_labels, whole_gpu
 from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
 from gpufleet_policies.rules.placement import candidates, offering

@@ -10,8 +10,8 @@ from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact, absent, unknown
 from gpufleet.cluster.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
 from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.rules.checked import MIG_LABEL
-from gpufleet_policies.rules.context import RuleContext, once
 
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 

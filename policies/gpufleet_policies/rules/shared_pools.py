@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpufleet.cluster import FleetFacts, PodGroup, known
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.published import published, sharing_for

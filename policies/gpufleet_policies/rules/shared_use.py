@@ -5,12 +5,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts
-from gpufleet_policies.money import AmountKind
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, memory_need
 from gpufleet_policies.rules.purpose import training
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.shared_pools import SharedPool, shared_pools
 
 USUAL_SHARE = Decimal("0.9")
@@ -25,7 +26,7 @@ USUAL_SHARE = Decimal("0.9")
     formula="waste = pods x share x GPU-hour x (replicas - 1) / replicas, when all turns are taken",
     source="NVIDIA k8s-device-plugin README: shared access to GPUs, no isolation of memory",
 )
-def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where several pods train together: two ranks may land on one GPU."""
     evidence = training(workload)
     if evidence is None:
@@ -33,7 +34,7 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     for group in workload.running_groups():
         for share in shared_pools(context, group):
             several = group.pods.is_known and group.pods.value > 1
-            yield Violation(
+            yield finding(
                 where=group.place,
                 found=f"trains on {share}, one of {share.replicas} shares of a GPU",
                 limit="ranks of one program may land on one GPU and wait for each other"
@@ -56,14 +57,14 @@ _GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
     dev=Level.MANDATORY,
     source="GKE: share GPUs with multiple workloads using NVIDIA MPS, `hostIPC: true` is required",
 )
-def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The pod selects nodes by GKE's label of the MPS strategy. NVIDIA's own device plugin needs no
     such field: it mounts the daemon's pipe into the pod.
     """
     for group in workload.running_groups():
         if group.host_ipc or group.node_labels.get(_GKE_STRATEGY) != frozenset({"mps"}):
             continue
-        yield Violation(
+        yield finding(
             where=f"{group.place}.hostIPC",
             found="selects nodes that share GPUs by MPS, and has no hostIPC",
             limit="GKE's MPS control daemon is reached only through the host's IPC namespace",
@@ -79,7 +80,7 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     formula="standing = pods x share x GPU-hour x 730 h while they restart",
     source="NVIDIA k8s-device-plugin README: time-slicing limits no memory, MPS divides it evenly",
 )
-def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where the part of the memory is written; vLLM's own 0.9 and estimates only advise."""
     for group in workload.running_groups():
         for share in shared_pools(context, group):
@@ -120,13 +121,13 @@ def _too_greedy(
     group: PodGroup,
     container: Container,
     share: SharedPool,
-) -> Violation:
+) -> Finding:
     taken = _taken(container)
     assert taken is not None
     part, evidence = taken
     fair = (USUAL_SHARE / share.replicas).quantize(Decimal("0.01"))
     said = "" if evidence is Provenance.EXPLICIT else ", its usual value,"
-    return Violation(
+    return finding(
         where=container.where,
         found=f"takes {part}{said} of a GPU's memory on {share}, where {share.replicas} pods meet",
         limit=f"{share.replicas} x {part} is more than one GPU; the second pod ends because "
@@ -143,7 +144,7 @@ def _needs_more(
     workload: WorkloadFacts,
     group: PodGroup,
     share: SharedPool,
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     """By what the model needs: MPS gives each pod its part, time-slicing lets pods collide."""
     need = memory_need(workload.intent, context.catalogue)
     if need is None or share.memory_bytes is None or not group.pods.is_known:
@@ -152,7 +153,7 @@ def _needs_more(
     meeting = share.replicas if share.divides_memory else min(share.replicas, group.pods.value)
     if need.bytes * meeting <= whole:
         return
-    yield Violation(
+    yield finding(
         where=group.place,
         found=f"needs {need} on {share}, one of {share.replicas} shares of {gib(whole)}",
         limit=f"MPS gives each pod {gib(part)}"

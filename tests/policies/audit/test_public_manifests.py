@@ -21,7 +21,7 @@ def test_a_folder_of_manifests(tmp_path: Path):
     result = audit(find_inputs([str(tmp_path)]), settings, TODAY)
     assert len(result.files) == FILES
     assert [file.name for file in result.unread] == []
-    rules = {found.finding.rule for found in result.findings}
+    rules = {found.code for found in result.findings}
     assert "policy-rule-failed" not in rules
     assert len(rules) >= 20, "the folder must give the rules something to validate"
     for found in result.findings:

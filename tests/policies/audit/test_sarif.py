@@ -67,7 +67,7 @@ def test_fingerprints_outlive_moves_and_are_those_of_the_baseline(result: Audit,
     after = {f["ruleId"]: f["partialFingerprints"] for f in results(as_sarif(again, "1"))}
     assert before == after
     for finding in result.findings:
-        known = before[finding.finding.rule]["gpufleetFinding/v1"]
+        known = before[finding.code]["gpufleetFinding/v1"]
         assert known == finding.fingerprint
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import FleetFacts, Surroundings
+from gpufleet.findings import Finding, Level
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.objects import SPEC, TODAY, changed, summary
@@ -100,7 +99,7 @@ class Case:
         """Facts of what is next to; those that no rule knows are left out."""
         return tuple(facts for thing in self.alongside for facts in thing.all_facts())
 
-    def findings(self, thing: Thing, **settings: Any) -> list[PolicyFinding]:
+    def findings(self, thing: Thing, **settings: Any) -> list[Finding]:
         """What the rules say about an object in its surroundings."""
         subjects = thing.all_facts()
         assert subjects, f"no rule validates {thing.type}"

@@ -242,7 +242,7 @@ spec:
         file = tmp_path / "lws.yaml"
         file.write_text(text % value)
         found = audit(find_inputs([str(file)]), read_settings({}), TODAY).findings
-        assert [one.finding.rule for one in found] == rules
+        assert [one.code for one in found] == rules
 
 
 POLICY = """
