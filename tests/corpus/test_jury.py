@@ -55,7 +55,7 @@ def _audited(repository: str, folder: Path) -> Iterator[tuple[tuple[str, ...], F
         finding = placed
         path = str(Path(placed.file).relative_to(folder))
         where = finding.path
-        yield (repository, path, str(finding.locator), finding.rule, where), placed
+        yield (repository, path, str(finding.locator), finding.code, where), placed
 
 
 def test_every_finding_is_labelled_and_few_are_wrong_or_noise(found) -> None:

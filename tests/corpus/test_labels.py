@@ -31,7 +31,7 @@ def test_every_finding_is_labelled_and_few_are_wrong_or_noise(
     for run in runs():
         for file, found in findings(run):
             finding = found
-            key = (file, str(finding.locator), finding.rule, finding.path)
+            key = (file, str(finding.locator), finding.code, finding.path)
             row = known.get(key)
             if row is None:
                 unlabelled.append(f"{' | '.join(key)}: {finding.message}")

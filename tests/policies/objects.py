@@ -159,7 +159,7 @@ def findings(
 
 
 def ids(found: list[Finding]) -> list[str]:
-    return [finding.rule for finding in found]
+    return [finding.code for finding in found]
 
 
 def only(found: list[Finding], rule: str) -> Finding:

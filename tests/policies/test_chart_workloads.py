@@ -52,7 +52,7 @@ def rules(chart: str, values: dict[str, Any]) -> dict[str, Level]:
     from tests.policies.objects import TODAY
 
     context = RuleContext(today=TODAY, load_catalogue=load)
-    return {f.rule: f.level for f in validate(found, context, read_settings({"profile": "strict"}))}
+    return {f.code: f.level for f in validate(found, context, read_settings({"profile": "strict"}))}
 
 
 def workload(chart: str, values: dict[str, Any]) -> WorkloadFacts:

@@ -39,7 +39,7 @@ def test_every_rule_has_a_case():
 
 
 def by_facts(case: Case, thing: Thing) -> Verdicts:
-    return sorted((f.level.value, f.message) for f in case.findings(thing))
+    return sorted((f.level.value, f.text) for f in case.findings(thing))
 
 
 @contextmanager

@@ -74,7 +74,7 @@ FLEET_PATHS = [path for path in paths(FLEET) if path]
 
 def validated(subject):
     found = findings(subject, settings=STRICT)
-    assert "policy-rule-failed" not in [finding.rule for finding in found], found[0].message
+    assert "policy-rule-failed" not in [finding.code for finding in found], found[0].message
     for finding in found:
         assert finding.message
         assert finding.as_dict()

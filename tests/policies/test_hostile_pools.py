@@ -57,7 +57,7 @@ def validated(facts: tuple[Any, ...]) -> None:
     for fact in facts:
         for where in (context, alone):
             found = validate(fact, where, read_settings(STRICT))
-            assert not [f.message for f in found if f.rule == RULE_FAILED]
+            assert not [f.message for f in found if f.code == RULE_FAILED]
             assert all(finding.as_dict() for finding in found)
 
 

@@ -27,7 +27,7 @@ def _messages(documents, fleet: FleetFacts | None) -> list[str]:
         today=TODAY, load_catalogue=load, fleet=fleet, surroundings=Surroundings(tuple(facts))
     )
     return [
-        finding.message
+        finding.text
         for fact in facts
         if validating(type(fact))
         for finding in validate(fact, context, settings)

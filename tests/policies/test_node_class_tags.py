@@ -28,4 +28,4 @@ def test_tags_of_a_node_class_are_tags_of_its_pools():
     assert said(bare, *QUIET)[rule] is Level.ADVISORY
     alone = RuleContext(today=TODAY, load_catalogue=load)
     strict = read_settings({"profile": "strict"})
-    assert rule not in {f.rule for f in validate(bare.facts(), alone, strict)}
+    assert rule not in {f.code for f in validate(bare.facts(), alone, strict)}

@@ -30,7 +30,7 @@ def found(thing: Thing, owners: Any = OWNERS) -> list[Finding]:
     chosen = read_settings({"profile": "strict", "ownerTags": owners})
     context = replace(context, thresholds=chosen.thresholds)
     said = [f for subject in subjects for f in validate(subject, context, chosen)]
-    return [finding for finding in said if finding.rule == RULE]
+    return [finding for finding in said if finding.code == RULE]
 
 
 def remediated(thing: Thing, owners: Any = OWNERS) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def test_keys_without_a_value_and_lists_of_keys_are_asked_for_and_left():
     bare = node_group({"tags": {"x": "y"}})
     for owners in (["owner"], {"owner": None}):
         (finding,) = found(bare, owners)
-        assert (finding.message, finding.remediation) == ("lacks owner", ())
+        assert (finding.message, finding.remediation) == ("lacks owner; GPU capacity carries owner", ())
     (finding,) = found(bare, {"owner": None, "team": "ml"})
     assert finding.remediation == ({"op": "add", "path": "/tags/team", "value": "ml"},)
 

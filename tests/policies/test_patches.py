@@ -32,7 +32,7 @@ def found(thing: Thing, rule: str, *alongside: Thing) -> list[Finding]:
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict"})
     said = [f for subject in subjects for f in validate(subject, context, chosen)]
-    return [finding for finding in said if finding.rule == rule]
+    return [finding for finding in said if finding.code == rule]
 
 
 def remediated(thing: Thing, rule: str, *alongside: Thing) -> dict[str, Any]:

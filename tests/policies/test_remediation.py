@@ -66,10 +66,10 @@ def test_every_workload_rule_with_a_patch_is_listed():
 
 @pytest.mark.parametrize("case", WITH_PATCH, ids=str)
 def test_the_patch_mends_the_finding(case: Case):
-    found = next(f for f in case.findings(case.bad) if f.rule == case.rule)
+    found = next(f for f in case.findings(case.bad) if f.code == case.rule)
     assert found.remediation
     remediated = replace(case.bad, properties=applied(case.bad.properties, found.remediation))
-    left = [finding.rule for finding in case.findings(remediated)]
+    left = [finding.code for finding in case.findings(remediated)]
     # A pod that no longer asks for a GPU may be something else's business, never this rule's.
     assert case.rule not in left
 

@@ -70,7 +70,7 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
     rule = replace(by_id()["gpu-idle-command"], check=broken)
     context = RuleContext(TODAY, load_catalogue=lambda: pytest.fail("not asked"))
     found = validate(deployment(), context, RuleSettings(), [rule])
-    assert [finding.rule for finding in found] == ["policy-rule-failed"]
+    assert [finding.code for finding in found] == ["policy-rule-failed"]
     assert found[0].level is Level.ADVISORY
     assert (
         "rule gpu-idle-command could not check the object: ValueError at test_settings.py:"

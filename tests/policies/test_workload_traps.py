@@ -35,7 +35,7 @@ ON_TRAINING = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"
 def rules(thing: Thing, alongside: tuple[Thing, ...] = (FLEET,)) -> dict[str, Level]:
     """Rule -> level of everything the strict profile says about it."""
     case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
-    return {finding.rule: finding.level for finding in case.findings(thing)}
+    return {finding.code: finding.level for finding in case.findings(thing)}
 
 
 @pytest.mark.parametrize(

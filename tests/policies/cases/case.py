@@ -92,7 +92,7 @@ class Case:
 
     def message(self) -> str:
         """What is reported about the bad object."""
-        return next(f.message for f in self.findings(self.bad) if f.rule == self.rule)
+        return next(f.text for f in self.findings(self.bad) if f.code == self.rule)
 
     @cached_property
     def alongside_facts(self) -> tuple[Any, ...]:
