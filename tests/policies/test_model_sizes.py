@@ -76,8 +76,7 @@ def test_replicas_that_slices_of_their_own_gpus_would_hold():
     assert [f.level for f in found] == [Level.ADVISORY]
     assert (
         "a 3g.40gb slice has 39.5 GiB, and 2 of them fit a GPU: 3 GPUs would hold 6 pods. Instead: "
-        "partition a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`"
-        in found[0].text
+        "partition a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`" in found[0].text
     )
     one = deployment({**changes, **pinned, "spec.replicas": 1})
     assert "gpu-oversized-for-model" not in ids(findings(one, alongside=fleet(NO_SLICES)))

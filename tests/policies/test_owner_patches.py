@@ -107,7 +107,10 @@ def test_keys_without_a_value_and_lists_of_keys_are_asked_for_and_left():
     bare = node_group({"tags": {"x": "y"}})
     for owners in (["owner"], {"owner": None}):
         (finding,) = found(bare, owners)
-        assert (finding.message, finding.remediation) == ("lacks owner; GPU capacity carries owner", ())
+        assert (finding.message, finding.remediation) == (
+            "lacks owner; GPU capacity carries owner",
+            (),
+        )
     (finding,) = found(bare, {"owner": None, "team": "ml"})
     assert finding.remediation == ({"op": "add", "path": "/tags/team", "value": "ml"},)
 

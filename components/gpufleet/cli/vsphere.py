@@ -15,6 +15,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.source import compile_source
 
@@ -66,7 +67,7 @@ def inventory(
     With vGPU pools also what vGPUs need of each host, as far as the API shows it.
 
     JSON: {"hosts": [...], "pools": [...], "vgpu": [...]}. Exits 1 when a pool does not fit or SPEC
-    has an error, 2 when SPEC cannot be read or vCenter cannot be asked.
+    has an error, 2 when SPEC cannot be read, vCenter cannot be asked or the cluster has no host.
     """
     pools: tuple[Any, ...] = ()
     prefix = name_prefix or "gpu"
@@ -86,6 +87,7 @@ def inventory(
         print_json(found)
     else:
         _print(found)
+    require_something(found["hosts"], f"{cluster} has no host, so nothing is known about GPUs")
     sys.exit(1 if any(row["fit"] < row["wanted"] for row in found["pools"]) else 0)
 
 

@@ -13,7 +13,7 @@ from gpufleet.cluster.fact import (
     known,
     unknown,
 )
-from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts, UncompiledFleet
 from gpufleet.cluster.intent import WorkloadIntent
 from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
@@ -45,6 +45,7 @@ __all__ = [
     "ScalingFacts",
     "ShareFacts",
     "Surroundings",
+    "UncompiledFleet",
     "WorkloadFacts",
     "WorkloadIntent",
     "absent",

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from gpufleet.cluster.fact import Fact, absent
+from gpufleet.cluster.subject import Subject
 from gpufleet.environment import PRODUCTION
+from gpufleet.findings import Finding
 from gpufleet.findings.locator import Locator
 
 COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
@@ -117,3 +119,11 @@ class FleetFacts:
             self.environment.provenance,
             "environment",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncompiledFleet(Subject):
+    """A declaration that does not compile: what its pools offer is not known."""
+
+    findings: tuple[Finding, ...]
+    """What `gpufleet compile` finds; one of them at least is an error."""

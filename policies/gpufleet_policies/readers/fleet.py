@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import editions
 from gpufleet.cluster.fact import Fact, Provenance
-from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts, UncompiledFleet
 from gpufleet.cluster.pool import MOST_GPUS
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
@@ -133,10 +133,13 @@ def _layouts(value: Any) -> Iterable[dict[str, int]]:
         yield {p: n for p, count in devices.items() if (n := whole(count)) is not None}
 
 
-def fleet_from_declaration(document: Mapping[str, Any], origin: str) -> FleetFacts | None:
+def fleet_from_declaration(
+    document: Mapping[str, Any], origin: str
+) -> FleetFacts | UncompiledFleet | None:
     """The fleet of a FleetSpec, or of what `gpufleet compile --format json` printed.
 
-    None when the declaration does not compile: GpuFleet says why, and half a fleet would mislead.
+    A declaration that does not compile is a fleet of which nothing is known: half of one would
+    mislead. None when what was printed has an edition of the catalogue that is not installed here.
     """
     locator = Locator("GpuFleet", origin)
     if is_mapping(document.get("fleet")):
@@ -148,5 +151,5 @@ def fleet_from_declaration(document: Mapping[str, Any], origin: str) -> FleetFac
 
     compiled = compile_data(document)
     if compiled.fleet is None or not compiled.deployable:
-        return None
+        return UncompiledFleet(locator=locator, findings=compiled.findings)
     return fleet_from({"fleet": fleet_as_dict(compiled.fleet)}, locator, in_program=False)

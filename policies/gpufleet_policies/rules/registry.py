@@ -106,6 +106,9 @@ EXCEPTION_INVALID = "policy-exception-invalid"
 RULE_FAILED = "policy-rule-failed"
 """Code of the note about a rule that could not validate an object because the rule itself broke."""
 
+NOTES = frozenset({EXCEPTION_INVALID, RULE_FAILED})
+"""Codes of findings about the policy itself."""
+
 
 @cache
 def by_id() -> dict[str, Rule]:

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from gpufleet.cluster import Locator, WorkloadFacts
+from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet.findings import Finding, Level, Severity, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
@@ -35,9 +35,13 @@ def validate(
 ) -> list[Finding]:
     """Every finding about one object. Never raises: a rule that does becomes an advisory note.
 
+    Those of a declaration that does not compile are those of the compiler, whatever the settings.
+
     `rules` narrows the rules; default: all that validate this kind of object. `keep_waived` gives
     findings that an exception silences too, with their waiver.
     """
+    if isinstance(subject, UncompiledFleet):
+        return list(_of_compile(subject))
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
     profile = settings.profile_for(context, subject)
     findings: list[Finding] = []
@@ -175,6 +179,15 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> Finding:
             alternative="please report it with the object's manifest",
         ),
     )
+
+
+def _of_compile(fleet: UncompiledFleet) -> Iterator[Finding]:
+    """What `gpufleet compile` finds in a declaration: errors are mandatory, warnings advice."""
+    levels = {Severity.ERROR: Level.MANDATORY, Severity.WARNING: Level.ADVISORY}
+    for one in fleet.findings:
+        if one.severity in levels:
+            level = levels[one.severity]
+            yield replace(one, level=level, locator=fleet.locator, docs="docs/fleet-spec.md")
 
 
 def _invalid_exceptions(
