@@ -10,12 +10,12 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import rule
+from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, shapes
-from gpufleet_policies.rules.shared_pools import shared_pools
 
 _SHARE = Decimal("0.8")
 """Part of a node's share per GPU, so that the pods of every node also fit."""
@@ -166,7 +166,7 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
         ]
         if not asked_for or not container.resources_known:
             continue
-        shared = {pool.resource for pool in shared_pools(context, group)}
+        shared = {one.grant.resource for one in shared_grants(context, group) if not one.adds_up}
         for resource, amount in asked_for:
             if not resource.endswith(SHARED_SUFFIX) and resource not in shared:
                 continue
