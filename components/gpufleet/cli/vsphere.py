@@ -114,8 +114,8 @@ def orphans(
     \b
         pulumi stack export | gpufleet vsphere orphans - --server vc.example.com --datacenter DC1
 
-    JSON: {"machines": [...]}. Exits 1 when there are orphans or copies, 2 when a STATE cannot be
-    read or vCenter cannot be asked.
+    JSON: {"machines": [...]}. Exits 1 when something is left: orphans, copies, or machines that
+    were not completed; 2 when a STATE cannot be read or vCenter cannot be asked.
     """
     with _library():
         from gpufleet.platforms.vsphere.vcenter.orphan_report import (
@@ -127,7 +127,9 @@ def orphans(
         with refusing(ValueError, file=", ".join(states)):
             declared = declared_by([_state(name) for name in states], stacks)
         found = ask_orphans(_endpoint(asked), asked["datacenter"], declared)
-    wrong = [row for row in found if row["standing"] in (Standing.ORPHAN, Standing.COPY)]
+    left = (Standing.ORPHAN, Standing.COPY, Standing.PENDING)
+    counts = {kind: sum(row["standing"] == kind for row in found) for kind in left}
+    wrong = any(counts.values())
     if output_format == "json":
         print_json({"machines": found})
     else:
@@ -138,7 +140,8 @@ def orphans(
                     f"{row['standing']}: {row['path']} ({row['moRef']}, instance uuid "
                     f"{row['instanceUuid']}, powered {power}) of {row['owner']}"
                 )
-        click.echo(f"{len(found)} machines with gpufleet's marks, {len(wrong)} of them orphans")
+        listed = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        click.echo(f"{len(found)} machines with gpufleet's marks; left: {listed or 'none'}")
     sys.exit(1 if wrong else 0)
 
 

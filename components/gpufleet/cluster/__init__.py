@@ -14,7 +14,7 @@ from gpufleet.cluster.fact import (
     known,
     unknown,
 )
-from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts, UncompiledFleet
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.intent import WorkloadIntent
 from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
@@ -43,7 +43,6 @@ __all__ = [
     "Provenance",
     "Ray",
     "ScalingFacts",
-    "ShareFacts",
     "Surroundings",
     "UncompiledFleet",
     "WorkloadFacts",
