@@ -7,11 +7,12 @@ from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.machine_images import pool_image_mismatch
-from gpufleet_policies.money import AmountKind
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import gpu_pools, validated_pools
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _OPERATOR = "gpu-operator"
 
@@ -46,7 +47,7 @@ def _on(choice: Fact[bool]) -> bool:
     source="NVIDIA/gpu-operator#126; NVIDIA/k8s-device-plugin#255; contents of the node images in "
     "the catalogue",
 )
-def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The GPU Operator runs a part that the image of the pool has.
 
     A node label `nvidia.com/gpu.deploy.<part>: "false"` switches off the
@@ -74,7 +75,7 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violati
                 if part == "driver":
                     continue  # the operator labels such nodes pre-installed, and runs no driver
                 words = part.replace("_", " ")
-                yield Violation(
+                yield finding(
                     where=pool.image.place or "amiType",
                     found=f"{pool.image.value} has the {words}, and {choices.locator} installs it "
                     "too",
@@ -99,7 +100,7 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
     dev=Level.MANDATORY,
     source="aws/aws-cdk#26354: EKS refuses such a node group",
 )
-def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The image says its architecture in its name, and the machine types are known. Silent for
     pools of Karpenter, which karpenter-image-architecture reports at the node class.
     """
@@ -107,7 +108,7 @@ def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Viol
         other = pool_image_mismatch(pool, context.catalogue)
         if other is None or pool.maker is Maker.KARPENTER or pool.is_certainly_not_gpu:
             continue
-        yield Violation(
+        yield finding(
             where=pool.image.place or "amiType",
             found=other.found,
             limit="EKS refuses the node group: such machines cannot start the image"
@@ -127,7 +128,7 @@ def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Viol
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
 )
-def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
+def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """The device plugin's chart, and a GPU Operator that runs one too; reported on the chart.
 
     A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.
@@ -136,7 +137,7 @@ def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Vio
         return
     for operator in _operators(context):
         if _on(operator.plugin_enabled):
-            yield Violation(
+            yield finding(
                 where="",
                 found=f"{operator.locator} runs a device plugin too",
                 limit="the kubelet keeps the devices of the plugin that registered last, "
