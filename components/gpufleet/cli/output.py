@@ -21,6 +21,19 @@ class UnreadableInputError(Exception):
     """The input cannot be read at all: the program says why and exits 2."""
 
 
+def require_something(looked_at: object, nothing: str) -> None:
+    """End the command with exit status 2 where it looked at nothing: that is never a success.
+
+    Every command calls it with what it read, asked or validated.
+
+    Args:
+        looked_at: What was looked at, or how much; nothing when it is false.
+        nothing: One sentence that says so, and what to do.
+    """
+    if not looked_at:
+        raise UnreadableInputError(nothing)
+
+
 @contextmanager
 def refusing(*problems: type[Exception], file: object = None) -> Generator[None, None, None]:
     """End the command where a file cannot be used, or one of these problems is met.
@@ -83,8 +96,8 @@ def print_findings(
 
     for finding in ordered(findings):
         severity = click.style(finding.severity.value, fg=_COLOURS[finding.severity], bold=True)
-        place = click.style(finding.path, bold=True) + ": " if finding.path else ""
-        say(f"{severity} {place}{finding.message} [{finding.code}]")
+        place = click.style(finding.place, bold=True) + ": " if finding.place else ""
+        say(f"{severity} {place}{finding.statement} [{finding.code}]")
         for line in finding.because:
             say(f"      because {line}")
         if finding.fix:

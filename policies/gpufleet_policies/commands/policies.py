@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, format_option, print_json, refusing
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    format_option,
+    print_json,
+    refusing,
+    require_something,
+)
 
 if TYPE_CHECKING:
-    from gpufleet_policies.rules.rule import Rule
+    from gpufleet.rules.rule import Rule
 
 
 @click.group()
@@ -21,8 +27,8 @@ def command() -> None:
 
 def rule_as_dict(rule: "Rule") -> dict[str, Any]:
     """A rule as programs read it."""
+    from gpufleet.rules.rule import Profile
     from gpufleet_policies.fronts.admission.policies import expressible
-    from gpufleet_policies.rules.rule import Profile
 
     return {
         "id": rule.id,
@@ -57,8 +63,8 @@ def rules(output_format: str) -> None:
     "mandatoryNeeds", "annotation", "money", "source", "docs", "admission"}; `admission` says
     whether a cluster can check it (`gpufleet policies admission`).
     """
+    from gpufleet.rules.rule import Profile
     from gpufleet_policies.rules.registry import RULES
-    from gpufleet_policies.rules.rule import Profile
 
     if output_format == "json":
         print_json([rule_as_dict(rule) for rule in RULES])
@@ -88,16 +94,11 @@ def print_explanation(rule_id: str, output_format: str) -> None:
     from gpufleet_policies.fronts.audit.selection import no_such_rule
     from gpufleet_policies.rule_evidence import rule_evidence
     from gpufleet_policies.rule_examples import rule_examples
-    from gpufleet_policies.rules.former_names import replaced
     from gpufleet_policies.rules.registry import by_id
 
     rule = by_id().get(rule_id)
     if rule is None:
-        former = replaced().get(rule_id)
-        text = no_such_rule(rule_id)
-        if former is not None:
-            text = f"{rule_id} is the former name of {len(former)} rules: {', '.join(former)}"
-        raise UnreadableInputError(text)
+        raise UnreadableInputError(no_such_rule(rule_id))
     if output_format == "json":
         example = rule_examples().get(rule_id)
         shown = None if example is None else asdict(example)
@@ -229,7 +230,8 @@ def admission(
     Each policy has a binding that warns and writes the audit log; `--enforce deny` lets those of
     mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md says what they see.
 
-    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`.
+    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`. Exits 2
+    when no rule that a cluster can check is on.
 
     JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
     "file"}], "notExpressible": [...]}.
@@ -252,6 +254,11 @@ def admission(
         enforcement=front.Enforcement(enforce),
         exempt_namespaces=exempted,
         fleet=fleet,
+    )
+    require_something(
+        made or settings.everything_off,
+        "no rule that a cluster can check is on, so there is no policy to write; turn rules on, or "
+        "write the reason under `everythingOff` in the settings",
     )
     remediation = (
         remediation_policies(settings, queue=queue, exempt_namespaces=exempted) if remediate else ()

@@ -4,24 +4,32 @@ Several processes read many files. The rules need all facts and run in one proce
 not depend on the number of processes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.cluster import FleetFacts, Surroundings, absent, known
-from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of
+from gpufleet.cluster import (
+    FleetFacts,
+    Surroundings,
+    UncompiledFleet,
+    WorkloadFacts,
+    absent,
+    known,
+)
+from gpufleet.findings import Finding
+from gpufleet.rules.context import RuleContext
+from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.patch_files import without_patches
-from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
+from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_open_releases
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.rules.validate import validate
@@ -58,10 +66,12 @@ class FileResult:
     documents: int
     problem: str
     templates: int
-    findings: tuple[PlacedFinding, ...]
+    findings: tuple[Finding, ...]
     not_judged: tuple[Unjudged, ...] = ()
-    waived: tuple[PlacedFinding, ...] = ()
+    waived: tuple[Finding, ...] = ()
     """Findings that an annotation, a comment or the settings silence."""
+    beside: int = 0
+    """Documents that rules know, and that hold nothing about GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +81,11 @@ class Audit:
     files: tuple[FileResult, ...]
     spend: StackSpend | None = None
     """Smallest and largest cost of all pools; None: no pool with GPUs is declared."""
-    known: tuple[PlacedFinding, ...] = field(default=())
+    known: tuple[Finding, ...] = field(default=())
     """Findings of the baseline: listed as waived, never as a failure."""
 
     @property
-    def findings(self) -> tuple[PlacedFinding, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """Every finding, by file and line."""
         return tuple(finding for file in self.files for finding in file.findings)
 
@@ -85,9 +95,14 @@ class Audit:
         return tuple(one for file in self.files for one in file.not_judged)
 
     @property
-    def waived(self) -> tuple[PlacedFinding, ...]:
+    def waived(self) -> tuple[Finding, ...]:
         """Every finding that does not count, by file and line; those of the baseline last."""
         return (*(finding for file in self.files for finding in file.waived), *self.known)
+
+    @property
+    def looked_at(self) -> int:
+        """Number of facts and documents that were judged; 0: nothing was, which is no success."""
+        return sum(file.objects + file.beside for file in self.files)
 
     @property
     def unread(self) -> tuple[FileResult, ...]:
@@ -166,8 +181,7 @@ def context_of(
 ) -> RuleContext:
     """The context of everything that was read."""
     surroundings = Surroundings(tuple(fact for reading in readings for fact in reading.facts))
-    fleets = surroundings.of(FleetFacts)
-    fleet = referenced or (fleets[0] if len(fleets) == 1 else None)
+    fleet = referenced or only_fleet(surroundings)
     named = settings.environment
     return RuleContext(
         today=today,
@@ -187,9 +201,12 @@ def _validated(
     settings: RuleSettings,
     today: date,
 ) -> FileResult:
-    found: list[PlacedFinding] = []
+    found: list[Finding] = []
+    unknown_fleets: list[Unjudged] = []
     for fact, document in zip(reading.facts, reading.sources, strict=True):
-        for at, context in enumerate(views(fact)):
+        contexts = views(fact)
+        unknown_fleets += _without_fleet(fact, reading.name, contexts)
+        for at, context in enumerate(contexts):
             for finding in validate(fact, context, settings, keep_waived=True):
                 one = placed(finding, document, reading.name)
                 # Most findings about what several clusters share are the same in each.
@@ -204,12 +221,30 @@ def _validated(
         reading.documents,
         reading.problem,
         reading.templates,
-        tuple(one for one in found if one.finding.waiver is None),
-        tuple(reading.not_judged),
-        tuple(one for one in found if one.finding.waiver is not None),
+        tuple(one for one in found if one.waiver is None),
+        (*reading.not_judged, *unknown_fleets),
+        tuple(one for one in found if one.waiver is not None),
+        reading.beside,
     )
 
 
-def _words(one: PlacedFinding) -> tuple[str, str, str, str]:
-    violation = one.finding.violation
-    return one.finding.rule, str(one.finding.locator), violation.where, violation.found
+def _without_fleet(fact: Any, file: str, contexts: Sequence[RuleContext]) -> Iterator[Unjudged]:
+    """A workload whose fleet is declared and does not compile: rules about its pools are off."""
+    if not isinstance(fact, WorkloadFacts) or not (fact.uses_gpus or fact.uses_claims):
+        return
+    broken = [
+        str(one.locator)
+        for context in contexts
+        if context.fleet is None
+        for one in context.declared(UncompiledFleet)
+    ]
+    if broken:
+        names = ", ".join(dict.fromkeys(broken))
+        reason = (
+            f"its fleet is not known: {names} does not compile, so no rule compares their pools"
+        )
+        yield Unjudged(file, fact.locator.line, str(fact.locator), "fleet", reason)
+
+
+def _words(one: Finding) -> tuple[str, str, str, str]:
+    return one.code, str(one.locator), one.path, one.message
