@@ -140,8 +140,9 @@ def _violations(one: InputConstraint, inputs: Mapping[str, Any]) -> Iterator[Inp
             yield InputViolation(place, reason)
     if one.most_items is not None or one.least_items is not None:
         for place, block in _at(inputs, parent.split(".") if parent else [], ""):
-            known = cast("Mapping[str, Any]", block) if isinstance(block, Mapping) else {}
-            items = known.get(last)
+            if not isinstance(block, Mapping):
+                continue
+            items = cast("Mapping[str, Any]", block).get(last)
             if isinstance(items, list | tuple):
                 yield from _of_count(
                     one, f"{place}.{last}" if place else last, len(cast("Sequence[Any]", items))

@@ -119,8 +119,11 @@ def declared_eks_pool(
 ) -> tuple[Pool, EksConnection]:
     """The pool of a component's arguments, on its own. Raises InvalidArgumentsError with every
     finding. `defaults` are fields of the FleetSpec."""
-    given = declared(component, EksPoolArgs, args)
-    given = {"namePrefix": DEFAULT_PREFIX, "tags": {}, **given}
+    given: dict[str, Any] = {
+        "namePrefix": DEFAULT_PREFIX,
+        "tags": {},
+        **declared(component, EksPoolArgs, args),
+    }
     keys = ("region", "kubernetesVersion", "environment", "namePrefix", "tags", *defaults)
     fleet = compiled_pool(component, "eks", {**given, **defaults}, *keys)
     prefix, tags = given["namePrefix"], given["tags"]

@@ -203,8 +203,11 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
 
 
 def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
-    given = declared(component, GkeGpuNodePoolArgs, args)
-    given = {"namePrefix": DEFAULT_PREFIX, "tags": {}, **given}
+    given: dict[str, Any] = {
+        "namePrefix": DEFAULT_PREFIX,
+        "tags": {},
+        **declared(component, GkeGpuNodePoolArgs, args),
+    }
     keys = ("region", "kubernetesVersion", "namePrefix", "tags")
     fleet = compiled_pool(component, "gke", given, *keys)
     prefix, tags = given["namePrefix"], given["tags"]
