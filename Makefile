@@ -23,13 +23,19 @@ ENGINE_TESTS := (engine or sandbox) and not nightly and not chaos
 NIGHTLY_TESTS := nightly or chaos
 # The tests of a file share what they compute: each file is run by one process. No test of tests/engine is one of these.
 RUN_UNIT_TESTS := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/engine
+# Tests of one root, for a change of that root alone: those of the core are the rest.
+VCENTER_TESTS := tests/unit/platforms/vsphere tests/vcenter
+POLICY_TESTS := tests/policies tests/corpus
+PLANNER_TESTS := tests/planner
+CORE_TESTS := tests --ignore tests/planner --ignore tests/policies --ignore tests/corpus --ignore tests/vcenter \
+  --ignore tests/unit/platforms/vsphere
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help up down test nightly check unit engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
+.PHONY: help up down test nightly check unit test-core test-policies test-planner test-vcenter engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
 
 help: ## Print these words
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): requirements/dev.txt pyproject.toml sandbox/pyproject.toml sandbox/hatch_build.py
 	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11, 3.12 or 3.13 is needed, and none is on PATH" >&2; exit 2; }
@@ -55,6 +61,18 @@ check: $(STAMP) ## Format, lint, types, import order, lines by package, links of
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
 	$(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)"
+
+test-core: $(STAMP) ## Of these, the tests of the core
+	$(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)" $(CORE_TESTS)
+
+test-policies: $(STAMP) ## Of these, the tests of policies/
+	$(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)" $(POLICY_TESTS)
+
+test-planner: $(STAMP) ## Of these, the tests of planner/
+	$(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)" $(PLANNER_TESTS)
+
+test-vcenter: $(STAMP) ## Of these, the tests of the vCenter provider
+	$(RUN_UNIT_TESTS) -m "$(UNIT_TESTS)" $(VCENTER_TESTS)
 
 engine: $(STAMP) ## Tests of every commit on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs

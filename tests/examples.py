@@ -1,10 +1,14 @@
 """How much of a table, or of what hypothesis draws, is tried: a part of it with every commit.
 
-`make nightly` sets GPUFLEET_ALL_EXAMPLES and runs every test with all of it.
+`make nightly` sets GPUFLEET_ALL_EXAMPLES and runs every test with all of it. A table whose file
+changed is tried as a whole.
 """
 
 import os
+import subprocess
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -21,3 +25,29 @@ def examples(count: int) -> int:
 def part(items: Sequence[Item], seed: int = 0) -> Sequence[Item]:
     """One of `PART` items; another seed gives others. All of them at night."""
     return items if ALL else items[seed % PART :: PART]
+
+
+def sweep(items: Sequence[Item], *tables: str, seed: int = 0) -> Sequence[Item]:
+    """`part` of a table's rows; all of them where a file has changed that one of `tables` names.
+
+    `tables` are ends of paths, patterns too: the table, and code that reads little else.
+    """
+    found = changed_files()
+    is_changed = found is None or any(Path(one).match(table) for one in found for table in tables)
+    return items if is_changed else part(items, seed)
+
+
+@cache
+def changed_files() -> frozenset[str] | None:
+    """Files that differ from the commit before the last; None where Git does not know."""
+    git = ["git", "-C", str(Path(__file__).parent.parent)]
+    answers = [
+        subprocess.run([*git, *words], capture_output=True, text=True, check=False)
+        for words in (
+            ["diff", "--name-only", "HEAD~1"],
+            ["ls-files", "--others", "--exclude-standard"],
+        )
+    ]
+    if any(one.returncode != 0 for one in answers):
+        return None
+    return frozenset(line for one in answers for line in one.stdout.splitlines())

@@ -59,8 +59,8 @@ class GoBuild:
             BuildStoppedError: `stopping` was set.
         """
         shutil.copytree(self._tools / self._program.module, self._module)
-        for file in self._module.iterdir():
-            file.chmod(0o644)  # an installed wheel may be read-only
+        for file in self._module.rglob("*"):  # an installed wheel may be read-only
+            file.chmod(0o755 if file.is_dir() else 0o644)
         self._temporary.mkdir()
         if self._program.schema_of is not None:
             self._copy_schema(self._program.schema_of)

@@ -42,9 +42,11 @@ def cache_folder() -> Path:
 def key(program: SandboxProgram, tools: Path, target: tuple[str, str]) -> str:
     """Hash of the pins, the sources of ours, the flags and the platform."""
     digest = hashlib.sha256()
-    for file in sorted((tools / program.module).iterdir()):
+    module = tools / program.module
+    for file in sorted(module.rglob("*")):
         if file.is_file():
-            digest.update(f"{file.name}\0".encode() + file.read_bytes())
+            name = file.relative_to(module).as_posix()
+            digest.update(f"{name}\0".encode() + file.read_bytes())
     decisive = (program.package, program.version, program.linker, *program.flags, *target)
     digest.update("\0".join(decisive).encode())
     return digest.hexdigest()[:16]

@@ -133,7 +133,7 @@ PROGRAMS: dict[str, SandboxProgram] = {
             module="kubernetes-provider",
             package=".",
             version=PROVIDER_VERSION,
-            seconds=432,
+            seconds=162,
             linker=f"-s -w -X main.version={PROVIDER_VERSION}",
             version_command=None,  # taken from Pulumi's plugin folder, which names the version
             vendor=Vendor(

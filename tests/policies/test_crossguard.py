@@ -18,6 +18,7 @@ from gpufleet.findings import FleetError
 from gpufleet_policies.fronts.crossguard import Front, run_rules
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS
 from gpufleet_policies.fronts.crossguard_server import AnalyzerService
+from gpufleet_policies.fronts.settings_file import settings_file
 from gpufleet_policies.pack_folder import write_pack
 from gpufleet_policies.rules.registry import by_id
 from tests.policies.objects import CONTAINER, DEPLOYMENT, TODAY, WHOLE, changed, summary
@@ -48,6 +49,8 @@ class Host:
     """What the engine does: one call per resource, configuration before the first."""
 
     def __init__(self, folder: Path) -> None:
+        if settings_file(folder) is None:
+            (folder / "gpu-policy.yaml").write_text("profile: auto\n")
         self.servicer = AnalyzerService(Front(folder, today=lambda: TODAY))
         self.infos = {one.name: one for one in self.servicer.GetAnalyzerInfo(None, None).policies}
 
@@ -208,15 +211,46 @@ def test_a_broken_settings_file_ends_the_pack_before_it_serves(tmp_path: Path):
 
 
 def test_a_fresh_pack_refuses_plain_waste(tmp_path: Path):
-    assert Host(tmp_path).configure().analyze(DEPLOYMENT_TYPE, IDLE)["gpu-idle-command"] == ADVISORY
     write_pack(tmp_path)
     said = Host(tmp_path).configure().analyze(DEPLOYMENT_TYPE, IDLE)
     assert said["gpu-idle-command"] == MANDATORY
 
 
-def test_an_empty_settings_file_means_the_defaults(tmp_path: Path):
-    (tmp_path / "gpu-policy.yaml").write_text("# nothing yet\n")
-    assert Host(tmp_path).analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
+def test_settings_that_are_missing_mean_the_levels_of_prod_and_are_named(tmp_path: Path):
+    def said() -> list[tuple[str, int]]:
+        front = Front(tmp_path, today=lambda: TODAY)
+        front.configure_stack("dev")
+        found = front.analyze(DEPLOYMENT_TYPE, "urn", "w", lambda: IDLE)
+        return [(one.message.partition(". ")[0], WIRE[one.level.value]) for one in found]
+
+    settings = tmp_path / "gpu-policy.yaml"
+    write_pack(tmp_path)
+    fresh = said()
+    assert [level for _, level in fresh] == [MANDATORY]
+    settings.unlink()
+    missing = f"{settings} is missing, so the levels of profile `prod` hold"
+    advice = "with `profile: prod`, or another profile"
+    note = f"[policy-settings-missing] {missing}; write it {advice}"
+    assert said() == [(note, ADVISORY), *fresh]
+    for text in ("", "# profile: dev\n"):
+        settings.write_text(text)
+        empty = f"{settings} is empty, so the levels of profile `prod` hold"
+        note = (
+            f"[policy-settings-missing] {empty}; write `profile: prod`, or another profile, into it"
+        )
+        assert said() == [(note, ADVISORY), *fresh]
+    settings.write_text("profile: dev\n")
+    assert [level for _, level in said()] == [ADVISORY]
+
+
+def test_the_configuration_of_a_run_is_settings_too(tmp_path: Path):
+    write_pack(tmp_path)
+    (tmp_path / "gpu-policy.yaml").write_text("")
+    host = Host(tmp_path)
+    found = host.configure().analyze(DEPLOYMENT_TYPE, IDLE)
+    assert found == {"policy-settings-missing": ADVISORY, "gpu-idle-command": MANDATORY}
+    chosen = host.configure(profile="dev").analyze(DEPLOYMENT_TYPE, IDLE)
+    assert chosen == {"gpu-idle-command": ADVISORY}
 
 
 def test_secrets_are_not_quoted(host: Host):

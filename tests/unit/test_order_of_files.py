@@ -54,3 +54,14 @@ def test_tests_that_need_programs_are_where_make_engine_looks() -> None:
         if marked.search(file.read_text())
     }
     assert folders <= {"engine", "wheel"}
+
+
+def test_the_tests_of_each_root_are_run_alone_and_those_of_the_core_are_the_rest() -> None:
+    written = (ROOT / "Makefile").read_text().replace("\\\n", "")
+    roots = {
+        name: next(iter(re.findall(rf"^{name}_TESTS := (.+)$", written, re.MULTILINE))).split()
+        for name in ("VCENTER", "POLICY", "PLANNER", "CORE")
+    }
+    left_out = {word for word in roots.pop("CORE")[1:] if word != "--ignore"}
+    assert left_out == {word for words in roots.values() for word in words}
+    assert all((ROOT / folder).is_dir() for folder in left_out)

@@ -32,8 +32,6 @@ LISTED = {
 """Files that name platforms, and why. Adding a platform edits these; ARCHITECTURE.md lists them."""
 
 OTHERWISE = {
-    "components/gpufleet/nodes/vsphere/batch_provider.py": "recorded states load it by this name",
-    "components/gpufleet/nodes/vsphere/provider.py": "recorded states load it by this name",
     "components/gpufleet/sandbox_distribution.py": "the name of the other distribution's parts",
     "components/gpufleet/cli/__init__.py": "two commands are called like platforms",
     "components/gpufleet/cli/vsphere.py": "the command of one platform",

@@ -191,6 +191,15 @@ ALLOWED: tuple[Allowed, ...] = (
         )
     ),
     *(
+        Allowed(part, "*", place, "The compiled fleet says what of a share's memory is enforced.")
+        for part, place in (
+            ("compile", "/fleet/pools/*/partition/shares/*/memoryEnforced"),
+            ("compile", "/fleet/pools/*/partition/shares/*/deviceBytes"),
+            ("resources", "*/inputs/fleet/pools/*/partition/shares/*/memoryEnforced"),
+            ("resources", "*/inputs/fleet/pools/*/partition/shares/*/deviceBytes"),
+        )
+    ),
+    *(
         Allowed(part, "*", place, "nvidia-smi lists 9.50 GiB for 1g.10gb of the A100 with 80 GB.")
         for part, place in (
             ("compile", "/fleet/pools/*/partition/shares/*/memoryBytes"),

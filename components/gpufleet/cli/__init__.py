@@ -82,7 +82,7 @@ def _program() -> None:
 
     Every command reads `-` as standard input, takes `--format text|json`, prints all findings at
     once and exits 0 (fine, warnings allowed), 1 (a finding of severity error) or 2 (input
-    unreadable or wrong usage). Deploying is `pulumi up`.
+    unreadable, wrong usage, or nothing was looked at). Deploying is `pulumi up`.
 
     \b
     Write a fleet.yaml (docs/use-cases.md has one for each case), then:

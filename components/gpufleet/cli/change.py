@@ -23,6 +23,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.source import compile_source, read_mapping
 from gpufleet.findings import Finding, has_errors, ordered
@@ -92,7 +93,7 @@ def command(
     JSON: {"pools": [...], "cluster": [...], "stops": [...], "nodes": [...] or null,
     "pods": [...] or null, "next": [...] or null, "findings": [...]}. Exits 1 when a finding is an
     error, which a difference of unknown effect is until it is accepted with a reason, 2 when
-    something cannot be read.
+    something cannot be read, or nodes or preview are of nothing.
     """
     if reason is not None and not reason.strip():
         raise UnreadableInputError("--accept-unknown wants a reason, found none")
@@ -173,6 +174,7 @@ def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
     with refusing(ValueError, file=source):
         nodes, pods = read_nodes(document), read_pods(document)
         state = None if pods is None else read_cut_over_state(document, pods)
+    require_something(nodes, f"{source}: no node is in it, so nothing is known about them")
     reports, findings = explain_nodes(fleet, nodes)
     if pods is None or state is None:
         return _Live(reports, findings, None, None)
@@ -184,7 +186,12 @@ def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
 def _previewed(plan: ChangePlan, old: Fleet, new: Fleet, source: str) -> tuple[Finding, ...]:
     document = read_mapping(source)
     with refusing(ValueError, file=source):
-        return validate_preview(plan, old, new, read_preview(document))
+        previewed = read_preview(document)
+    # A preview lists what stays as it is, too.
+    require_something(
+        document.get("steps"), f"{source}: no step is in it, so there is nothing to compare with"
+    )
+    return validate_preview(plan, old, new, previewed)
 
 
 def _finish(

@@ -16,6 +16,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.source import compile_source, read_text
 from gpufleet.cost.cost import Use, attribute
@@ -57,14 +58,15 @@ def command(
         gpufleet cost dump.json --spec fleet.yaml --by team
 
     JSON: {"rows": [{"name", "use", "microUsd", "unitSeconds"}], "totalMicroUsd", "nodeSeconds",
-    "findings"}. Exits 1 when the declaration has an error, 2 when something cannot be read.
+    "findings"}. Exits 1 when the declaration has an error, 2 when something cannot be read, or FILE
+    has no node of the declaration.
     """
     if dump == spec == "-":
         raise UnreadableInputError("only one of FILE and --spec can be standard input")
     compiled = compile_source(spec, prices)
     if compiled.fleet is None or has_errors(compiled.findings):
-        _finish(None, 0, 0, ordered(compiled.findings), output_format)
-        return
+        _print(None, 0, 0, ordered(compiled.findings), output_format)
+        sys.exit(exit_code(compiled.findings))
     with refusing(UnreadableDumpError, file=dump):
         past, findings = histories(compiled.fleet, read_series(read_text(dump)), step)
     lines = [line for history in past for line in attribute(history)]
@@ -72,10 +74,15 @@ def command(
     seconds = sum(history.end - history.start for history in past)
     total = sum(history.micro_usd for history in past)
     assert total == sum(row.micro_usd for row in made), "attribution adds up by construction"
-    _finish(made, total, seconds, ordered(findings), output_format)
+    found = ordered(findings)
+    _print(made, total, seconds, found, output_format)
+    require_something(
+        past, f"{dump}: no sample is of a node in a pool of {spec}, so there is no cost to divide"
+    )
+    sys.exit(exit_code(found))
 
 
-def _finish(
+def _print(
     made: list[Row] | None,
     total: int,
     seconds: int,
@@ -103,10 +110,9 @@ def _finish(
         )
     else:
         print_findings(findings)
-        if made is not None:
+        if made:
             Console().print(_table(made, total))
             click.echo(f"{seconds / 3600:,.1f} node-hours")
-    sys.exit(exit_code(findings))
 
 
 def _table(made: list[Row], total: int) -> Table:

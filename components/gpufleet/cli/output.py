@@ -21,6 +21,19 @@ class UnreadableInputError(Exception):
     """The input cannot be read at all: the program says why and exits 2."""
 
 
+def require_something(looked_at: object, nothing: str) -> None:
+    """End the command with exit status 2 where it looked at nothing: that is never a success.
+
+    Every command calls it with what it read, asked or validated.
+
+    Args:
+        looked_at: What was looked at, or how much; nothing when it is false.
+        nothing: One sentence that says so, and what to do.
+    """
+    if not looked_at:
+        raise UnreadableInputError(nothing)
+
+
 @contextmanager
 def refusing(*problems: type[Exception], file: object = None) -> Generator[None, None, None]:
     """End the command where a file cannot be used, or one of these problems is met.

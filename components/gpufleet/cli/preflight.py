@@ -11,6 +11,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.components_base.answers import Answers, CannotAskError, Wiring
@@ -46,7 +47,7 @@ def command(
         gpufleet preflight stacks/Pulumi.eks-prod.yaml --subnet us-east-1a=subnet-0123
 
     JSON: {"asked": [...], "findings": [...]}. Exits 1 when a finding is an error, 2 when SPEC
-    cannot be read or nothing can be asked.
+    cannot be read, nothing can be asked, or no question got an answer.
     """
     wiring = Wiring(_by_zone(subnets), node_role)
     compiled = compile_source(source, None)
@@ -63,6 +64,11 @@ def command(
     with refusing(CannotAskError):
         answers = preflight.ask(compiled.fleet, wiring)
     _print(answers, output_format)
+    require_something(
+        answers.asked,
+        f"{source}: no question got an answer, so nothing is known about the fleet; what each "
+        "needs is the fix of its finding",
+    )
     sys.exit(exit_code(answers.findings))
 
 
@@ -83,5 +89,5 @@ def _print(answers: Answers, output_format: str) -> None:
     print_findings(answers.findings)
     for question in answers.asked:
         click.echo(f"asked: {question}")
-    if not ordered(answers.findings):
+    if answers.asked and not ordered(answers.findings):
         click.echo("nothing blocks it")

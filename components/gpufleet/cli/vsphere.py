@@ -15,6 +15,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.source import compile_source
 
@@ -66,7 +67,7 @@ def inventory(
     With vGPU pools also what vGPUs need of each host, as far as the API shows it.
 
     JSON: {"hosts": [...], "pools": [...], "vgpu": [...]}. Exits 1 when a pool does not fit or SPEC
-    has an error, 2 when SPEC cannot be read or vCenter cannot be asked.
+    has an error, 2 when SPEC cannot be read, vCenter cannot be asked or the cluster has no host.
     """
     pools: tuple[Any, ...] = ()
     prefix = name_prefix or "gpu"
@@ -86,6 +87,7 @@ def inventory(
         print_json(found)
     else:
         _print(found)
+    require_something(found["hosts"], f"{cluster} has no host, so nothing is known about GPUs")
     sys.exit(1 if any(row["fit"] < row["wanted"] for row in found["pools"]) else 0)
 
 
@@ -112,8 +114,8 @@ def orphans(
     \b
         pulumi stack export | gpufleet vsphere orphans - --server vc.example.com --datacenter DC1
 
-    JSON: {"machines": [...]}. Exits 1 when there are orphans or copies, 2 when a STATE cannot be
-    read or vCenter cannot be asked.
+    JSON: {"machines": [...]}. Exits 1 when something is left: orphans, copies, or machines that
+    were not completed; 2 when a STATE cannot be read or vCenter cannot be asked.
     """
     with _library():
         from gpufleet.platforms.vsphere.vcenter.orphan_report import (
@@ -125,7 +127,9 @@ def orphans(
         with refusing(ValueError, file=", ".join(states)):
             declared = declared_by([_state(name) for name in states], stacks)
         found = ask_orphans(_endpoint(asked), asked["datacenter"], declared)
-    wrong = [row for row in found if row["standing"] in (Standing.ORPHAN, Standing.COPY)]
+    left = (Standing.ORPHAN, Standing.COPY, Standing.PENDING)
+    counts = {kind: sum(row["standing"] == kind for row in found) for kind in left}
+    wrong = any(counts.values())
     if output_format == "json":
         print_json({"machines": found})
     else:
@@ -136,7 +140,8 @@ def orphans(
                     f"{row['standing']}: {row['path']} ({row['moRef']}, instance uuid "
                     f"{row['instanceUuid']}, powered {power}) of {row['owner']}"
                 )
-        click.echo(f"{len(found)} machines with gpufleet's marks, {len(wrong)} of them orphans")
+        listed = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        click.echo(f"{len(found)} machines with gpufleet's marks; left: {listed or 'none'}")
     sys.exit(1 if wrong else 0)
 
 

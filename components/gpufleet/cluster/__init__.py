@@ -14,7 +14,7 @@ from gpufleet.cluster.fact import (
     known,
     unknown,
 )
-from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.intent import WorkloadIntent
 from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
@@ -43,8 +43,8 @@ __all__ = [
     "Provenance",
     "Ray",
     "ScalingFacts",
-    "ShareFacts",
     "Surroundings",
+    "UncompiledFleet",
     "WorkloadFacts",
     "WorkloadIntent",
     "absent",

@@ -9,28 +9,13 @@ from fractions import Fraction
 
 from gpufleet.cluster.fact import Fact, absent
 from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.subject import Subject
 from gpufleet.environment import PRODUCTION
+from gpufleet.findings import Finding
+from gpufleet.partition.grant import Grant
 
 COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
 """Ways of buying that cost the same whether a node runs or not: fixed sizes are right there."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShareFacts:
-    """What a pod can ask a pool for."""
-
-    resource: str
-    per_node: int
-    profile: str | None
-    """MIG profile, None for whole or replicated whole GPUs."""
-    replicas: int
-    """Pods that take turns on, or divide, each device; 1: exclusive."""
-    memory_bytes: int | None
-
-    @property
-    def is_whole_gpu(self) -> bool:
-        """Whether it is one GPU for one container."""
-        return self.profile is None and self.replicas == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +28,6 @@ class PoolFacts:
     intent: str
     gpu: str
     """Key of the catalogue."""
-    gpu_memory_bytes: int | None
     gpus_per_node: int
     gpu_fraction: Fraction
     """Share of a physical GPU each device is."""
@@ -54,7 +38,8 @@ class PoolFacts:
     capacity: tuple[str, ...]
     """Ways of buying in order of preference: `onDemand`, `spot`, `reserved`, ..."""
     sharing: str
-    shares: tuple[ShareFacts, ...]
+    shares: tuple[Grant, ...]
+    """What a pod can ask it for."""
     layouts: tuple[Mapping[str, int], ...]
     """MIG profile -> instances, of each GPU of a node; empty: a whole GPU."""
     stranded_compute: int
@@ -74,7 +59,7 @@ class PoolFacts:
         """Whether any of its capacity is paid for anyway."""
         return bool(COMMITTED.intersection(self.capacity))
 
-    def share(self, resource: str) -> ShareFacts | None:
+    def share(self, resource: str) -> Grant | None:
         """What a pod gets for one of this resource; the smallest when several carry the name."""
         offered = [share for share in self.shares if share.resource == resource]
         return min(offered, key=lambda s: (s.memory_bytes or 0, s.replicas), default=None)
@@ -117,3 +102,11 @@ class FleetFacts:
             self.environment.provenance,
             "environment",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncompiledFleet(Subject):
+    """A declaration that does not compile: what its pools offer is not known."""
+
+    findings: tuple[Finding, ...]
+    """What `gpufleet compile` finds; one of them at least is an error."""

@@ -17,10 +17,22 @@ import grpc
 import grpc.aio
 from google.protobuf import any_pb2, empty_pb2, struct_pb2
 from google.protobuf.json_format import MessageToDict
-from pulumi.dynamic import Config, ConfigureRequest, DiffResult, ResourceProvider
+from pulumi.dynamic import (
+    CheckFailure,
+    Config,
+    ConfigureRequest,
+    DiffResult,
+    ResourceProvider,
+)
 from pulumi.provider import Provider
 from pulumi.provider.server import ProviderServicer
-from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
+from pulumi.runtime.proto import (
+    engine_pb2,
+    engine_pb2_grpc,
+    provider_pb2,
+    provider_pb2_grpc,
+    status_pb2,
+)
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how a secret is marked
@@ -36,7 +48,7 @@ THREADS = 64
 
 PACKAGE = "gpufleet"
 CANCELLED = threading.Event()
-"""Set once the update was interrupted: whatever only waits ends then."""
+"""Set once the update was interrupted: what waits raises then, and nothing more is changed."""
 
 Inputs = Mapping[str, Any]
 
@@ -74,6 +86,7 @@ class ResourceServicer(ProviderServicer):
         load: Callable[[str], ResourceProvider | None],
     ) -> None:
         super().__init__(provider, args, engine_address)
+        _EngineAddress.value = engine_address
         self._load, self._threads = load, ThreadPoolExecutor(THREADS)
         self._settings: dict[str, Any] = {}
         self._loaded: dict[str, ResourceProvider] = {}
@@ -110,10 +123,7 @@ class ResourceServicer(ProviderServicer):
         )
         return provider_pb2.CheckResponse(
             inputs=marked(checked.inputs, news, request.news),
-            failures=[
-                provider_pb2.CheckFailure(property=row.property, reason=row.reason)
-                for row in checked.failures
-            ],
+            failures=[refusal(row) for row in checked.failures],
         )
 
     async def Diff(self, request: Any, context: Any) -> Any:
@@ -207,6 +217,35 @@ async def _abort(context: Any, text: str, detail: Any = None) -> None:
         status.details.append(packed)
     context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
     await context.abort(grpc.StatusCode.UNKNOWN, text)
+
+
+def refusal(failure: CheckFailure) -> provider_pb2.CheckFailure:
+    """A failure of Check as the engine gets it: the property is named in the text alone.
+
+    The engine prints the whole value of a property that a failure names, secrets included
+    (pulumi/pulumi `pkg/resource/deploy/step_generator.go`, `issueCheckFailures`, 3.259.0): a
+    secret in a list is then readable. It has no value to print where none is named.
+    """
+    where = f"{failure.property}: " if failure.property else ""
+    return provider_pb2.CheckFailure(reason=f"{where}{failure.reason}")
+
+
+def warn(text: str) -> None:
+    """Say something to the user that does not end the update: among the engine's warnings, or on
+    standard error where there is no engine."""
+    if not _EngineAddress.value:
+        sys.stderr.write(f"warning: {text}\n")
+        return
+    with grpc.insecure_channel(_EngineAddress.value) as channel:
+        row = engine_pb2.LogRequest(severity=engine_pb2.WARNING, message=text, urn="", streamId=0)
+        engine: Any = engine_pb2_grpc.EngineStub(channel)
+        engine.Log(row)
+
+
+class _EngineAddress:
+    """Where the engine of this process listens; empty: there is none."""
+
+    value = ""
 
 
 def plain(properties: struct_pb2.Struct) -> dict[str, Any]:

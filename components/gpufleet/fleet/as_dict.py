@@ -159,6 +159,8 @@ def partition_as_dict(partition: Partition) -> dict[str, Any]:
                 "profile": share.profile,
                 "replicas": share.replicas,
                 "memoryBytes": share.memory_bytes,
+                "memoryEnforced": share.is_enforced,
+                "deviceBytes": share.device_bytes,
                 "deviceClass": share.device_class,
             }
             for share in partition.shares

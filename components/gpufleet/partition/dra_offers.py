@@ -10,7 +10,8 @@ from fractions import Fraction
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error
 from gpufleet.partition import rules
-from gpufleet.partition.shares import MIB, mps_memory, mps_threads_percent
+from gpufleet.partition.grant import UNDIVIDED, Division
+from gpufleet.partition.shares import MIB, mps_memory
 from gpufleet.spec.device_needs import ClaimTerms, DraSharing
 
 DRIVER = "gpu.nvidia.com"
@@ -31,24 +32,8 @@ class ClaimSharing:
     """Pods that one claim is meant for; 1 when claims are exclusive."""
     interval: str | None
     """Length of a turn in the driver's words; None: the driver's default."""
-    declared_threads: int | None = None
-    declared_memory: int | None = None
-    """MPS limits of one client that the declaration names: percent, bytes."""
-
-    @property
-    def threads_percent(self) -> int:
-        """MPS: most active threads of one client in percent; 100 otherwise."""
-        if self.mode is not DraSharing.MPS:
-            return 100
-        return self.declared_threads or mps_threads_percent(self.clients)
-
-    def client_memory(self, memory: int | None) -> int | None:
-        """Memory of one pod in bytes: a limit under MPS, else an even part of the device."""
-        if memory is None:
-            return self.declared_memory
-        if self.mode is DraSharing.MPS:
-            return self.declared_memory or mps_memory(memory, self.clients)
-        return memory // self.clients
+    division: Division = UNDIVIDED
+    """What each client gets of a device, with the MPS limits that the declaration names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +61,18 @@ def mig_class(profile: str) -> str:
 def claim_sharing(declared: ClaimTerms) -> ClaimSharing:
     """What the terms mean, defaults filled in."""
     shared = declared.sharing is not DraSharing.EXCLUSIVE
+    clients = (declared.clients or DEFAULT_CLIENTS) if shared else 1
     memory = declared.pinned_memory_mib
     return ClaimSharing(
         mode=declared.sharing,
-        clients=(declared.clients or DEFAULT_CLIENTS) if shared else 1,
+        clients=clients,
         interval=declared.interval.value if declared.interval is not None else None,
-        declared_threads=declared.active_thread_percentage,
-        declared_memory=None if memory is None else memory * MIB,
+        division=Division(
+            clients,
+            is_mps=declared.sharing is DraSharing.MPS,
+            limit_bytes=None if memory is None else memory * MIB,
+            threads_percent=declared.active_thread_percentage,
+        ),
     )
 
 
@@ -147,10 +137,10 @@ def _memory_limit(
 ) -> Iterator[Finding]:
     """Limits that the clients together cannot reach: the last of them would run out of memory."""
     known = [offer for offer in offers if offer.memory_bytes is not None]
-    if sharing.declared_memory is None or not known:
+    if sharing.division.limit_bytes is None or not known:
         return
     smallest = min(known, key=lambda offer: offer.memory_bytes or 0)
-    asked = sharing.declared_memory // MIB
+    asked = sharing.division.limit_bytes // MIB
     most = mps_memory(smallest.memory_bytes or 0, sharing.clients) // MIB
     if asked > most:
         what = gpu.key if smallest.profile is None else f"a {smallest.profile} slice of {gpu.key}"

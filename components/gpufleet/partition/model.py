@@ -7,6 +7,7 @@ from fractions import Fraction
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence
 from gpufleet.partition import names
 from gpufleet.partition.dra import DraCut
+from gpufleet.partition.grant import Grant
 from gpufleet.partition.placement import MigPlacement
 from gpufleet.partition.vgpu import VgpuCut
 
@@ -30,30 +31,6 @@ class GpuLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionShare:
-    """What one pod asks for, and what it gets."""
-
-    resource: str
-    """Extended resource name, exactly as the node publishes it. Of a `dra` pool: what the scheduler
-    answers through a DeviceClass, or without `extendedResource` the DeviceClass a claim names."""
-    quantity: int
-    """How many a pod asks for: 1. More of a replicated resource gives nothing more."""
-    per_node: int
-    """How many the node advertises. Of devices that are cut on demand: as many as fit alone."""
-    profile: str | None
-    """MIG profile behind the resource, None for whole or time-sliced whole GPUs."""
-    replicas: int
-    """How many shares each device (GPU or slice) is divided into; 1: not divided."""
-    memory_bytes: int | None
-    """Usable memory of one share in bytes: of the whole device when exclusive, an enforced limit
-    under MPS, an even part that nothing enforces under time-slicing. None where not sourced."""
-    threads_percent: int = 100
-    """MPS: most active threads of one client, percent of the GPU."""
-    device_class: str | None = None
-    """DeviceClass of claims for it; None where a device plugin advertises it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Partition:
     """The partition of every node of a pool: one declaration, from which everything is rendered."""
 
@@ -73,7 +50,7 @@ class Partition:
     """Whether shared resources carry the suffix `.shared`."""
     fail_requests_greater_than_one: bool
     """Whether a pod that asks for several shares is refused."""
-    shares: tuple[PartitionShare, ...]
+    shares: tuple[Grant, ...]
     """What can be asked for, whole GPUs first, then profiles by name."""
     advertised: Mapping[str, int]
     """Extended resource -> amount per node, exactly what the device plugin publishes. Of a `dra`

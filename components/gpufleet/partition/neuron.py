@@ -12,10 +12,13 @@ CORE = "aws.amazon.com/neuroncore"
 def in_cores(partition: Partition, cores: int) -> Partition:
     """The same devices, asked for by the core. `cores`: of one device."""
     (whole,) = partition.shares
+    memory = None if whole.memory_bytes is None else whole.memory_bytes // cores
     share = replace(
         whole,
         resource=CORE,
         per_node=whole.per_node * cores,
-        memory_bytes=None if whole.memory_bytes is None else whole.memory_bytes // cores,
+        part=whole.part / cores,
+        memory_bytes=memory,
+        device_bytes=memory,
     )
     return replace(partition, shares=(share,), advertised=frozen({CORE: share.per_node}))

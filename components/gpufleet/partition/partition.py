@@ -7,20 +7,14 @@ from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, has_errors
 from gpufleet.partition import dra, names, rules, vgpu
 from gpufleet.partition.dra_needs import FindGpu
+from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
 from gpufleet.partition.layouts import lay_out
-from gpufleet.partition.model import GpuLayout, Partition, PartitionShare
+from gpufleet.partition.model import GpuLayout, Partition
 from gpufleet.partition.presets import resolve_presets
-from gpufleet.partition.shares import (
-    MIB,
-    RESOURCES,
-    mps_memory,
-    mps_threads_percent,
-    shared_name,
-    slice_memory,
-)
-from gpufleet.spec.sharing import Dra, Mig, Mps, Sharing, TimeSlicing, Vgpu
+from gpufleet.partition.shares import MIB, RESOURCES
+from gpufleet.spec.sharing import Dra, Mig, MigStrategy, Mps, Sharing, TimeSlicing, Vgpu
 
-__all__ = ["GpuLayout", "Partition", "PartitionShare", "cut"]
+__all__ = ["GpuLayout", "Partition", "cut"]
 
 
 def cut(
@@ -72,7 +66,7 @@ def cut(
     sliced = sharing.time_slicing or sharing.mps
     replicas = sliced.replicas if sliced is not None else 1
     rename = sliced.rename if sliced is not None else False
-    share = _whole_share(gpu, gpus_per_node, sliced, memory)
+    share = grant(gpu, gpus_per_node, device_bytes=memory, division=_division(sliced))
     partition = Partition(
         mode=sharing.mode,
         strategy="none",
@@ -110,16 +104,15 @@ def _dynamic(
     found = dra.cut(gpu, count, declared, f"{path}.dra", memory, fraction, find_gpu)
     if has_errors(found.findings):
         return None, found.findings
-    clients = found.cut.clients
+    clients = found.cut.sharing.division
     shares = tuple(
-        PartitionShare(
-            resource=offer.extended_resource or offer.device_class,
-            quantity=1,
-            per_node=offer.per_node * clients,
+        grant(
+            gpu,
+            offer.per_node,
             profile=offer.profile,
-            replicas=clients,
-            memory_bytes=found.cut.sharing.client_memory(offer.memory_bytes),
-            threads_percent=found.cut.sharing.threads_percent,
+            resource=offer.extended_resource or offer.device_class,
+            device_bytes=offer.memory_bytes,
+            division=clients,
             device_class=offer.device_class,
         )
         for offer in found.cut.offers
@@ -148,25 +141,16 @@ def _virtual(
     made, findings = vgpu.cut(gpu, count, declared, f"{path}.vgpu")
     if made is None:
         return None, findings
-    slicing = declared.time_slicing
-    replicas = slicing.replicas if slicing is not None else 1
-    rename = slicing is not None and slicing.rename
-    share = PartitionShare(
-        shared_name(RESOURCES["nvidia"], replicas, rename),
-        1,
-        count * replicas,
-        None,
-        replicas,
-        made.memory_bytes // replicas,
-    )
+    slicing, division = declared.time_slicing, _division(declared.time_slicing)
+    share = grant(gpu, count, device_bytes=made.memory_bytes, division=division)
     partition = Partition(
         mode="vgpu",
         strategy="none",
         gpu=gpu.key,
         fraction=made.fraction,
         gpus=_whole_gpus(count),
-        replicas=replicas,
-        rename=rename,
+        replicas=division.replicas,
+        rename=division.rename,
         fail_requests_greater_than_one=slicing is not None
         and slicing.fail_requests_greater_than_one,
         shares=(share,),
@@ -176,60 +160,52 @@ def _virtual(
     return partition, findings
 
 
-def _whole_share(
-    gpu: Gpu, count: int, sliced: TimeSlicing | Mps | None, memory: int | None
-) -> PartitionShare:
-    """A whole GPU, or a turn on one."""
-    resource = RESOURCES[gpu.vendor]
+def _division(sliced: TimeSlicing | Mps | None) -> Division:
+    """How each device is shared, as the declaration says."""
     if sliced is None:
-        return PartitionShare(resource, 1, count, None, 1, memory)
-    replicas = sliced.replicas
-    name = shared_name(resource, replicas, sliced.rename)
-    if isinstance(sliced, Mps):
-        limit = None if memory is None else mps_memory(memory, replicas)
-        if sliced.pinned_memory_mib is not None:
-            limit = sliced.pinned_memory_mib * MIB
-        threads = sliced.active_thread_percentage or mps_threads_percent(replicas)
-        return PartitionShare(name, 1, count * replicas, None, replicas, limit, threads)
-    each = None if memory is None else memory // replicas
-    return PartitionShare(name, 1, count * replicas, None, replicas, each)
+        return UNDIVIDED
+    if not isinstance(sliced, Mps):
+        return Division(sliced.replicas, rename=sliced.rename)
+    pinned = sliced.pinned_memory_mib
+    return Division(
+        sliced.replicas,
+        is_mps=True,
+        rename=sliced.rename,
+        limit_bytes=None if pinned is None else pinned * MIB,
+        threads_percent=sliced.active_thread_percentage,
+    )
 
 
 def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | None) -> Partition:
     """MIG: one resource per profile under mixed, `nvidia.com/gpu` for all of them under single."""
     # Where nothing was cut there is nothing to slice, and the node needs no strategy.
     slicing = mig.time_slicing if any(layout.mig_enabled for layout in gpus) else None
-    replicas = slicing.replicas if slicing is not None else 1
-    rename = slicing is not None and slicing.rename
+    division = _division(slicing)
     whole = sum(not layout.mig_enabled for layout in gpus)
-    shares: list[PartitionShare] = []
+    shares: list[Grant] = []
     if whole:
         # Whole GPUs next to MIG keep their name and are not shared: only slices were asked to be.
-        shares.append(PartitionShare(RESOURCES["nvidia"], 1, whole, None, 1, memory))
-    for profile, count in names.total(layout.devices for layout in gpus).items():
-        single = mig.strategy == "single"
-        resource = RESOURCES["nvidia"] if single else names.resource_of(profile)
-        device = slice_memory(gpu, names.gpu_instance_of(profile))
-        if device is not None:
-            device //= names.tenants(profile, gpus_devices=(g.devices for g in gpus))
-        shares.append(
-            PartitionShare(
-                shared_name(resource, replicas, rename),
-                1,
-                count * replicas,
-                profile,
-                replicas,
-                None if device is None else device // replicas,
-            )
+        shares.append(grant(gpu, whole, device_bytes=memory))
+    single = mig.strategy is MigStrategy.SINGLE
+    shares += [
+        grant(
+            gpu,
+            count,
+            profile=profile,
+            resource=RESOURCES["nvidia"] if single else None,
+            tenants=names.tenants(profile, gpus_devices=(g.devices for g in gpus)),
+            division=division,
         )
+        for profile, count in names.total(layout.devices for layout in gpus).items()
+    ]
     return Partition(
         mode="mig",
         strategy=mig.strategy.value if whole < len(gpus) else "none",
         gpu=gpu.key,
         fraction=Fraction(1),
         gpus=gpus,
-        replicas=replicas,
-        rename=rename,
+        replicas=division.replicas,
+        rename=division.rename,
         fail_requests_greater_than_one=(
             slicing is not None and slicing.fail_requests_greater_than_one
         ),

@@ -31,7 +31,9 @@ def shared_name(resource: str, replicas: int, rename: bool) -> str:
 
 def slice_memory(gpu: Gpu, profile: str) -> int | None:
     """Usable memory of one MIG instance in bytes, None where it was not sourced."""
-    found = gpu.mig.profiles.get(profile) if gpu.mig is not None else None
+    if gpu.mig is None:
+        return None
+    found = gpu.mig.profiles.get(gpu.mig.alternate_names.get(profile, profile))
     return found.usable_bytes if found is not None else None
 
 

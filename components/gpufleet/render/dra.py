@@ -185,14 +185,14 @@ def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
 def device_config(made: DraCut, offer: DraOffer) -> dict[str, Any] | None:
     """GpuConfig or MigDeviceConfig of a shared claim for a kind of device; None where nothing is
     shared."""
-    memory = made.sharing.client_memory(offer.memory_bytes)
+    memory = made.sharing.division.share_memory(offer.memory_bytes)
     return _config(made.sharing, memory, mig=offer.profile is not None)
 
 
 def _needed_config(need: NeededDevices) -> dict[str, Any] | None:
     """The same for devices by need: the limits suit the smallest that meets it."""
     known = [offer.memory_bytes for offer in need.offers if offer.memory_bytes is not None]
-    memory = need.sharing.client_memory(min(known, default=None))
+    memory = need.sharing.division.share_memory(min(known, default=None))
     return _config(need.sharing, memory, mig=need.mig)
 
 
@@ -203,7 +203,7 @@ def _config(sharing: ClaimSharing, memory: int | None, *, mig: bool) -> dict[str
         return None
     config: dict[str, Any]
     if sharing.mode is DraSharing.MPS:
-        limits: dict[str, Any] = {"defaultActiveThreadPercentage": sharing.threads_percent}
+        limits: dict[str, Any] = {"defaultActiveThreadPercentage": sharing.division.share_threads}
         if memory is not None and memory >= MIB:
             limits["defaultPinnedDeviceMemoryLimit"] = f"{memory // MIB}Mi"
         config = {"strategy": "MPS", "mpsConfig": limits}

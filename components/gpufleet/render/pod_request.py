@@ -11,7 +11,7 @@ from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
 from gpufleet.partition.dra import DraOffer, NeededDevices
-from gpufleet.partition.partition import PartitionShare
+from gpufleet.partition.grant import Grant
 from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.dra import pod_claim
 from gpufleet.spec.images import Images
@@ -31,7 +31,7 @@ PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 
 def pod_spec(
     pool: Pool,
-    share: PartitionShare,
+    share: Grant,
     network_resources: Mapping[str, str] = NOTHING,
     images: Images = NO_MIRROR,
 ) -> dict[str, Any]:
@@ -151,9 +151,9 @@ def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, 
     return spec
 
 
-def requested_units(pool: Pool, share: PartitionShare) -> int:
+def requested_units(pool: Pool, share: Grant) -> int:
     """How many of a share one pod asks for."""
-    return share.per_node if takes_whole_nodes(pool) else share.quantity
+    return share.per_node if takes_whole_nodes(pool) else 1
 
 
 def takes_whole_nodes(pool: Pool) -> bool:

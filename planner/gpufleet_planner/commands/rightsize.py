@@ -16,12 +16,12 @@ from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.regions import check_region
 from gpufleet.cli import prometheus
 from gpufleet.cli.output import (
-    UnreadableInputError,
     exit_code,
     format_option,
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.rendered_folder import apply_plan, plan_folder
 from gpufleet.cli.source import read_mapping, read_text
@@ -118,7 +118,7 @@ def command(
     that was not measured, are `unknown`. `--write` changes nothing but DIR.
 
     JSON: {"workloads": [...], "savingMicroUsdPerHour", "findings"}. Exits 1 when the new
-    declaration has an error, 2 when something cannot be read.
+    declaration has an error, 2 when something cannot be read or no use was measured.
     """
     if show_query:
         click.echo(QUERY)
@@ -137,10 +137,10 @@ def command(
     answers: list[Advice] = []
     if not has_errors(findings):
         measured = workloads(_series(files, url, days))
-        if not measured:
-            raise UnreadableInputError(
-                f"no series {MEMORY} has the labels `pod` and `UUID` and a number: nothing is known"
-            )
+        require_something(
+            measured,
+            f"no series {MEMORY} has the labels `pod` and `UUID` and a number: nothing is known",
+        )
         answers = [
             advise(
                 one,
@@ -208,10 +208,10 @@ def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
                 read_text(source) if files else prometheus.query_range(source, QUERY, days * 86_400)
             )
             found += read_series(text)
-    if not any(one.labels.get("__name__") == MEMORY for one in found):
-        raise UnreadableInputError(
-            f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for"
-        )
+    require_something(
+        any(one.labels.get("__name__") == MEMORY for one in found),
+        f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for",
+    )
     return found
 
 

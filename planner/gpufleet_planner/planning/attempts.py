@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 
 from gpufleet_planner.planning.compare import rank
-from gpufleet_planner.planning.need import WHOLE, WorkloadNeed
+from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
 from gpufleet_planner.planning.serving_choice import fitting_format, need_bytes, serve, splits
@@ -46,7 +46,7 @@ def try_services(
             if isinstance(found, Miss):
                 yield _rejected(f"{what}, {serving.weights.name}", first, found)
                 continue
-            yield from _bought(found, ShareOffer(device, DeviceShare.WHOLE, WHOLE), group)
+            yield from _bought(found, ShareOffer(device, DeviceShare.WHOLE), group)
         if kinds == (DeviceShare.WHOLE,):
             continue
         alone = next(iter(splits(need, device, 1)), None)
@@ -128,7 +128,7 @@ def try_jobs(
                     if short is not None:
                         yield _rejected(what, offer, short)
                     elif offer.most_nodes is None or nodes <= offer.most_nodes:
-                        share = ShareOffer(device, DeviceShare.WHOLE, WHOLE)
+                        share = ShareOffer(device, DeviceShare.WHOLE)
                         yield Option(offer, share, reached, nodes, fabric, notes)
                     else:
                         yield _rejected(what, offer, _stock(nodes, offer))

@@ -68,6 +68,7 @@ def _weighted(option: Option, weight: float) -> float:
     """Least an option costs whatever else is on its machines."""
     share, machine = option.share, option.machine
     part = float(share.part)
-    if share.compute_part is not None and share.memory_part is not None:
-        part = weight * float(share.compute_part) + (1 - weight) * float(share.memory_part)
+    if share.slice_parts is not None:
+        compute, memory = share.slice_parts
+        part = weight * float(compute) + (1 - weight) * float(memory)
     return price_of(option) * option.devices * part / machine.gpus

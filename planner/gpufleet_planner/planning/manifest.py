@@ -8,7 +8,7 @@ from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.models.parameters import count_parameters
-from gpufleet.partition.partition import PartitionShare
+from gpufleet.partition.grant import Grant
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet_planner.planning.engine_arguments import (
@@ -181,7 +181,7 @@ def _queue(team: str, fleet: Fleet) -> str:
     return DEFAULT_QUEUE if queues is not None and queues.default_queue else team
 
 
-def _share(work: PlacedWorkload, shares: tuple[PartitionShare, ...]) -> PartitionShare:
+def _share(work: PlacedWorkload, shares: tuple[Grant, ...]) -> Grant:
     profile = work.option.share.profile
     return next(share for share in shares if share.profile == profile)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Gpu
-from gpufleet.catalogue.gpu import MigGeometry, MigProfile
+from gpufleet.partition.grant import grant, slice_parts
 from gpufleet_planner.planning.need import Isolation, WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.sizing.device import (
@@ -29,25 +29,39 @@ ISOLATED = {
 
 @dataclass(frozen=True, slots=True)
 class ShareOffer:
-    """A device and the part of its GPU it costs."""
+    """A device that a workload can be given, and how it is made."""
 
     device: Device
     kind: DeviceShare
-    part: Fraction
-    """Of a GPU's price: the larger of compute and memory part of a slice, 1 / replicas else."""
-    profile: str | None = None
-    replicas: int = 1
-    compute_part: Fraction | None = None
-    """MIG: compute slices of all; None: `part`."""
-    memory_part: Fraction | None = None
-    """MIG: memory slots of all; None: `part`."""
+
+    @property
+    def part(self) -> Fraction:
+        """Of a GPU's price: the larger of compute and memory part of a slice, 1 / replicas else."""
+        return self.device.grant.part
+
+    @property
+    def profile(self) -> str | None:
+        """MIG profile; None: a whole GPU or shares of it."""
+        return self.device.grant.profile
+
+    @property
+    def replicas(self) -> int:
+        """Shares of each device; 1: not divided."""
+        return self.device.grant.replicas
+
+    @property
+    def slice_parts(self) -> tuple[Fraction, Fraction] | None:
+        """MIG: compute slices of all, memory slots of all; None: `part` of both."""
+        geometry, profile = self.device.gpu.mig, self.profile
+        return None if geometry is None or profile is None else slice_parts(geometry, profile)
 
     def weighted(self, compute: Fraction) -> Fraction:
         """Part of a GPU with so much weight on compute and the rest on memory. With one weight for
         all, the parts on one GPU never add up to more than it: what lower bounds need."""
-        if self.compute_part is None or self.memory_part is None:
+        parts = self.slice_parts
+        if parts is None:
             return self.part
-        return compute * self.compute_part + (1 - compute) * self.memory_part
+        return compute * parts[0] + (1 - compute) * parts[1]
 
     @property
     def resource_key(self) -> str:
@@ -77,7 +91,7 @@ def whole(machine: OfferedMachine) -> Device | None:
     return replace(
         device,
         label=f"{machine.gpu.key} x {machine.fraction}",
-        usable_bytes=machine.device_bytes,
+        grant=grant(machine.gpu, 1, device_bytes=machine.device_bytes),
         compute_share=machine.fraction,
         bandwidth_share=machine.fraction,
     )
@@ -92,14 +106,6 @@ def shares(gpu: Gpu, kinds: tuple[DeviceShare, ...], least_bytes: int = 0) -> li
     return [s for s in found if s.kind is DeviceShare.WHOLE or s.device.usable_bytes >= least_bytes]
 
 
-def slice_parts(geometry: MigGeometry, profile: MigProfile) -> tuple[Fraction, Fraction]:
-    """The part of a GPU's compute slices and memory slots that an instance of a profile takes."""
-    return (
-        Fraction(profile.compute_slices, geometry.compute_slices),
-        Fraction(profile.memory_slots, geometry.memory_slots),
-    )
-
-
 @lru_cache(maxsize=1024)
 def _all_shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> tuple[ShareOffer, ...]:
     return tuple(_shares(gpu, kinds))
@@ -109,20 +115,18 @@ def _shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> Iterator[ShareOffer]:
     device = whole_gpu(gpu)
     if not isinstance(device, Device):
         return
-    yield ShareOffer(device, DeviceShare.WHOLE, Fraction(1))
+    yield ShareOffer(device, DeviceShare.WHOLE)
     if DeviceShare.MIG in kinds and gpu.mig is not None:
         for profile in gpu.mig.profiles.values():
             if profile.attributes or profile.memory_slots == gpu.mig.memory_slots:
                 continue
             slice_, _ = mig_slice(gpu, profile.name)
             if slice_ is not None:
-                compute, memory = slice_parts(gpu.mig, profile)
-                part = max(compute, memory)
-                yield ShareOffer(slice_, DeviceShare.MIG, part, profile.name, 1, compute, memory)
+                yield ShareOffer(slice_, DeviceShare.MIG)
     for replicas in _REPLICAS:
         for kind, make in ((DeviceShare.MPS, mps_share), (DeviceShare.TIME_SLICE, time_slice)):
             if kind not in kinds:
                 continue
             divided = make(device, replicas)
             if isinstance(divided, Device):
-                yield ShareOffer(divided, kind, Fraction(1, replicas), None, replicas)
+                yield ShareOffer(divided, kind)

@@ -10,7 +10,7 @@ from gpufleet.models.ledger import Basis
 from gpufleet.render.pod_request import MPS_USER
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.shares import ISOLATED, ShareOffer, shares, slice_parts
+from gpufleet_planner.planning.shares import ISOLATED, ShareOffer, shares
 from gpufleet_planner.rightsize.usage import DeviceUse, MeasuredWorkload
 from gpufleet_planner.sizing.device import Device, DeviceShare, mig_slice, whole_gpu
 
@@ -238,8 +238,7 @@ def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> tuple[Device, 
     device, findings = mig_slice(gpu, profile)
     if device is None or gpu.mig is None:
         return findings[0].message
-    slice_ = gpu.mig.profiles[gpu.mig.alternate_names.get(profile, profile)]
-    return device, max(slice_parts(gpu.mig, slice_))
+    return device, device.grant.part
 
 
 def _best(
@@ -266,7 +265,7 @@ def _best(
                 continue
             option = Proposal(machine, share, needed, pods)
             assert option.micro_usd is not None
-            shared = share.resource_key != "whole"
+            shared = share.kind is not DeviceShare.WHOLE
             other = machine.gpu.key != present.gpu.key
             name = f"{device.label} {machine.name}"
             found.append((option.micro_usd, other, shared, name, option))

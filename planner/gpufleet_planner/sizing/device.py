@@ -13,6 +13,7 @@ from gpufleet.catalogue import Catalogue, Gpu, MigProfile, Rates, UnknownKeyErro
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, info
 from gpufleet.models.ledger import Basis
+from gpufleet.partition.grant import Division, Grant, grant
 
 
 class DeviceShare(StrEnum):
@@ -29,12 +30,11 @@ class Device:
     """One GPU or part of one, as a workload sees it."""
 
     gpu: Gpu
+    grant: Grant
+    """What the workload gets of it."""
     share: DeviceShare
     label: str
     """For people: `L4`, `A100-80GB 1g.10gb`, `L4 / 4 (mps)`."""
-    usable_bytes: int
-    """Compare `Ledger.planning_bytes` with this. The context of the workload's own process is in
-    the ledger, not taken off here."""
     memory_basis: Basis
     rates: Rates | None
     """Of the whole board; None: not sourced, so no speed can be given."""
@@ -44,8 +44,19 @@ class Device:
     """Part of the board's memory bandwidth, all sharers busy."""
     board: str = ""
     """Which board's rates: `sxm`, `pcie`, ..."""
-    enforced: bool = True
-    """Whether the memory limit is enforced. Time-slicing has none: all needs together must fit."""
+
+    @property
+    def usable_bytes(self) -> int:
+        """Compare `Ledger.planning_bytes` with this. The context of the workload's own process is
+        in the ledger, not taken off here."""
+        assert self.grant.memory_bytes is not None, f"the memory of {self.label} is not sourced"
+        return self.grant.memory_bytes
+
+    @property
+    def enforced(self) -> bool:
+        """Whether the memory limit is enforced. Time-slicing has none: all needs together must
+        fit."""
+        return self.grant.is_enforced
 
     @property
     def may_communicate(self) -> bool:
@@ -125,9 +136,9 @@ def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device |
         )
     return Device(
         gpu=gpu,
+        grant=grant(gpu, 1),
         share=DeviceShare.WHOLE,
         label=gpu.key,
-        usable_bytes=gpu.memory_bytes,
         # The overheads of engines were measured on NVIDIA's drivers.
         memory_basis=Basis.MEASURED if gpu.vendor == "nvidia" else Basis.ASSUMED,
         rates=gpu.rates.get(name),
@@ -157,10 +168,11 @@ def mig_slice(
     if isinstance(base, Finding):
         return None, (base,)
     findings: list[Finding] = []
-    memory, basis = found.usable_bytes, Basis.MEASURED
-    if memory is None:
+    own, basis = grant(gpu, 1, profile=found.name), Basis.MEASURED
+    if own.memory_bytes is None:
         even = Fraction(base.usable_bytes * found.memory_slots, gpu.mig.memory_slots)
         memory, basis = int(even * _SLICE_MEMORY), Basis.ASSUMED
+        own = grant(gpu, 1, profile=found.name, device_bytes=memory)
         findings.append(
             info(
                 "mig-memory-assumed",
@@ -174,7 +186,7 @@ def mig_slice(
             base,
             share=DeviceShare.MIG,
             label=f"{gpu.key} {found.name}",
-            usable_bytes=memory,
+            grant=own,
             memory_basis=basis,
             compute_share=_slice_compute(gpu, found),
             bandwidth_share=Fraction(found.memory_slots, gpu.mig.memory_slots),
@@ -209,7 +221,6 @@ def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Find
             value=replicas,
             limit=most,
         )
-    mib = 1 << 20
     # Measured gain of seven over one, taken as linear in between and constant beyond.
     gain = 1 + (_MPS_GAIN - 1) * Fraction(min(replicas, 7) - 1, 6)
     share = min(gain / replicas, Fraction(1))
@@ -217,7 +228,7 @@ def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Find
         device,
         share=DeviceShare.MPS,
         label=f"{device.gpu.key} / {replicas} (mps)",
-        usable_bytes=device.usable_bytes // mib // replicas * mib,
+        grant=_divided(device, Division(replicas, is_mps=True)),
         compute_share=share,
         bandwidth_share=share,
     )
@@ -239,8 +250,12 @@ def time_slice(device: Device, replicas: int, path: str = "timeSlicing") -> Devi
         device,
         share=DeviceShare.TIME_SLICE if device.share is not DeviceShare.MIG else DeviceShare.MIG,
         label=f"{device.label} / {replicas} (time-slice)",
-        usable_bytes=device.usable_bytes // replicas,
+        grant=_divided(device, Division(replicas)),
         compute_share=device.compute_share * part,
         bandwidth_share=device.bandwidth_share * part,
-        enforced=False,
     )
+
+
+def _divided(device: Device, division: Division) -> Grant:
+    profile, memory = device.grant.profile, device.usable_bytes
+    return grant(device.gpu, 1, profile=profile, device_bytes=memory, division=division)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gpufleet.adopt import Adoption, adopt
-from gpufleet.cli.output import UnreadableInputError, format_option, print_json, refusing
+from gpufleet.cli.output import format_option, print_json, refusing, require_something
 from gpufleet.cli.source import read_bytes
 from gpufleet.documents.plain_data import plain_data
 from gpufleet.documents.reading import read_json, read_manifests
@@ -49,7 +49,7 @@ def command(
 
     JSON: {"spec": {...} | null, "imports": [{"pool", "type", "address", "id", "importId"}],
     "notExpressed": [{"resource", "path", "found", "declared"}], "notes": [...]}. Exits 1 when no
-    pool was found, 2 when FILE cannot be read.
+    pool was found, 2 when FILE cannot be read or holds none of these.
     """
     found = adopt(
         Observations(tuple(_read(sources))),
@@ -74,10 +74,10 @@ def _read(sources: Sequence[str]) -> Iterator[ObservedResource]:
             else:
                 documents = [one.data for one in read_manifests(content)]
         resources = [one for document in documents for one in resources_of(document, source)]
-        if not resources:
-            raise UnreadableInputError(
-                f"{source}: no dump of a cluster, plan, state or values of a chart is in it"
-            )
+        require_something(
+            resources,
+            f"{source}: no dump of a cluster, plan, state or values of a chart is in it",
+        )
         yield from resources
 
 

@@ -2,16 +2,22 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, print_findings, refusing, write_file
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    print_findings,
+    refusing,
+    require_something,
+    write_file,
+)
 from gpufleet.documents.path_globs import matches
 from gpufleet_policies.commands.audit_reports import (
     FORMATS,
@@ -106,6 +112,11 @@ Examples:
     "--fail-on-unread", is_flag=True, help="Exit 2 when any file cannot be read, named or not."
 )
 @click.option(
+    "--allow-nothing",
+    is_flag=True,
+    help="Exit 0 where nothing was looked at: for hooks that name whatever files changed.",
+)
+@click.option(
     "--patch", is_flag=True, help="Print the changes that fix findings, RFC 6902 per object."
 )
 @click.option(
@@ -180,6 +191,7 @@ def command(
     rule_folders: tuple[str, ...],
     fail_on: str,
     fail_on_unread: bool,
+    allow_nothing: bool,
     outputs: tuple[str, ...],
 ) -> None:
     """Validate files by the policy rules: waste and impossibility found before they are deployed.
@@ -193,7 +205,8 @@ def command(
 
     Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, or with
     --require-judged when something was not judged, 2 when a named file, the settings or the own
-    rules cannot be read, or the call is wrong.
+    rules cannot be read, the call is wrong, or nothing was looked at: no file, or no document that
+    rules know. --allow-nothing makes that 0.
 
     JSON: {"findings": [...], "waived": [...], "files", "objects", "unread": [...], "notJudged":
     [{"file", "line", "object", "what", "reason"}], "inBaseline", "usdPerMonth": {"waste",
@@ -218,13 +231,15 @@ def command(
     files = read_outputs(outputs)
     _add_rules(rule_folders)
     settings = _selected(policy_settings(config, profile), include_rules, exclude_rules)
-    _stop_at_nothing(settings)
+    require_rules(settings)
     inputs = _inputs(paths, include_paths, exclude_paths)
     known = None if write_baseline else baseline
     readings, validate = _read(inputs, settings, config, jobs, known)
     result = validate(readings)
     _stop_at_unreadable(result, paths)
+    looked_at = result.looked_at or allow_nothing
     if write_baseline:
+        require_something(looked_at, _nothing(paths, result))
         _write_baseline(result, baseline or BASELINE)
         return
     chosen = partial(_may_be_fixed, fix_rules, fix_paths)
@@ -244,6 +259,7 @@ def command(
     if fail_on_unread and result.unread:
         names = ", ".join(file.name for file in result.unread)
         raise UnreadableInputError(f"{len(result.unread)} of the files cannot be read: {names}")
+    require_something(looked_at, _nothing(paths, result))
     failing = [one for one in result.findings if one.is_mandatory or fail_on == "advisory"]
     failed = bool(failing) and fail_on != "never"
     sys.exit(1 if failed or (require_judged and result.not_judged) else 0)
@@ -254,13 +270,17 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
 
     Raises UnreadableInputError with every problem.
     """
-    from gpufleet_policies.fronts.settings_file import read_settings_file, settings_alongside
+    from gpufleet_policies.fronts.settings_file import settings_file, settings_or_safe
     from gpufleet_policies.rules.settings import read_settings
 
     with refusing(ValueError):
-        data = settings_alongside(Path()) if config is None else read_settings_file(Path(config))
+        path = settings_file(Path()) if config is None else Path(config)
+        nothing: Mapping[str, Any] = {}
+        data, missing = (nothing, "") if path is None else settings_or_safe(path)
         if profile is not None:
             data = {**data, "profile": profile}
+        elif missing:
+            click.echo(f"gpufleet: {missing}", err=True)
         settings = read_settings(data, config or "policy settings")
     print_findings(settings.notes)
     return settings
@@ -273,8 +293,8 @@ def _inputs(
 
     with refusing():
         found = find_inputs(paths, include, exclude)
-    if not found and (include or exclude):
-        raise UnreadableInputError("--include-path and --exclude-path leave no file to read")
+    if include or exclude:
+        require_something(found, "--include-path and --exclude-path leave no file to read")
     return found
 
 
@@ -299,13 +319,23 @@ def _selected(
         return selected(settings, include, exclude)
 
 
-def _stop_at_nothing(settings: "RuleSettings") -> None:
-    """An audit without rules would pass whatever the files hold."""
-    if settings.is_off and not settings.everything_off:
-        raise UnreadableInputError(
-            "every rule is off, so nothing would be checked; turn rules on, or write the reason "
-            "under `everythingOff` in the settings"
-        )
+def require_rules(settings: "RuleSettings") -> None:
+    """Stop without any rule that is on, which would pass whatever the files hold."""
+    require_something(
+        settings.everything_off or not settings.is_off,
+        "every rule is off, so nothing would be checked; turn rules on, or write the reason "
+        "under `everythingOff` in the settings",
+    )
+
+
+def _nothing(paths: Sequence[str], result: "Audit") -> str:
+    """Why nothing was looked at."""
+    count = len(result.files)
+    why = "no .yaml, .yml or .json file is there"
+    if count:
+        files = "the file holds" if count == 1 else f"the {count:,} files hold"
+        why = f"{files} no object, values, plan, state or declaration that a rule reads"
+    return f"{', '.join(paths)}: nothing was looked at: {why} (--allow-nothing accepts that)"
 
 
 def _read(

@@ -13,12 +13,13 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
     refusing,
+    require_something,
 )
 from gpufleet.cli.source import read_bytes
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import error
-from gpufleet_policies.commands.audit import policy_settings
+from gpufleet_policies.commands.audit import policy_settings, require_rules
 from gpufleet_policies.commands.audit_reports import styled
 from gpufleet_policies.configurations.kinds import KINDS
 
@@ -91,6 +92,7 @@ def command(
 
     context = None if context_file is None else _context(context_file)
     settings = policy_settings(config, None)
+    require_rules(settings)
     today = datetime.now(UTC).date()
     try:
         checked = check_file(
@@ -103,8 +105,8 @@ def command(
     is_read = not any(one.code == UNREADABLE and not one.path for one in checked.findings)
     if checked.is_judged or checked.findings or output_format == "json":
         _print(checked, file, output_format)
-    if is_read and not checked.is_judged and not checked.findings:
-        raise UnreadableInputError(_nothing_judged(file, checked))
+    looked_at = checked.is_judged or checked.findings or not is_read
+    require_something(looked_at, _nothing_judged(file, checked))
     failed = exit_code(checked.findings) or (require_judged and checked.not_judged)
     sys.exit((1 if failed else 0) if is_read else 2)
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, format_option, print_json, refusing
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    format_option,
+    print_json,
+    refusing,
+    require_something,
+)
 
 if TYPE_CHECKING:
     from gpufleet_policies.rules.rule import Rule
@@ -229,7 +235,8 @@ def admission(
     Each policy has a binding that warns and writes the audit log; `--enforce deny` lets those of
     mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md says what they see.
 
-    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`.
+    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`. Exits 2
+    when no rule that a cluster can check is on.
 
     JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
     "file"}], "notExpressible": [...]}.
@@ -252,6 +259,11 @@ def admission(
         enforcement=front.Enforcement(enforce),
         exempt_namespaces=exempted,
         fleet=fleet,
+    )
+    require_something(
+        made or settings.everything_off,
+        "no rule that a cluster can check is on, so there is no policy to write; turn rules on, or "
+        "write the reason under `everythingOff` in the settings",
     )
     remediation = (
         remediation_policies(settings, queue=queue, exempt_namespaces=exempted) if remediate else ()

@@ -6,7 +6,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, cast
 
-from gpufleet.cluster import Locator, WorkloadFacts
+from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.programs.context import read_context
@@ -128,7 +128,9 @@ def check_file(
         advertised,
         (*audit.not_judged, *left_out),
         audit.waived,
-        any(validating(type_of(fact)) for fact in reading.facts),
+        any(
+            isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
+        ),
     )
 
 

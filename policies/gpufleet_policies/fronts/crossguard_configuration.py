@@ -19,7 +19,7 @@ from gpufleet.findings import FleetError
 from gpufleet_policies.fronts.config_schema import threshold, thresholds_of
 from gpufleet_policies.fronts.crossguard_policies import FORMER, SETTINGS, declared_levels
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
-from gpufleet_policies.fronts.settings_file import settings_alongside
+from gpufleet_policies.fronts.settings_file import settings_of_pack
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
@@ -30,6 +30,9 @@ from gpufleet_policies.rules.settings import RuleSettings, read_settings
 
 SETTINGS_UNREADABLE = "policy-settings-unreadable"
 """Code of the finding about settings, or names of policies, that cannot be used."""
+
+SETTINGS_MISSING = "policy-settings-missing"
+"""Code of the note that the settings file is missing or empty, and the safe settings hold."""
 
 PACK_OFF = "policy-pack-off"
 """Code of the finding that every policy is disabled."""
@@ -108,7 +111,7 @@ class Configurations:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._base = settings_alongside(folder)
+        self._base, self._missing = settings_of_pack(folder)
         self.settings = read_settings(self._with_environment(self._base, ""), str(folder))
         """Those of the folder: what the policies declare."""
         self.levels = declared_levels(self.settings, _profile(self.settings))
@@ -122,6 +125,8 @@ class Configurations:
         data = dict(self._base)
         for name in (*FORMER, SETTINGS):
             data.update(plain(dict(config.get(name, (Level.OFF, {}))[1])))
+        if self._missing and data == self._base:
+            notes.append(ConfigurationNote(SETTINGS_MISSING, Level.ADVISORY, self._missing))
         thresholds, conflicts = self._thresholds(config)
         notes += conflicts
         if thresholds:

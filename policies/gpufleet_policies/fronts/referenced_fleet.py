@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from gpufleet.cluster import FleetFacts
+from gpufleet.cluster import FleetFacts, UncompiledFleet
 from gpufleet.documents.shapes import mapping
+from gpufleet.findings import Severity
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 
 CONFIG_KEY = "gpufleet:fleet"
@@ -23,16 +24,18 @@ class UnreadableFleetError(ValueError):
 
 
 def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
-    """The fleet that a project refers to; None: no reference, or the fleet does not compile.
+    """The fleet that a project refers to; None: no reference, or it is that of the current stack,
+    whose program says why it does not compile.
 
     `setting` is the value of `fleet`; a relative path starts from `folder`, the pack's. Raises
-    UnreadableFleetError when a named file is missing or no document.
+    UnreadableFleetError when a named file is missing or not a document, or what the settings name
+    does not compile.
     """
     if isinstance(setting, Mapping):
         declared = cast("Mapping[str, Any]", setting)
-        return fleet_from_declaration(declared, "policy settings")
+        return _compiled(declared, "policy settings")
     if isinstance(setting, str):
-        return fleet_from_declaration(_read(folder / setting), setting)
+        return _compiled(_read(folder / setting), setting)
     configured = stack_configuration().get(CONFIG_KEY)
     if configured is None:
         return None
@@ -42,7 +45,16 @@ def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
         return None  # the program that reads it says what is wrong with it
     if not isinstance(document, dict):
         return None
-    return fleet_from_declaration(mapping(document), CONFIG_KEY)
+    found = fleet_from_declaration(mapping(document), CONFIG_KEY)
+    return None if isinstance(found, UncompiledFleet) else found
+
+
+def _compiled(declared: Mapping[str, Any], origin: str) -> FleetFacts | None:
+    found = fleet_from_declaration(declared, origin)
+    if isinstance(found, UncompiledFleet):
+        problems = "; ".join(str(one) for one in found.findings if one.severity is Severity.ERROR)
+        raise UnreadableFleetError(f"fleet of {origin} does not compile: {problems}")
+    return found
 
 
 def stack_configuration() -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, Cloud, UnknownKeyError
-from gpufleet.cluster.fleet import PoolFacts, ShareFacts
+from gpufleet.cluster.fleet import PoolFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,36 +33,6 @@ def gpu_hour(pool: PoolFacts) -> Fraction | None:
     if not pool.hourly_micro_usd.is_known:
         return None
     return Fraction(pool.hourly_micro_usd.value, pool.gpus_per_node)
-
-
-def share_part(pool: PoolFacts, share: ShareFacts, catalogue: Catalogue) -> Fraction:
-    """Part of one GPU that a share takes.
-
-    A MIG slice takes the larger of its compute and its memory part, because that is what others
-    can no longer have; replicas divide it evenly.
-    """
-    part = Fraction(1)
-    if share.profile is not None:
-        part = slice_part(pool.gpu, share.profile, catalogue)
-    return part / share.replicas
-
-
-@lru_cache(maxsize=512)
-def slice_part(gpu: str, profile: str, catalogue: Catalogue) -> Fraction:
-    """Part of a GPU that a MIG profile takes: the larger of its compute and its memory part."""
-    geometry = catalogue.gpu(gpu).mig
-    instance = profile.split(".", 1)[1] if "c." in profile else profile
-    if geometry is None or instance not in geometry.profiles:
-        return Fraction(1)
-    row = geometry.profiles[instance]
-    part = max(
-        Fraction(row.compute_slices, geometry.compute_slices),
-        Fraction(row.memory_slots, geometry.memory_slots),
-    )
-    if instance != profile:
-        inside = int(profile.split("c.", 1)[0])
-        part = part * inside / row.compute_slices
-    return part
 
 
 def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> Cloud | None:

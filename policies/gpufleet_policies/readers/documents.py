@@ -9,22 +9,25 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from gpufleet.cluster import FleetFacts, Locator
-from gpufleet.documents.shapes import is_list, is_mapping, mapping
+from gpufleet.cluster import UNKNOWN, Locator, UncompiledFleet
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.configurations.recognition import kind_of
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.fleet import fleet_from_declaration
 from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
+from gpufleet_policies.readers.members import has_members
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, of_text
+from gpufleet_policies.readers.nvidia_objects import is_placeholder
 from gpufleet_policies.readers.pulumi_state import (
     facts_of_preview,
     facts_of_state,
     is_preview,
     is_state,
 )
+from gpufleet_policies.readers.reading import place_of
 from gpufleet_policies.readers.releases import releases
-from gpufleet_policies.readers.terraform import facts_of_plan, is_plan
+from gpufleet_policies.readers.terraform import facts_of_plan, is_plan, planned_resources
 from gpufleet_policies.wrappers.charts import chart_of_file, dependency_of, is_values_file
 from gpufleet_policies.wrappers.judged import NotJudged
 from gpufleet_policies.wrappers.registry import wrapper_of
@@ -79,9 +82,7 @@ def _facts(
     elif is_state(document):
         yield from facts_of_state(document, path)
     elif is_declaration(document):
-        fleet = _fleet(document, path)
-        if fleet is not None:
-            yield fleet
+        yield _fleet(document, path, line)
     elif kind is not None:
         yield from _configuration(kind, document, path, line, written())
     elif wrapper_of(document, path) is not None:
@@ -117,6 +118,20 @@ def _name(document: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
+def is_known(document: Any) -> bool:
+    """Whether a document without facts is one that rules know, and holds nothing about GPUs: an
+    object of Kubernetes, or a plan, preview or state with resources."""
+    if not is_mapping(document) or is_operation(document):
+        return False
+    if "kind" in document and "apiVersion" in document:
+        return not has_members(document)
+    if is_plan(document):
+        return any(True for _ in planned_resources(document))
+    if is_preview(document):
+        return bool(items(document.get("steps")))
+    return is_state(document) and bool(items(inside(document, "deployment.resources")))
+
+
 def is_operation(document: Mapping[str, Any]) -> bool:
     """Whether a document is an operation of RFC 6902."""
     return "path" in document and document.get("op") in _OPERATIONS
@@ -126,20 +141,46 @@ _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
 def is_declaration(document: Mapping[str, Any]) -> bool:
-    """Whether a document is a FleetSpec, a stack file with one, or a compiled fleet."""
+    """Whether a document is a FleetSpec, a stack file with one, or a compiled fleet.
+
+    A FleetSpec with a mistake is one: three of the four keys that each has are enough.
+    """
     if is_mapping(inside(document, "config")):
-        return isinstance(mapping(document["config"]).get(CONFIG_KEY), dict)
+        return CONFIG_KEY in mapping(document["config"])
     if is_list(inside(document, "fleet.pools")):
         return True
-    return is_list(document.get("pools")) and "platform" in document and "cluster" in document
+    return len(_KEYS.intersection(document)) >= len(_KEYS) - 1
 
 
-def _fleet(document: dict[str, Any], path: str) -> FleetFacts | None:
+_KEYS = frozenset({"catalogue", "platform", "cluster", "pools"})
+"""Keys of every FleetSpec (`gpufleet schema`)."""
+
+
+def place_of_declaration(document: Any) -> tuple[str, ...]:
+    """Where in a document the FleetSpec is: below a key of a stack file, or it is all of it."""
+    config = mapping(mapping(document).get("config"))
+    return ("config", CONFIG_KEY) if CONFIG_KEY in config else ()
+
+
+def _fleet(document: dict[str, Any], path: str, line: int) -> Any:
+    """The fleet of a declaration, or why it is not judged."""
     spec = mapping(document.get("config")).get(CONFIG_KEY, document)
+    where = Locator("GpuFleet", path or "declaration", "", "", path, line)
+    if not is_mapping(spec) or set(spec) == {"secure"}:
+        reason = f"`{CONFIG_KEY}` is encrypted or a text: write the FleetSpec plainly, as a mapping"
+        return NotJudged(locator=where, what="variable", reason=reason)
     found = fleet_from_declaration(spec, path or "declaration")
     if found is None:
-        return None
-    return replace(found, in_program=True, locator=replace(found.locator, file=path))
+        reason = "it was compiled with an edition of the catalogue that is not installed here"
+        return NotJudged(locator=where, what="document", reason=reason)
+    locator = replace(found.locator, file=path)
+    if not isinstance(found, UncompiledFleet):
+        return replace(found, in_program=True, locator=locator)
+    open_at = place_of(spec, lambda value: value is UNKNOWN or is_placeholder(value))
+    if open_at is not None:
+        reason = "a tool fills in values, without which it does not compile"
+        return NotJudged(locator=where, what="variable", reason=reason, place=open_at)
+    return replace(found, locator=locator)
 
 
 def _configuration(

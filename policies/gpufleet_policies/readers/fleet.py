@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.catalogue import editions
+from gpufleet.catalogue import Catalogue, editions, load
 from gpufleet.cluster.fact import Fact, Provenance
-from gpufleet.cluster.fleet import FleetFacts, PoolFacts, ShareFacts
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import MOST_GPUS
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.partition.grant import Grant, slice_part
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, decimal, fact, text, whole
 
@@ -34,7 +35,7 @@ def fleet_from(
         environment=fact(summary.get("environment"), text, "environment", declared),
         platform=_text(summary.get("platform")),
         catalogue=str(summary["catalogue"]),
-        pools=tuple(_pools(summary.get("pools"))),
+        pools=tuple(_pools(summary.get("pools"), load(str(summary["catalogue"])))),
         budget_micro_usd=fact(
             summary.get("budgetUsdPerHour"), _micro, "budget.usdPerHour", declared
         ),
@@ -68,7 +69,7 @@ def _micro(value: Any) -> int | None:
     return None if usd is None else int(usd * MICRO_USD)
 
 
-def _pools(value: Any) -> Iterable[PoolFacts]:
+def _pools(value: Any, catalogue: Catalogue) -> Iterable[PoolFacts]:
     for index, pool in enumerate(items(value)):
         count = whole(at(pool, "gpusPerNode"))
         if not is_mapping(pool) or count is None or not 0 <= count <= MOST_GPUS:
@@ -79,7 +80,6 @@ def _pools(value: Any) -> Iterable[PoolFacts]:
             path=_text(pool.get("path")) or f"pools[{index}]",
             intent=_text(pool.get("intent")),
             gpu=_text(pool.get("gpu")),
-            gpu_memory_bytes=whole(pool.get("gpuMemoryBytes")),
             gpus_per_node=count,
             gpu_fraction=_fraction(at(machines[0], "fraction") if machines else None),
             machines=tuple(n for m in machines if isinstance(n := at(m, "name"), str)),
@@ -88,7 +88,7 @@ def _pools(value: Any) -> Iterable[PoolFacts]:
             maximum_nodes=whole(at(pool, "nodes.max")) or 0,
             capacity=tuple(c for c in items(pool.get("capacity")) if isinstance(c, str)),
             sharing=_text(pool.get("sharing")),
-            shares=tuple(_shares(at(pool, "partition.shares"))),
+            shares=tuple(_grants(at(pool, "partition.shares"), _text(pool.get("gpu")), catalogue)),
             layouts=tuple(_layouts(at(pool, "partition.gpus"))),
             stranded_compute=whole(at(pool, "partition.strandedCompute")) or 0,
             labels={k: v for k, v in mapping(pool.get("labels")).items() if isinstance(v, str)},
@@ -113,18 +113,28 @@ def _fraction(value: Any) -> Fraction:
     return Fraction(1)
 
 
-def _shares(value: Any) -> Iterable[ShareFacts]:
+def _grants(value: Any, gpu: str, catalogue: Catalogue) -> Iterable[Grant]:
+    """What one unit of each resource gives, as `compile` made it. States of older components do not
+    say whether the memory of a share is enforced: then it is not, and its device is not known."""
+    row = catalogue.gpus.get(gpu)
     for share in items(value):
-        resource = at(share, "resource")
-        if isinstance(resource, str):
-            profile = at(share, "profile")
-            yield ShareFacts(
-                resource=resource,
-                per_node=whole(at(share, "perNode")) or 0,
-                profile=profile if isinstance(profile, str) else None,
-                replicas=whole(at(share, "replicas")) or 1,
-                memory_bytes=whole(at(share, "memoryBytes")),
-            )
+        resource, profile = at(share, "resource"), at(share, "profile")
+        if not isinstance(resource, str):
+            continue
+        profile = profile if isinstance(profile, str) else None
+        enforced = at(share, "memoryEnforced")
+        replicas, memory = whole(at(share, "replicas")) or 1, whole(at(share, "memoryBytes"))
+        yield Grant(
+            resource=resource,
+            gpu=gpu,
+            per_node=whole(at(share, "perNode")) or 0,
+            part=slice_part(row, profile) / replicas,
+            profile=profile,
+            replicas=replicas,
+            memory_bytes=memory,
+            device_bytes=whole(at(share, "deviceBytes")) or (memory if replicas == 1 else None),
+            is_enforced=replicas == 1 if enforced is None else enforced is True,
+        )
 
 
 def _layouts(value: Any) -> Iterable[dict[str, int]]:
@@ -133,10 +143,13 @@ def _layouts(value: Any) -> Iterable[dict[str, int]]:
         yield {p: n for p, count in devices.items() if (n := whole(count)) is not None}
 
 
-def fleet_from_declaration(document: Mapping[str, Any], origin: str) -> FleetFacts | None:
+def fleet_from_declaration(
+    document: Mapping[str, Any], origin: str
+) -> FleetFacts | UncompiledFleet | None:
     """The fleet of a FleetSpec, or of what `gpufleet compile --format json` printed.
 
-    None when the declaration does not compile: GpuFleet says why, and half a fleet would mislead.
+    A declaration that does not compile is a fleet of which nothing is known: half of one would
+    mislead. None when what was printed has an edition of the catalogue that is not installed here.
     """
     locator = Locator("GpuFleet", origin)
     if is_mapping(document.get("fleet")):
@@ -148,5 +161,5 @@ def fleet_from_declaration(document: Mapping[str, Any], origin: str) -> FleetFac
 
     compiled = compile_data(document)
     if compiled.fleet is None or not compiled.deployable:
-        return None
+        return UncompiledFleet(locator=locator, findings=compiled.findings)
     return fleet_from({"fleet": fleet_as_dict(compiled.fleet)}, locator, in_program=False)

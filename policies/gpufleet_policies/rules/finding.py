@@ -1,8 +1,9 @@
 """PolicyFinding: a violation with its object, level and links."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpufleet.cluster import Locator
+from gpufleet.cluster import Locator, UncompiledFleet
 from gpufleet.findings import Finding, Severity
 from gpufleet_policies.rules.exceptions import Waiver
 from gpufleet_policies.rules.remediation import JsonPatch
@@ -79,3 +80,18 @@ class PolicyFinding:
             },
             fix=v.alternative or None,
         )
+
+
+def of_compile(fleet: UncompiledFleet) -> Iterator[PolicyFinding]:
+    """What `gpufleet compile` finds in a declaration: errors are mandatory, warnings advice."""
+    levels = {Severity.ERROR: Level.MANDATORY, Severity.WARNING: Level.ADVISORY}
+    for one in fleet.findings:
+        if one.severity in levels:
+            yield PolicyFinding(
+                one.code,
+                levels[one.severity],
+                fleet.locator,
+                Violation(one.path, one.message, "", one.fix or "", evidence=one.evidence),
+                "",
+                "docs/fleet-spec.md",
+            )

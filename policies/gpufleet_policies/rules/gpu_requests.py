@@ -7,6 +7,7 @@ from fractions import Fraction
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, SHARED_SUFFIX, is_gpu_resource
 from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates
@@ -14,7 +15,6 @@ from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.remediation import JsonPatch, add, replace
 from gpufleet_policies.rules.rule import Level, Violation, rule
 from gpufleet_policies.rules.shapes import NodeShape, shapes
-from gpufleet_policies.rules.shared_pools import shared_pools
 
 _SHARE = Decimal("0.8")
 """Part of a node's share per GPU, so that the pods of every node also fit."""
@@ -165,7 +165,7 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
         ]
         if not asked_for or not container.resources_known:
             continue
-        shared = {pool.resource for pool in shared_pools(context, group)}
+        shared = {one.grant.resource for one in shared_grants(context, group) if not one.adds_up}
         for resource, amount in asked_for:
             if not resource.endswith(SHARED_SUFFIX) and resource not in shared:
                 continue

@@ -8,7 +8,7 @@ from operator import attrgetter
 from gpufleet.catalogue import Catalogue, Cloud, Gpu, UnknownKeyError
 from gpufleet.cluster import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.money import AmountKind, Money, cheapest_offers, gpu_hour, share_part
+from gpufleet_policies.money import AmountKind, Money, cheapest_offers, gpu_hour
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.prices import GpuOffer, cloud_of
 from gpufleet_policies.rules.context import RuleContext, once
@@ -53,7 +53,8 @@ def whole_gpu(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
         if not pools or not all(share is not None and share.is_whole_gpu for share in shares):
             return None
         pool = min(pools, key=lambda p: (gpu_hour(p) is None, gpu_hour(p) or 0, p.name))
-        memory = pool.gpu_memory_bytes
+        share = pool.share(GPU)
+        memory = None if share is None else share.memory_bytes
         if memory is None:
             return None
         price = gpu_hour(pool)
@@ -187,7 +188,7 @@ def held(
                 pool = min(pools, key=lambda p: (gpu_hour(p) is None, gpu_hour(p) or 0, p.name))
                 share = pool.share(resource)
                 assert share is not None
-                size = amount * share_part(pool, share, context.catalogue) * part
+                size = amount * share.part * part
                 return waste(workload, group.pods, size, gpu_hour(pool), priced(pool), kind)
         if resource != GPU:
             continue

@@ -8,9 +8,9 @@ from gpufleet.cluster import FleetFacts, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import MigEntry, MigLayouts
 from gpufleet.cluster.pool import NodePool
+from gpufleet.partition.grant import slice_part
 from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.money.prices import slice_part
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts, pools_for
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
@@ -244,7 +244,7 @@ def _slices(context: RuleContext, pool: NodePool, resource: str, count: int) -> 
         row = next((p for p in shape.profiles.values() if p.label == profile), None)
     if shape is None or row is None or not pool.gpus_per_node.is_known:
         return None
-    part = slice_part(pool.gpu.value, row.name, context.catalogue)
+    part = slice_part(context.catalogue.gpu(pool.gpu.value), row.name)
     low = pool_price(pool, context.catalogue).low
     price = None if low is None else Fraction(low, pool.gpus_per_node.value) * part * count
     return Money(AmountKind.WASTE, price, part * count, f"{count} x {profile} of {pool.name}")

@@ -4,13 +4,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet.cluster import Provenance, ShareFacts, WorkloadFacts
+from gpufleet.cluster import Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
+from gpufleet.partition.grant import Grant
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste
-from gpufleet_policies.rules.model_memory import gib, model_weights
-from gpufleet_policies.rules.model_requests import ModelRequest, Share, fits, held_memory, runs
+from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
+from gpufleet_policies.rules.model_requests import (
+    ModelRequest,
+    Share,
+    fits,
+    held_memory,
+    larger_share,
+    runs,
+)
 from gpufleet_policies.rules.placement import described
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
@@ -19,9 +27,6 @@ PREMIUM_NOMINAL_GB = 80
 
 MODEST_BYTES = 48 * 10**9
 """Largest card that still is no premium one: L40S, RTX 6000 Ada."""
-
-ROOM = Fraction(6, 5)
-"""A model must fit with a fifth to spare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ def _shared(context: RuleContext, request: ModelRequest, share: Share | None) ->
     )
 
 
-def _isolation(share: ShareFacts) -> str:
+def _isolation(share: Grant) -> str:
     if share.replicas == 1:
         return ""
     return f", one of {share.replicas} shares of a device"
@@ -143,7 +148,7 @@ def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction
             price, share = gpu_hour(pool), pool.share(GPU)
             if price is None or share is None or not share.is_whole_gpu:
                 continue
-            enough = (pool.gpu_memory_bytes or 0) >= wanted and runs(context, pool, request)
+            enough = (share.memory_bytes or 0) >= wanted and runs(context, pool, request)
             if enough and price < now:
                 cost = request.copies * price / now
                 ways.append((cost, f"run on pool {pool.name} ({pool.gpu})"))
@@ -256,18 +261,23 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
         held = held_memory(context, group)
         if held is None:
             continue
-        asked, memory, what = held
-        if weights.bytes <= memory:
+        if weights.bytes <= held.bytes:
             continue
+        need = memory_need(workload.intent, context.catalogue)
+        wanted = max(weights.bytes, 0 if need is None else need.bytes)
+        shared = held.grant if held.grant is not None and held.grant.replicas > 1 else None
         container = next(c for c in group.containers if c.gpu_resources)
         yield Violation(
             where=container.where,
-            found=f"asks for {asked} = {what}, and the weights of the model take {weights}",
-            limit=f"{gib(memory)} cannot hold them: the server ends while it loads, and keeps its "
-            "GPUs while it restarts",
-            alternative="take more or larger GPUs with a tensor parallel size to match, or a "
-            "quantised model",
+            found=f"asks for {held.asked} = {held.what}, and the weights of the model take "
+            f"{weights}",
+            limit=f"{gib(held.bytes)} cannot hold them: the server ends while it loads, and keeps "
+            "its GPUs while it restarts",
+            alternative=larger_share(shared, wanted)
+            if shared is not None
+            else "take more or larger GPUs with a tensor parallel size to match, or a quantised "
+            "model",
             provenance=weights.provenance,
-            evidence={"weights_bytes": weights.bytes, "memory_bytes": memory},
+            evidence={"weights_bytes": weights.bytes, "memory_bytes": held.bytes},
         )
         return

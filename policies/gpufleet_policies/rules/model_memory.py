@@ -9,6 +9,7 @@ token). Declare another figure with `gpufleet.dev/min-gpu-memory-gib`.
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from gpufleet.models.formats import WeightFormat
 
 GIB = 1 << 30
+
+ROOM = Fraction(6, 5)
+"""A model must fit with a fifth to spare."""
 
 ENGINE_NAMES = {
     "bitsandbytes": "int8",

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet.cluster import PodGroup, PoolFacts, ShareFacts, WorkloadFacts
+from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.money import GpuOffer, cheapest_offers, gpu_hour, share_part
+from gpufleet.partition.grant import Grant
+from gpufleet.partition.shares import mps_memory
+from gpufleet_policies.money import GpuOffer, cheapest_offers, gpu_hour
 from gpufleet_policies.rules.context import RuleContext, once
+from gpufleet_policies.rules.grants import PoolGrant, grants
 from gpufleet_policies.rules.hardware import WorkloadGpu, gpu_of_labels, whole_gpu
 from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
-from gpufleet_policies.rules.placement import candidates, offering
 from gpufleet_policies.rules.purpose import is_inference
 from gpufleet_policies.rules.shapes import shapes
 
@@ -90,8 +92,22 @@ def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRe
 _MIG_MEMORY = re.compile(r"nvidia\.com/mig-\d+g\.(\d+)gb")
 
 
-def held_memory(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
-    """What the pods of one copy ask for: the request, all its bytes at the most, and the GPU.
+@dataclass(frozen=True, slots=True)
+class HeldMemory:
+    """What the pods of one copy ask for."""
+
+    asked: str
+    """The request in words."""
+    bytes: int
+    """Maximum memory that they can allocate together."""
+    what: str
+    """The devices in words."""
+    grant: Grant | None = None
+    """What one unit of the request gives; None where only its name or the GPU is known."""
+
+
+def held_memory(context: RuleContext, group: PodGroup) -> HeldMemory | None:
+    """What the pods of one copy can allocate, wherever they land.
 
     None where the GPU, or the number of pods, is not known.
     """
@@ -103,28 +119,60 @@ def held_memory(context: RuleContext, group: PodGroup) -> tuple[str, int, str] |
         return None
     count, pods = amount.value * group.together.value, group.together.value
     asked = f"{amount.value} x {resource}" + (f" in each of {pods} pods" if pods > 1 else "")
-    slice_size = _MIG_MEMORY.match(resource)
-    if slice_size is not None:
-        each = int(slice_size[1]) << 30
-        return asked, each * count, f"{count} x {gib(each)}"
-    if resource != GPU:
+    found = grants(context, group, resource)
+    if found:
+        return _granted(found, amount.value, pods, asked)
+    nominal = _MIG_MEMORY.match(resource)
+    if nominal is not None:
+        each = int(nominal[1]) << 30
+        return HeldMemory(asked, each * count, f"{count} x {gib(each)}")
+    gpu = _largest_gpu(context, group) if resource == GPU and context.fleet is None else None
+    if gpu is None:
         return None
-    found = _largest_gpu(context, group)
-    if found is None:
+    name, each = gpu
+    return HeldMemory(asked, each * count, f"{count} x {name} ({gib(each)} each)")
+
+
+def _granted(found: tuple[PoolGrant, ...], amount: int, pods: int, asked: str) -> HeldMemory | None:
+    sizes = [one.grant.most_bytes for one in found]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
         return None
-    name, each = found
-    return asked, each * count, f"{count} x {name} ({gib(each)} each)"
+    each, largest = max(zip(known, found, strict=True), key=lambda pair: pair[0])
+    own = largest.grant
+    # More shares of one device give a container no more, but where they add up.
+    count = pods * (amount if own.replicas == 1 or largest.adds_up else 1)
+    device = own.gpu if own.profile is None else f"{own.profile} of {own.gpu}"
+    if own.replicas == 1:
+        words = f"{count} x {device} ({gib(each)} each)"
+    elif own.is_enforced:
+        words = f"{count} x {gib(each)}, one of {own.replicas} shares of {device} by MPS"
+    else:
+        words = f"{count} x {device} ({gib(each)}), on which {own.replicas} programs take turns"
+    return HeldMemory(asked, each * count, words, own)
+
+
+def larger_share(shared: Grant, needed: int) -> str:
+    """What to do where a share of a device is too small for a model of so many bytes."""
+    device = shared.gpu if shared.profile is None else f"{shared.profile} slice"
+    fit = (shared.device_bytes or 0) // needed
+    while fit > 1 and mps_memory(shared.device_bytes or 0, fit) < needed:
+        fit -= 1
+    if fit > 1:
+        return f"divide each {device} into {fit} shares or fewer: each holds {gib(needed)}"
+    if fit == 1:
+        return f"ask for a {device} that is not shared"
+    return "take a larger GPU, or several whole ones with a tensor parallel size to match"
 
 
 def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | None:
-    """The GPU with the most memory that the pods may land on; None where one is not known."""
-    if context.fleet is not None:
-        pools = offering(candidates(context.fleet, group, context.catalogue), GPU)
-        sizes = [(pool.gpu_memory_bytes, pool.gpu) for pool in pools]
-    else:
-        labelled = gpu_of_labels(context.catalogue, group)
-        names = [labelled.key] if labelled else [s.gpu for s in shapes(context, group, GPU)]
-        sizes = [(context.catalogue.gpu(name).memory_bytes, name) for name in names]
+    """The GPU with the most memory that the pods may land on; None where one is not known.
+
+    For pools of which it is not known how they are shared: no share has more.
+    """
+    labelled = gpu_of_labels(context.catalogue, group)
+    names = [labelled.key] if labelled else [s.gpu for s in shapes(context, group, GPU)]
+    sizes = [(context.catalogue.gpu(name).memory_bytes, name) for name in names]
     known = [(size, name) for size, name in sizes if size is not None]
     if not known or len(known) < len(sizes):
         return None
@@ -132,7 +180,7 @@ def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | Non
     return name, size
 
 
-Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]
+Share = tuple[PoolFacts, Grant, Fraction, Fraction | None]
 
 
 @once
@@ -161,7 +209,7 @@ def _cheapest_share(context: RuleContext, request: ModelRequest) -> Share | None
         return None
     now = request.hardware.micro_usd_per_gpu_hour
     pods = request.group.pods
-    best: tuple[Fraction, str, PoolFacts, ShareFacts] | None = None
+    best: tuple[Fraction, str, PoolFacts, Grant] | None = None
     for pool in context.fleet.pools:
         if not runs(context, pool, request):
             continue
@@ -170,7 +218,7 @@ def _cheapest_share(context: RuleContext, request: ModelRequest) -> Share | None
             room = share.per_node * pool.maximum_nodes
             if share.is_whole_gpu or not fits or (pods.is_known and pods.value > room):
                 continue
-            part = share_part(pool, share, context.catalogue)
+            part = share.part
             then = gpu_hour(pool)
             if now is not None and then is not None and now > 0:
                 relative = part * then / now

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpufleet.catalogue import UnknownKeyError
+from gpufleet.catalogue import Gpu, UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact, absent, unknown
 from gpufleet.cluster.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
 from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
+from gpufleet.partition.names import resource_of, total
 from gpufleet_policies.rules.checked import MIG_LABEL
 from gpufleet_policies.rules.context import RuleContext, once
 
@@ -23,12 +25,24 @@ _WITHOUT_MIG: Layout = {}
 class AdvertisedDevices:
     """Extended resources of one node, with the device behind each."""
 
-    resources: Mapping[str, int]
-    replicas: Mapping[str, int]
-    """Resource -> pods that take turns on each device; 1 where it is one pod's own."""
+    grants: tuple[Grant, ...]
+    """What one unit of each resource gives."""
     layouts: tuple[Layout, ...]
     """Profiles of each GPU; empty: a whole GPU."""
     because: str
+
+    @property
+    def resources(self) -> Mapping[str, int]:
+        """Resource -> units of a node."""
+        counts: Counter[str] = Counter()
+        for one in self.grants:
+            counts[one.resource] += one.per_node
+        return counts
+
+    @property
+    def replicas(self) -> Mapping[str, int]:
+        """Resource -> pods that share each device; 1 where it is one pod's own."""
+        return {one.resource: one.replicas for one in self.grants}
 
 
 def strategy(context: RuleContext) -> Fact[str]:
@@ -134,13 +148,8 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
 def published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     """Resources that a node of the pool publishes; None where any part is not known."""
     if pool.compiled is not None:
-        shares = pool.compiled.shares
-        return AdvertisedDevices(
-            {s.resource: s.per_node for s in shares},
-            {s.resource: s.replicas for s in shares},
-            pool.compiled.layouts,
-            "the fleet's declaration",
-        )
+        compiled = pool.compiled
+        return AdvertisedDevices(compiled.shares, compiled.layouts, "the fleet's declaration")
     if not pool.gpus_per_node.is_known:
         return None
     if pool.maker is Maker.GKE:
@@ -154,11 +163,13 @@ def published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
         layouts = found
     elif not _without_mig(context, pool):
         return None
-    resources = _counted(strategy(context), layouts)
+    devices = _counted(strategy(context), layouts)
     sharing = sharing_for(context, pool)
-    if resources is None or sharing is None:
+    if devices is None or sharing is None:
         return None
-    return _shared(resources, layouts, sharing, name)
+    because = f"mig-parted config {name}" if name and any(layouts) else "its hardware"
+    found = _granted(context, pool, devices, sharing)
+    return None if found is None else AdvertisedDevices(found, layouts, because)
 
 
 def _without_mig(context: RuleContext, pool: NodePool) -> bool:
@@ -168,44 +179,65 @@ def _without_mig(context: RuleContext, pool: NodePool) -> bool:
     return not context.catalogue.gpu(pool.gpu.value).has_mig
 
 
-def _counted(chosen: Fact[str], layouts: tuple[Layout, ...]) -> dict[str, int] | None:
+_Devices = list[tuple[str, str | None, int]]
+"""Resource before shares are renamed, MIG profile, devices of a node."""
+
+
+def _counted(chosen: Fact[str], layouts: tuple[Layout, ...]) -> _Devices | None:
     cut = [layout for layout in layouts if layout]
     if not cut:
-        return {GPU: len(layouts)}
+        return [(GPU, None, len(layouts))]
     if not chosen.is_known:
         return None
     if chosen.value == "none":
-        return {GPU: len(layouts)}
+        return [(GPU, None, len(layouts))]
+    whole, slices = len(layouts) - len(cut), total(cut)
     if chosen.value == "single":
-        return {GPU: sum(sum(layout.values()) for layout in cut)}
-    counts: Counter[str] = Counter()
-    for layout in layouts:
-        if not layout:
-            counts[GPU] += 1
-        for profile, number in layout.items():
-            counts[f"nvidia.com/mig-{profile.replace('+', '.').replace(',', '.')}"] += number
-    return dict(counts)
+        return [(GPU, profile, count) for profile, count in slices.items()]
+    named = [(resource_of(profile), profile, count) for profile, count in slices.items()]
+    return [*([(GPU, None, whole)] if whole else []), *named]
 
 
-def _shared(
-    resources: dict[str, int],
-    layouts: tuple[Layout, ...],
-    sharing: tuple[SharingConfig, ...],
-    name: str | None,
-) -> AdvertisedDevices | None:
-    counts, replicas = dict(resources), dict.fromkeys(resources, 1)
+def _granted(
+    context: RuleContext, pool: NodePool, devices: _Devices, sharing: tuple[SharingConfig, ...]
+) -> tuple[Grant, ...] | None:
+    divisions: dict[str, Division] = {}
     for config in sharing:
         for entry in config.resources:
-            if entry.name not in resources:
+            if entry.name not in {resource for resource, _, _ in devices}:
                 continue
             if entry.replicas is None or not config.rename_by_default.is_known:
                 return None
-            number = counts.pop(entry.name) * entry.replicas
-            replicas.pop(entry.name)
-            new = f"{entry.name}.shared" if config.rename_by_default.value else entry.name
-            counts[new], replicas[new] = number, entry.replicas
-    because = f"mig-parted config {name}" if name and any(layouts) else "its hardware"
-    return AdvertisedDevices(counts, replicas, layouts, because)
+            rename = config.rename_by_default.value
+            divisions[entry.name] = Division(entry.replicas, config.mode == "mps", rename)
+    gpu, size = _device(context, pool)
+    return tuple(
+        grant(
+            gpu,
+            count,
+            profile=profile,
+            resource=resource,
+            device_bytes=size if profile is None else None,
+            division=divisions.get(resource, UNDIVIDED),
+        )
+        for resource, profile, count in devices
+    )
+
+
+def _device(context: RuleContext, pool: NodePool) -> tuple[Gpu | None, int | None]:
+    """The GPU of a pool, and the memory of each where it is not a whole one: a vGPU, or a part that
+    a cloud sells. Of several machine types the largest counts."""
+    if pool.vgpu_profile.is_known:
+        # Its grammar lives with the geometry: only pools with a vGPU type pay for importing it.
+        from gpufleet.partition.vgpu import parse_type
+
+        found = parse_type(pool.vgpu_profile.value)
+        return None, None if found is None else found.gigabytes << 30
+    gpu = context.catalogue.gpus.get(pool.gpu.value) if pool.gpu.is_known else None
+    types = pool.instance_types.value if pool.instance_types.is_known else ()
+    rows = [row for name in types if (row := context.catalogue.instances.get(name)) is not None]
+    sizes = [context.catalogue.device_memory(row) for row in rows if row.accelerator.count]
+    return gpu, max((size for size in sizes if size is not None), default=None)
 
 
 def _on_gke(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
@@ -215,17 +247,23 @@ def _on_gke(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     shared = pool.shared
     if shared.partition.is_unknown or shared.replicas.is_unknown:
         return None
-    parts = 1
-    if shared.partition.is_known:
+    profile, parts = shared.partition.found, 1
+    if profile is not None:
         sizes = _partitions(context, pool)
-        if shared.partition.value not in sizes:
+        if profile not in sizes:
             return None
-        parts = sizes[shared.partition.value]
-        layouts = ({shared.partition.value: parts},) * count
-    replicas = shared.replicas.value if shared.replicas.is_known else 1
-    return AdvertisedDevices(
-        {GPU: count * parts * replicas}, {GPU: replicas}, layouts, "the node pool's accelerators"
+        parts = sizes[profile]
+        layouts = ({profile: parts},) * count
+    gpu, size = _device(context, pool)
+    one = grant(
+        gpu,
+        count * parts,
+        profile=profile,
+        resource=GPU,
+        device_bytes=size if profile is None else None,
+        division=Division(shared.replicas.found or 1, is_mps=shared.strategy.found == "mps"),
     )
+    return AdvertisedDevices((one,), layouts, "the node pool's accelerators")
 
 
 def _partitions(context: RuleContext, pool: NodePool) -> Mapping[str, int]:

@@ -109,6 +109,9 @@ FORMER_NAME = "policy-name-former"
 RULE_FAILED = "policy-rule-failed"
 """Code of the note about a rule that could not validate an object because the rule itself broke."""
 
+NOTES = frozenset({EXCEPTION_INVALID, FORMER_NAME, RULE_FAILED})
+"""Codes of findings about the policy itself."""
+
 
 @cache
 def by_id() -> dict[str, Rule]:

@@ -1,17 +1,18 @@
 """Work on shared GPUs: training, and programs that take more than a share."""
 
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.grants import GKE_STRATEGY, PoolGrant, shared_grants
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.model_memory import gib, memory_need
+from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
+from gpufleet_policies.rules.model_requests import held_memory, larger_share
 from gpufleet_policies.rules.purpose import training
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
-from gpufleet_policies.rules.shared_pools import SharedPool, shared_pools
 
 USUAL_SHARE = Decimal("0.9")
 """Part of a GPU's memory that vLLM takes by default (`--gpu-memory-utilization`)."""
@@ -31,23 +32,25 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     if evidence is None:
         return
     for group in workload.running_groups():
-        for share in shared_pools(context, group):
+        for share in shared_grants(context, group):
             several = group.pods.is_known and group.pods.value > 1
             yield Violation(
                 where=group.place,
-                found=f"trains on {share}, one of {share.replicas} shares of a GPU",
+                found=f"trains on {share}, one of {share.grant.replicas} shares of a GPU",
                 limit="ranks of one program may land on one GPU and wait for each other"
                 if several
                 else "every step waits for the other tenants, and their memory may end it",
                 alternative="use a pool with whole GPUs or MIG slices",
-                money=held(context, workload, group, Fraction(share.replicas - 1, share.replicas)),
+                money=held(
+                    context,
+                    workload,
+                    group,
+                    Fraction(share.grant.replicas - 1, share.grant.replicas),
+                ),
                 provenance=evidence,
                 at_most=Level.MANDATORY if several else Level.ADVISORY,
-                evidence={"resource": share.resource, "replicas": share.replicas},
+                evidence={"resource": share.grant.resource, "replicas": share.grant.replicas},
             )
-
-
-_GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
 
 
 @rule(
@@ -61,7 +64,7 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     such field: it mounts the daemon's pipe into the pod.
     """
     for group in workload.running_groups():
-        if group.host_ipc or group.node_labels.get(_GKE_STRATEGY) != frozenset({"mps"}):
+        if group.host_ipc or group.node_labels.get(GKE_STRATEGY) != frozenset({"mps"}):
             continue
         yield Violation(
             where=f"{group.place}.hostIPC",
@@ -82,14 +85,16 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
 def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Stops where the part of the memory is written; vLLM's own 0.9 and estimates only advise."""
     for group in workload.running_groups():
-        for share in shared_pools(context, group):
+        if _cannot_load(context, workload, group):
+            continue  # model-exceeds-gpu-memory reports it
+        for share in shared_grants(context, group):
             greedy = next(
                 (
                     container
                     for container in group.containers
-                    if share.resource in container.gpu_resources
+                    if share.grant.resource in container.gpu_resources
                     and (taken := _taken(container)) is not None
-                    and taken[0] * share.replicas > 1
+                    and taken[0] * share.grant.replicas > 1
                 ),
                 None,
             )
@@ -97,6 +102,13 @@ def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
                 yield _too_greedy(context, workload, group, greedy, share)
             else:
                 yield from _needs_more(context, workload, group, share)
+
+
+def _cannot_load(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> bool:
+    """Whether the weights alone exceed what the pods can allocate."""
+    weights = model_weights(workload.intent, context.catalogue)
+    held = None if weights is None else held_memory(context, group)
+    return weights is not None and held is not None and weights.bytes > held.bytes
 
 
 def _taken(container: Container) -> tuple[Decimal, Provenance] | None:
@@ -119,22 +131,34 @@ def _too_greedy(
     workload: WorkloadFacts,
     group: PodGroup,
     container: Container,
-    share: SharedPool,
+    share: PoolGrant,
 ) -> Violation:
     taken = _taken(container)
     assert taken is not None
     part, evidence = taken
-    fair = (USUAL_SHARE / share.replicas).quantize(Decimal("0.01"))
+    replicas = share.grant.replicas
+    fair = (USUAL_SHARE / replicas).quantize(Decimal("0.01"), ROUND_DOWN)
+    alternative = f"write a memory utilisation of {fair}"
+    weights = model_weights(workload.intent, context.catalogue)
+    device = share.grant.device_bytes
+    if (
+        weights is not None
+        and device is not None
+        and weights.bytes * ROOM > device * Fraction(fair)
+    ):
+        need = memory_need(workload.intent, context.catalogue)
+        wanted = int(weights.bytes * ROOM) if need is None else need.bytes
+        alternative = larger_share(share.grant, wanted)
     said = "" if evidence is Provenance.EXPLICIT else ", its usual value,"
     return Violation(
         where=container.where,
-        found=f"takes {part}{said} of a GPU's memory on {share}, where {share.replicas} pods meet",
-        limit=f"{share.replicas} x {part} is more than one GPU; the second pod ends because "
+        found=f"takes {part}{said} of a GPU's memory on {share}, where {replicas} pods meet",
+        limit=f"{replicas} x {part} is more than one GPU; the second pod ends because "
         "memory is missing",
-        alternative=f"write a memory utilisation of {fair}",
+        alternative=alternative,
         money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=evidence,
-        evidence={"share": str(part), "replicas": share.replicas},
+        evidence={"share": str(part), "replicas": replicas},
     )
 
 
@@ -142,25 +166,27 @@ def _needs_more(
     context: RuleContext,
     workload: WorkloadFacts,
     group: PodGroup,
-    share: SharedPool,
+    share: PoolGrant,
 ) -> Iterator[Violation]:
     """By what the model needs: MPS gives each pod its part, time-slicing lets pods collide."""
-    need = memory_need(workload.intent, context.catalogue)
-    if need is None or share.memory_bytes is None or not group.pods.is_known:
+    need, own = memory_need(workload.intent, context.catalogue), share.grant
+    if need is None or own.device_bytes is None or own.memory_bytes is None:
         return
-    whole, part = share.memory_bytes, share.memory_bytes // share.replicas
-    meeting = share.replicas if share.divides_memory else min(share.replicas, group.pods.value)
-    if need.bytes * meeting <= whole:
+    if not group.pods.is_known:
+        return
+    meeting = min(own.replicas, group.pods.value)
+    enough = own.memory_bytes if own.is_enforced else own.device_bytes // meeting
+    if need.bytes <= enough:
         return
     yield Violation(
         where=group.place,
-        found=f"needs {need} on {share}, one of {share.replicas} shares of {gib(whole)}",
-        limit=f"MPS gives each pod {gib(part)}"
-        if share.divides_memory
+        found=f"needs {need} on {share}, one of {own.replicas} shares of {gib(own.device_bytes)}",
+        limit=f"MPS gives each pod {gib(own.memory_bytes)}"
+        if own.is_enforced
         else f"{meeting} of its own pods may meet on one GPU, and nothing limits their memory",
-        alternative="ask for a larger share, or a MIG slice that holds it",
+        alternative=larger_share(own, need.bytes),
         money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=need.provenance,
         at_most=Level.ADVISORY,
-        evidence={"need_bytes": need.bytes, "share_bytes": part},
+        evidence={"need_bytes": need.bytes, "share_bytes": own.memory_bytes},
     )

@@ -7,12 +7,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from gpufleet.cluster import Locator, WorkloadFacts
+from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
-from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.finding import PolicyFinding, of_compile
 from gpufleet_policies.rules.former_names import replaced
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.registry import (
@@ -37,9 +37,13 @@ def validate(
 ) -> list[PolicyFinding]:
     """Every finding about one object. Never raises: a rule that does becomes an advisory note.
 
+    Those of a declaration that does not compile are those of the compiler, whatever the settings.
+
     `rules` narrows the rules; default: all that validate this kind of object. `keep_waived` gives
     findings that an exception silences too, with their waiver.
     """
+    if isinstance(subject, UncompiledFleet):
+        return list(of_compile(subject))
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
     profile = settings.profile_for(context, subject)
     findings: list[PolicyFinding] = []

@@ -1,10 +1,11 @@
 """Credentials and sessions: lost, wrong, missing, rotated; and a server that is not there."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.session import close_all
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read, refused
@@ -49,6 +50,49 @@ def test_a_wrong_password_is_tried_once(cloud: Vcenter, monkeypatch: pytest.Monk
     assert "127.0.0.1 refuses the user name or the password" in text
     assert "VSPHERE_USER and VSPHERE_PASSWORD" in text
     assert cloud.proxy.calls["Login"] == 1, "more would lock the account"
+
+
+def test_refused_credentials_are_remembered_by_all_threads(
+    cloud: Vcenter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vCenter locks an account after 5 failed logins (vSphere 8.0 Authentication)."""
+    outs = created(cloud.node(1))
+    close_all()
+    monkeypatch.setenv("VSPHERE_PASSWORD", "wrong-" + SECRET)
+    cloud.proxy.reset()
+    with ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(refused, Code.AUTHENTICATION, lambda: read(outs)) for _ in range(12)]
+    assert len({one.result() for one in asked}) == 1
+    refused(Code.AUTHENTICATION, lambda: created(cloud.node(2)))
+    assert cloud.proxy.calls["Login"] == 1
+
+
+def test_a_password_that_changes_in_mid_update_costs_one_refused_login(cloud: Vcenter) -> None:
+    """Sixteen machines at once: their session ends, and the password is another one."""
+
+    def changed(body: bytes) -> bytes:
+        return body.replace(PASSWORD.encode(), b"the former one")
+
+    cloud.proxy.reset(
+        [
+            Rule(Action.REWRITE, "Login", nth=2, rewrite=changed),
+            *(Rule(Action.REWRITE, "Login", nth=nth, rewrite=changed) for nth in range(3, 20)),
+            Rule(Action.BEFORE, "CloneVM_Task", nth=3, do=lambda: end_sessions(cloud)),
+        ]
+    )
+    with ThreadPoolExecutor(6) as pool:
+        made = [pool.submit(refused_or_made, cloud, ordinal) for ordinal in range(6)]
+    codes = {one.result() for one in made}
+    assert Code.AUTHENTICATION.value in codes
+    assert cloud.proxy.calls["Login"] == 2, "the first, and the one that was refused"
+
+
+def refused_or_made(cloud: Vcenter, ordinal: int) -> str:
+    try:
+        created(cloud.node(ordinal))
+    except VsphereError as failure:
+        return failure.code.value
+    return "made"
 
 
 def test_no_password_names_both_places(cloud: Vcenter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,7 +248,7 @@ def test_an_interrupted_update_stops_waiting_and_the_machine_stays(cloud: Vcente
     stop.start()
     try:
         node = cloud.node(1, waitFor="tools", timeouts={"address": 300})
-        text = refused(Code.TIMEOUT, lambda: created(node))
+        text = refused(Code.INTERRUPTED, lambda: created(node))
     finally:
         stop.join()
         CANCELLED.clear()

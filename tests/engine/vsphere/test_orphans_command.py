@@ -58,7 +58,7 @@ def test_what_no_state_declares_is_told_and_left(cloud: Vcenter, tmp_path: Path)
         f"orphan: /DC0/vm/gpu-2 ({orphan['moRef']}, instance uuid {orphan['instanceUuid']}, "
         "powered on) of organisation/project/stack/group/2"
     ) in text
-    assert "5 machines with gpufleet's marks, 3 of them orphans" in text
+    assert "5 machines with gpufleet's marks; left: 2 orphan, 1 copy" in text
     finished_removal(cloud)
 
 
@@ -79,9 +79,23 @@ def test_nothing_is_wrong(cloud: Vcenter, tmp_path: Path) -> None:
     declared = created(cloud.node(1))
     answer = asked(cloud, state(tmp_path, declared))
     assert answer.exit_code == 0, answer.output
-    assert "1 machines with gpufleet's marks, 0 of them orphans" in answer.output
+    assert "1 machines with gpufleet's marks; left: none" in answer.output
     destroyed = asked(cloud, "--stack", "organisation/project/stack")
     assert destroyed.exit_code == 1
+
+
+def test_what_was_not_completed_is_left_too(cloud: Vcenter, tmp_path: Path) -> None:
+    """Of a destroy in the midst of a clone, or a growth that was taken back, this is all there is
+    to see: the state has the batch, and vCenter machines that no resource has."""
+    inputs = batch_inputs(cloud, 4)
+    BATCH.create(inputs)
+    file = tmp_path / "state.json"
+    batch = {"type": "gpufleet:vsphere:MachineBatch", "inputs": {"group": inputs["group"]}}
+    file.write_text(json.dumps({"version": 3, "deployment": {"resources": [batch]}}))
+    answer = asked(cloud, str(file))
+    assert answer.exit_code == 1, answer.output
+    assert "pending: /DC0/vm/gpu-4 (" in answer.output
+    assert "1 machines with gpufleet's marks; left: 1 pending" in answer.output
 
 
 def test_what_cannot_be_read(cloud: Vcenter, tmp_path: Path) -> None:

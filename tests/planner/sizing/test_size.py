@@ -15,6 +15,7 @@ from gpufleet_planner.sizing.serving_rates import ServingSpeed
 from gpufleet_planner.sizing.sized import Sizing, size
 from gpufleet_planner.sizing.throughput import MBU_NATIVE, MBU_WEIGHT_ONLY
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
+from tests.examples import sweep
 
 CATALOGUE = load()
 BASE = {"model": "Llama-3.1-8B", "context": 4096}
@@ -140,7 +141,14 @@ def test_structural_problems_of_a_file_come_at_once() -> None:
     assert typo.fix == "write context or output"
 
 
-@pytest.mark.parametrize("name", CATALOGUE.models)
+@pytest.mark.parametrize(
+    "name",
+    sweep(
+        [*CATALOGUE.models],
+        "models.jsonl",
+        "gpufleet_planner/sizing/*.py",
+    ),
+)
 @pytest.mark.parametrize("workload", [kind.value for kind in SizedWorkload])
 def test_every_model_has_an_answer_to_every_workload(name: str, workload: str) -> None:
     answer = ask(model=name, workload=workload, batch=2)

@@ -73,7 +73,7 @@ def test_names_of_charts_are_exact(tmp_path: Path):
     ):
         write(tmp_path, {f"{chart}.yaml": release(chart, "{mig: {strategy: mixd}}")})
     write(tmp_path, {"fake-gpu-operator-values.yaml": "topology: {nodePools: {}}\n"})
-    found = audit(tmp_path)
+    found = audit(tmp_path, "--allow-nothing")
     assert found["findings"] == []
     assert sorted(one["reason"].rpartition(" ")[2] for one in found["notJudged"]) == [
         "amd-gpu-operator",
@@ -220,7 +220,7 @@ def test_terraform_is_named(tmp_path: Path):
         "planned_values": {"root_module": {"resources": [planned(kind) for kind in kinds]}},
     }
     write(tmp_path, {"plan.json": json.dumps(plan), "main.tf": 'resource "x" "y" {}\n'})
-    found = audit(tmp_path, "--require-judged")
+    found = audit(tmp_path, "--require-judged", "--allow-nothing")
     assert found["exit"] == 1
     assert [one["object"].partition(" ")[0] or one["file"] for one in found["notJudged"]] == [
         str(tmp_path / "main.tf"),
@@ -234,7 +234,7 @@ def test_terraform_is_named(tmp_path: Path):
 def test_json_patches_are_named_once(tmp_path: Path):
     patch = "- {op: replace, path: /spec/replicas, value: 3}\n- {op: remove, path: /spec/x}\n"
     write(tmp_path, {"patch.yaml": patch})
-    (one,) = audit(tmp_path)["notJudged"]
+    (one,) = audit(tmp_path, "--allow-nothing")["notJudged"]
     assert (one["what"], one["line"]) == ("patch", 1)
 
 

@@ -13,6 +13,7 @@ from gpufleet.change.live_node import read_nodes
 from gpufleet.change.live_pods import read_pods
 from gpufleet.change.preview import read_preview
 from gpufleet.cli import change as module
+from tests.exit_status import exit_status
 from tests.unit.change.fleets import WHOLE, fleet_data
 
 POD = {"kind": "Pod", "spec": {"nodeName": "n1"}}
@@ -68,6 +69,11 @@ def test_a_slice_without_a_generation(tmp_path: Path, generation: object) -> Non
 
 def test_a_dump_without_nodes_says_so(tmp_path: Path) -> None:
     result = run(tmp_path, "--nodes", "-", dump=json.dumps(listed()))
+    assert exit_status(result) == 2
+    assert str(result.exception) == "-: no node is in it, so nothing is known about them"
+    other = json.dumps(listed({"kind": "Node", "metadata": {"name": "n1"}}))
+    result = run(tmp_path, "--nodes", "-", dump=other)
+    assert result.exit_code == 0
     assert "Nodes now: the file has none of these pools" in result.stdout
 
 

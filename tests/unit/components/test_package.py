@@ -1,4 +1,3 @@
-import importlib
 import subprocess
 import sys
 import tomllib
@@ -57,10 +56,3 @@ def test_the_hosted_version_is_that_of_the_distribution() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert answer.stdout.strip() == distribution
-
-
-def test_a_former_module_warns_and_still_works() -> None:
-    with pytest.warns(DeprecationWarning, match="components_base"):
-        former = importlib.import_module("gpufleet.manifest_object")
-    home = importlib.import_module(former.ManifestObject.__module__)
-    assert former.ManifestObject is home.ManifestObject

@@ -1,14 +1,16 @@
 """The engine's protocol: what is secret stays secret, and what is unknown stays unknown."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import grpc
 import pytest
-from google.protobuf import struct_pb2
+from google.protobuf import empty_pb2, struct_pb2
 from google.protobuf.json_format import MessageToDict
-from pulumi.dynamic import CheckResult, CreateResult, ResourceProvider
+from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, ResourceProvider
 from pulumi.provider import Provider
-from pulumi.runtime.proto import provider_pb2, status_pb2
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, status_pb2
 
 from gpufleet.components_base.resource_plugin import (
     SECRET,
@@ -18,6 +20,7 @@ from gpufleet.components_base.resource_plugin import (
     ResourceServicer,
     marked,
     plain,
+    warn,
 )
 
 URN = "urn:pulumi:s::p::gpufleet:vsphere:Machine::m"
@@ -76,6 +79,44 @@ def test_a_check_keeps_what_it_did_not_change() -> None:
     answer = asyncio.run(SERVICER.Check(request, Context()))
     inputs = MessageToDict(answer.inputs)
     assert inputs == {"userData": HIDDEN, "cpus": UNKNOWN, "generation": "kept"}
+
+
+class Refusing(ResourceProvider):
+    def check(self, _olds: Any, news: Any) -> CheckResult:
+        return CheckResult(news, [CheckFailure("userData", "too long"), CheckFailure("", "full")])
+
+
+def test_a_refusal_names_no_property_whose_value_the_engine_would_print() -> None:
+    refusing = ResourceServicer(Provider("0.1.0"), [], "", lambda kind: Refusing())
+    request = provider_pb2.CheckRequest(urn=URN, news=struct({"userData": HIDDEN}))
+    answer = asyncio.run(refusing.Check(request, Context()))
+    found = [(failure.property, failure.reason) for failure in answer.failures]
+    assert found == [("", "userData: too long"), ("", "full")]
+
+
+class Engine(engine_pb2_grpc.EngineServicer):
+    def __init__(self) -> None:
+        self.said: list[tuple[int, str]] = []
+
+    def Log(self, request: Any, context: Any) -> Any:
+        self.said.append((request.severity, request.message))
+        return empty_pb2.Empty()
+
+
+def test_a_warning_goes_to_the_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    engine, server = Engine(), grpc.server(ThreadPoolExecutor(1))
+    engine_pb2_grpc.add_EngineServicer_to_server(engine, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        ResourceServicer(Provider("0.1.0"), [], f"127.0.0.1:{port}", lambda kind: Late())
+        warn("a copy stays")
+    finally:
+        ResourceServicer(Provider("0.1.0"), [], "", lambda kind: Late())
+        server.stop(None)
+    assert engine.said == [(engine_pb2.WARNING, "a copy stays")]
+    warn("without an engine")
+    assert capsys.readouterr().err == "warning: without an engine\n"
 
 
 def test_a_resource_that_is_late_is_recorded_with_its_reason() -> None:

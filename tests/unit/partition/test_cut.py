@@ -58,7 +58,7 @@ class TestWholeGpus:
         found = partition("L4", 4, {"timeSlicing": {"replicas": 4}})
         assert found.advertised == {"nvidia.com/gpu.shared": 16}
         share = found.shares[0]
-        assert (share.quantity, share.per_node, share.replicas) == (1, 16, 4)
+        assert (share.per_node, share.replicas) == (16, 4)
         assert share.memory_bytes == (gpu("L4").memory_bytes or 0) // 4
         assert found.fail_requests_greater_than_one
 

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from click.testing import CliRunner
 
 from gpufleet.cli.preflight import command
+from tests.exit_status import exit_status
 
 REGION = "us-east-1"
 BLOCK = {
@@ -97,7 +98,7 @@ class Account:
         flags = [part for z, i in chosen.items() for part in ("--subnet", f"{z}={i}")]
         flags += ["--node-role", node_role] if node_role else []
         result = CliRunner().invoke(command, [str(file), *flags, "--format", "json"])
-        return result.exit_code, json.loads(result.stdout)
+        return exit_status(result), json.loads(result.stdout)
 
     def codes(self, *pools: dict[str, Any], **more: Any) -> list[str]:
         _, answer = self.ask(*pools, **more)

@@ -297,7 +297,7 @@ def test_without_credentials_nothing_is_taken_for_fine(
 
     monkeypatch.setattr(account, "answer", no_one)
     code, answer = account.ask({"instanceTypes": ["g6.xlarge"]})
-    assert code == 0
+    assert code == 2
     assert answer["asked"] == []
     assert {f["code"] for f in answer["findings"]} == {"could-not-check"}
 

@@ -5,8 +5,9 @@ pool's nodes carry from birth are in `fleet.config_names`.
 """
 
 from gpufleet.catalogue.gpu import Gpu
+from gpufleet.partition.grant import Grant
+from gpufleet.partition.model import Partition
 from gpufleet.partition.names import gpu_instance_of
-from gpufleet.partition.partition import Partition, PartitionShare
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import MIB, SHARED_SUFFIX
 
@@ -79,9 +80,7 @@ def published_labels(
     return {k: v for k, v in sorted(labels.items()) if 0 < len(v) <= LONGEST_VALUE}
 
 
-def _slice_labels(
-    gpu: Gpu, partition: Partition, share: PartitionShare, profile: str
-) -> dict[str, str]:
+def _slice_labels(gpu: Gpu, partition: Partition, share: Grant, profile: str) -> dict[str, str]:
     """Labels of one kind of MIG device; under single they replace those of the GPU."""
     single = partition.strategy == "single"
     prefix = GPU if single else share.resource.removesuffix(SHARED_SUFFIX)

@@ -1,11 +1,13 @@
 """The whole way of a program, with a Go client and vendors that are small stand-ins."""
 
+import dataclasses
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psutil
@@ -95,6 +97,28 @@ def test_pins_cannot_be_rewritten(machine: Path) -> None:
     bootstrap.prepare(["kwok"], Recorder())
     assert "GOFLAGS=-mod=readonly GOWORK=off" in calls(machine)
     assert {f.name: f.read_bytes() for f in (tools_folder() / "control-plane").iterdir()} == before
+
+
+def test_a_module_with_folders_is_built_and_all_of_it_is_in_the_key(
+    machine: Path, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    shutil.copytree(tools_folder(), tools)
+    inner = tools / "kubernetes-provider" / "sdk" / "go.mod"
+    inner.chmod(0o444)  # as in an installed wheel
+    program, target = PROGRAMS["pulumi-resource-kubernetes"], ("linux", "amd64")
+    before = program_cache.key(program, tools, target)
+    inner.chmod(0o644)
+    inner.write_text(inner.read_text() + "// another\n")
+    assert before != program_cache.key(program, tools, target)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    plain = dataclasses.replace(program, schema_of=None)
+    build = go_build.GoBuild(plain, tools, scratch, threading.Event(), lambda _text: None)
+    assert (build.run() / program.name).is_file()
+    copied = scratch / "module" / "sdk" / "go.mod"
+    assert copied.read_text().endswith("// another\n")
+    assert os.access(copied.parent, os.X_OK)
 
 
 def test_kubernetes_knows_its_version_and_uses_no_profile(machine: Path) -> None:

@@ -24,7 +24,7 @@ from gpufleet.contract.programs.node import (
     mig_resource,
     offered,
 )
-from gpufleet.contract.programs.strategy_env import mig_strategy, written_strategy
+from gpufleet.contract.programs.strategy_env import allows_mps, mig_strategy, written_strategy
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
@@ -150,7 +150,7 @@ def _validate_mps(
             f"under MPS plugin {plugin} always refuses requests for more than one share",
             "remove the line, or use v0.20.0 of the plugin",
         )
-    if strategy == "mixed":
+    if not allows_mps(strategy):
         report.add(
             "device-plugin-mps-mixed",
             "sharing.mps",

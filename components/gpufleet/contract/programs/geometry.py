@@ -2,96 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.programs.go_json import shown
-from gpufleet.contract.programs.validation import (
-    SEVERITIES,
-    CheckReport,
-    accept,
-    reject,
-    warn,
-)
+from gpufleet.contract.programs.validation import SEVERITIES, CheckReport, written_rules
 from gpufleet.findings import Finding, warning
 from gpufleet.partition.profile_name import parse
 
 if TYPE_CHECKING:
     from gpufleet.partition.placement import MigPlacement
 
-_PLACEMENT = "published placements (nvidia-smi mig -lgipp), docs/catalogue.md"
-
-RULES = (
-    reject(
-        "mig-profile-unknown",
-        ("OUR-1", "MP-12"),
-        "A profile does not exist on this GPU. NVIDIA's parser accepts it; the node label ends as "
-        "`failed`.",
-        _PLACEMENT,
-    ),
-    reject(
-        "mig-layout-impossible",
-        ("OUR-1", "MP-12", "MP-15"),
-        "The instances do not fit onto one GPU together. NVIDIA's parser accepts them; on the node "
-        'every order of creation is tried and ends with "all orderings failed".',
-        _PLACEMENT,
-    ),
-    reject(
-        "mig-compute-instance-too-large",
-        ("OUR-1",),
-        "A `<c>c.` prefix asks for more compute slices than its GPU instance has.",
-        _PLACEMENT,
-    ),
-    reject(
-        "mig-count-invalid",
-        ("MP-9", "MP-10"),
-        "A count is negative or no whole number.",
-        "NVIDIA/mig-parted pkg/types/mig_config.go",
-    ),
-    reject(
-        "mig-unsupported",
-        ("MP-13",),
-        'The GPU has no MIG: "cannot set MIG mode on non MIG-capable GPU".',
-        "NVIDIA/mig-parted cmd/nvidia-mig-parted/apply/mode.go",
-    ),
-    warn(
-        "mig-placement-unknown",
-        ("OUR-1",),
-        "The GPU has MIG but its placements are not published: profiles and counts are compared "
-        "with what is, and nothing is proven.",
-        _PLACEMENT,
-    ),
-    accept(
-        "mig-profile-renamed",
-        ("OUR-1",),
-        "The name is one that other boards or drivers report for a profile of this GPU.",
-        _PLACEMENT,
-    ),
-    accept(
-        "mig-layout-wasteful",
-        ("OUR-1",),
-        "The layout works, and strands compute slices that no further instance can use.",
-        _PLACEMENT,
-    ),
-    accept(
-        "mig-layout-unfinished",
-        ("OUR-1",),
-        "The layout works, and leaves room for further instances.",
-        _PLACEMENT,
-    ),
-    accept(
-        "mig-placement-inferred",
-        ("OUR-1",),
-        "The layout fits by placements that were inferred, not seen on this board.",
-        _PLACEMENT,
-    ),
-    reject(
-        "mig-layout-nowhere",
-        ("OUR-1", "MP-12"),
-        "No GPU is named, and no GPU of the catalogue can hold the layout.",
-        _PLACEMENT,
-    ),
-)
+RULES = written_rules(Path(__file__).with_name("geometry_rules.jsonl"))
 
 
 def validate_gpu(

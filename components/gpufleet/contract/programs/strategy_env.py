@@ -6,6 +6,13 @@ OPERATOR_STRATEGY = "single"
 """`mig.strategy` of the gpu-operator chart when nothing else is written (v26.7.0)."""
 
 
+def allows_mps(strategy: str | None) -> bool:
+    """Whether the device plugin shares GPUs by MPS under a MIG strategy, which holds for the whole
+    cluster. Under `mixed` it refuses to start, MIG on the node or not: rule
+    `device-plugin-mps-mixed` has the source."""
+    return strategy != "mixed"
+
+
 def mig_strategy(context: Site) -> str | None:
     """What MIG_STRATEGY will be in the plugin's environment; None where it is not set or not known.
 

@@ -1,8 +1,10 @@
 """What `check` answers: a verdict with findings, and the rules that lead there."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from gpufleet.findings import Finding, Severity, ordered
@@ -56,6 +58,17 @@ def warn(code: str, ids: tuple[str, ...], sentence: str, source: str) -> CheckRu
 def accept(code: str, ids: tuple[str, ...], sentence: str, source: str) -> CheckRule:
     """A rule about what works, and is worth to know."""
     return CheckRule(code, ids, Verdict.ACCEPT, sentence, source)
+
+
+def written_rules(file: Path) -> tuple[CheckRule, ...]:
+    """The rules of a file: one JSON object a line, with the fields of `CheckRule`."""
+    rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+    return tuple(
+        CheckRule(
+            row["code"], tuple(row["ids"]), Verdict(row["verdict"]), row["sentence"], row["source"]
+        )
+        for row in rows
+    )
 
 
 RuleTable = Mapping[str, CheckRule]

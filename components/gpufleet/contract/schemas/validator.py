@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.schemas.expressions import broken_rules
+from gpufleet.contract.schemas.gpu_refusals import refused_for_gpus
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
 from gpufleet.contract.schemas.meanings import needed
 from gpufleet.contract.schemas.numbers import refused_numbers
-from gpufleet.contract.schemas.operator_refusals import refused_by_operators
-from gpufleet.contract.schemas.pod_refusals import refused_pods
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
     SchemaProblemKind,
@@ -63,13 +62,11 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
     version, kind = api_version or document["apiVersion"], document["kind"]
     validator, schema = _validator(version, kind), json_schema(version, kind)
     present = _without_nulls(document)
-    versioned = {**document, "apiVersion": version}
     shape = (
         *_problems_of(validator, schema, present),
         *(_unknown_nulls(validator, schema, document) if document != present else ()),
         *refused_numbers(document),
-        *refused_pods(versioned),
-        *refused_by_operators(versioned),
+        *refused_for_gpus({**document, "apiVersion": version}),
         *_embedded_problems(kind, document),
     )
     if any(one.kind is not SchemaProblemKind.UNKNOWN for one in shape):

@@ -63,6 +63,7 @@ class AwsClient:
             error: dict[str, Any] = dict(problem.response.get("Error", {}))
             code = str(error.get("Code", ""))
             if code not in DENIED and ("NotFound" in code or "NoSuch" in code):
+                self._answers.answered(question)
                 raise MissingError(str(error.get("Message", code))) from None
             reason = f"AWS answered {code}"
             self._answers.could_not_check(path, question, reason, f"allow {permission}")

@@ -88,6 +88,7 @@ class GoogleClient:
                 request=request, timeout=TIMEOUT_SECONDS, retry=None
             )
         except NotFound as missing:
+            self._answers.answered(question)
             raise MissingError(_first_line(missing)) from None
         except GoogleAPICallError as problem:
             reason = f"Google answered {problem.code} {_first_line(problem)}"

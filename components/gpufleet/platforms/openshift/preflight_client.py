@@ -121,6 +121,7 @@ class ClusterClient:
             answer = call(**given, _request_timeout=TIMEOUT)
         except ApiException as problem:
             if problem.status == 404:
+                self._answers.answered(question)
                 raise MissingError(str(problem.reason)) from None
             reason = f"the cluster answered {problem.status} {problem.reason}"
             self._answers.could_not_check(path, question, reason, f"allow {permission}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.cluster import FleetFacts, Surroundings
+from gpufleet.cluster import FleetFacts, Surroundings, UncompiledFleet
 from gpufleet_policies.fronts.audit.clusters import FilesOfCluster, clusters_of
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.rules.context import RuleContext
@@ -35,6 +35,13 @@ def contexts_of(
     return [_view(contexts or [whole], remote) for contexts in own]
 
 
+def only_fleet(declared: Surroundings) -> FleetFacts | None:
+    """The fleet of the workloads: the only one that is declared. Where another one does not
+    compile, it may be theirs."""
+    fleets = declared.of(FleetFacts)
+    return fleets[0] if len(fleets) == 1 and not declared.of(UncompiledFleet) else None
+
+
 def _view(contexts: Sequence[RuleContext], remote: dict[str, RuleContext]) -> Views:
     def view(fact: Any) -> Sequence[RuleContext]:
         return [remote[fact.locator.cluster]] if fact.locator.cluster in remote else contexts
@@ -62,12 +69,12 @@ def _context(
 
 
 def _among(facts: tuple[Any, ...], whole: RuleContext, more: Surroundings | None) -> RuleContext:
-    fleets = [fact for fact in facts if isinstance(fact, FleetFacts)]
+    among = Surroundings(facts, whole=more)
     declared = whole.surroundings.of(FleetFacts) if whole.surroundings is not None else ()
     fleet = whole.fleet
     if fleet in declared:  # not one that the settings name
-        fleet = fleets[0] if len(fleets) == 1 else None
-    return replace(whole, fleet=fleet, surroundings=Surroundings(facts, whole=more), memo={})
+        fleet = only_fleet(among)
+    return replace(whole, fleet=fleet, surroundings=among, memo={})
 
 
 def _remote(readings: Sequence[Reading], whole: RuleContext) -> dict[str, RuleContext]:

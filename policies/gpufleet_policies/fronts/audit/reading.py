@@ -29,7 +29,13 @@ from gpufleet_policies.readers.document_text import (
     json_documents,
     read_documents,
 )
-from gpufleet_policies.readers.documents import Facts, facts_of_document, is_operation
+from gpufleet_policies.readers.documents import (
+    Facts,
+    facts_of_document,
+    is_known,
+    is_operation,
+    place_of_declaration,
+)
 from gpufleet_policies.readers.members import has_members, members_of
 from gpufleet_policies.wrappers.holders import Holder, holders_of
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
@@ -68,6 +74,8 @@ class Reading:
     """Which other files belong to its cluster."""
     named: bool = True
     """Whether the caller named the file itself."""
+    beside: int = 0
+    """Documents that rules know, and that hold nothing about GPUs."""
 
 
 def read_input(one: Input) -> Reading:
@@ -124,13 +132,14 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
         if type(fact) is NotJudged:
             reading.not_judged.append(left_out(fact, document, one.name))
             continue
-        lines = lines or written_lines(document)
+        lines = lines or written_lines(_declared(document))
         if type(fact) is UnopenedRelease:
             reading.unopened.append((fact, lines))
         else:
             reading.facts.append(fact)
             reading.sources.append(lines)
     data = mapping(document.data)
+    reading.beside += not given and is_known(data)
     if one.named and not large and "apiVersion" in data:
         reading.not_judged += _dropped(document, one.name)
     if data and str(data.get("kind")) in _GITOPS_KINDS:
@@ -147,6 +156,12 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
         reason = "no object, values, plan, state or declaration that rules know"
         found = Unjudged(one.name, max(document.line, 1), "", "document", reason)
         reading.not_judged.append(found)
+
+
+def _declared(document: Document) -> Document:
+    """The FleetSpec of a stack file, whose paths findings name; else the document."""
+    steps = place_of_declaration(document.data)
+    return document.member(steps, document.data[steps[0]][steps[1]]) if steps else document
 
 
 _GITOPS_KINDS = frozenset(

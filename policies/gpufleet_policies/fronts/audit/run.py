@@ -4,15 +4,22 @@ Several processes read many files. The rules need all facts and run in one proce
 not depend on the number of processes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.cluster import FleetFacts, Surroundings, absent, known
-from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of
+from gpufleet.cluster import (
+    FleetFacts,
+    Surroundings,
+    UncompiledFleet,
+    WorkloadFacts,
+    absent,
+    known,
+)
+from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.patch_files import without_patches
@@ -62,6 +69,8 @@ class FileResult:
     not_judged: tuple[Unjudged, ...] = ()
     waived: tuple[PlacedFinding, ...] = ()
     """Findings that an annotation, a comment or the settings silence."""
+    beside: int = 0
+    """Documents that rules know, and that hold nothing about GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,11 @@ class Audit:
     def waived(self) -> tuple[PlacedFinding, ...]:
         """Every finding that does not count, by file and line; those of the baseline last."""
         return (*(finding for file in self.files for finding in file.waived), *self.known)
+
+    @property
+    def looked_at(self) -> int:
+        """Number of facts and documents that were judged; 0: nothing was, which is no success."""
+        return sum(file.objects + file.beside for file in self.files)
 
     @property
     def unread(self) -> tuple[FileResult, ...]:
@@ -166,8 +180,7 @@ def context_of(
 ) -> RuleContext:
     """The context of everything that was read."""
     surroundings = Surroundings(tuple(fact for reading in readings for fact in reading.facts))
-    fleets = surroundings.of(FleetFacts)
-    fleet = referenced or (fleets[0] if len(fleets) == 1 else None)
+    fleet = referenced or only_fleet(surroundings)
     named = settings.environment
     return RuleContext(
         today=today,
@@ -188,8 +201,11 @@ def _validated(
     today: date,
 ) -> FileResult:
     found: list[PlacedFinding] = []
+    unknown_fleets: list[Unjudged] = []
     for fact, document in zip(reading.facts, reading.sources, strict=True):
-        for at, context in enumerate(views(fact)):
+        contexts = views(fact)
+        unknown_fleets += _without_fleet(fact, reading.name, contexts)
+        for at, context in enumerate(contexts):
             for finding in validate(fact, context, settings, keep_waived=True):
                 one = placed(finding, document, reading.name)
                 # Most findings about what several clusters share are the same in each.
@@ -205,9 +221,28 @@ def _validated(
         reading.problem,
         reading.templates,
         tuple(one for one in found if one.finding.waiver is None),
-        tuple(reading.not_judged),
+        (*reading.not_judged, *unknown_fleets),
         tuple(one for one in found if one.finding.waiver is not None),
+        reading.beside,
     )
+
+
+def _without_fleet(fact: Any, file: str, contexts: Sequence[RuleContext]) -> Iterator[Unjudged]:
+    """A workload whose fleet is declared and does not compile: rules about its pools are off."""
+    if not isinstance(fact, WorkloadFacts) or not (fact.uses_gpus or fact.uses_claims):
+        return
+    broken = [
+        str(one.locator)
+        for context in contexts
+        if context.fleet is None
+        for one in context.declared(UncompiledFleet)
+    ]
+    if broken:
+        names = ", ".join(dict.fromkeys(broken))
+        reason = (
+            f"its fleet is not known: {names} does not compile, so no rule compares their pools"
+        )
+        yield Unjudged(file, fact.locator.line, str(fact.locator), "fleet", reason)
 
 
 def _words(one: PlacedFinding) -> tuple[str, str, str, str]:

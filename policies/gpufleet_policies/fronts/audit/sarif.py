@@ -9,7 +9,7 @@ from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.pack_folder import documentation_site
-from gpufleet_policies.rules.registry import by_id
+from gpufleet_policies.rules.registry import NOTES, by_id
 from gpufleet_policies.rules.rule import Level, Profile, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -58,12 +58,14 @@ def as_sarif(result: Audit, version: str) -> dict[str, Any]:
 def _rule(rule_id: str) -> dict[str, Any]:
     rule = by_id().get(rule_id)
     if rule is None:
-        text = "A note about the policy itself."
+        is_note = rule_id in NOTES
+        text = "A note about the policy itself." if is_note else "A declaration does not compile."
+        more = "See the section about waivers in the documentation of audits."
         return {
             "id": rule_id,
             "shortDescription": {"text": text},
-            "help": {"text": "See the section about waivers in the documentation of audits."},
-            "defaultConfiguration": {"level": "warning"},
+            "help": {"text": more if is_note else "`gpufleet compile` says the same."},
+            "defaultConfiguration": {"level": "warning" if is_note else "error"},
         }
     detail = f" {rule.detail}" if rule.detail else ""
     more = f"`gpufleet policies explain {rule.id}` shows examples and how to waive a finding."

@@ -31,6 +31,7 @@ def as_text(
             yield from _file(file, style, width)
     if result.findings:
         yield from _money(result, style)
+    if any(one.finding.annotation for one in result.findings):
         yield (
             "Keep a finding for a while: annotate its object gpufleet.dev/ignore-<rule>: "
             '"<reason>; until=YYYY-MM-DD", write a comment `# gpufleet:ignore RULE reason=... '

@@ -26,6 +26,7 @@ KINDS = {
     "patch": ("patch without its object", "patches without their objects"),
     "repeated": ("key that is written twice", "keys that are written twice"),
     "terraform": ("Terraform resource or file", "Terraform resources or files"),
+    "fleet": ("workload whose fleet is not known", "workloads whose fleet is not known"),
     "document": ("document of no known kind", "documents of no known kind"),
 }
 """Kind of reason -> what one such thing, and several, are called."""

@@ -19,7 +19,7 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
-from gpufleet.components_base.resource_plugin import DetailedDiff
+from gpufleet.components_base.resource_plugin import CANCELLED, DetailedDiff
 from gpufleet.platforms.vsphere.vcenter.changes import (
     UNKNOWN,
     MachineChangeKind,
@@ -31,7 +31,7 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
 from gpufleet.platforms.vsphere.vcenter.create import clone, create, rooms_of
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.drs import keep_apart
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError, interrupted
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, PENDING, UNKNOWN_LIFE
 from gpufleet.platforms.vsphere.vcenter.inventory import read_host
@@ -78,9 +78,9 @@ class VsphereGpuNodeBatchProvider(VsphereProvider):
         try:
             session = logged_in((new or again)[0].endpoint)
         except VsphereError as failure:
-            return CheckResult(checked, [CheckFailure("nodes", str(failure))])
+            return CheckResult(checked, [CheckFailure("", str(failure))])
         reasons = _reasons(session, given, old, new, again)
-        return CheckResult(checked, [CheckFailure("nodes", reason) for reason in reasons])
+        return CheckResult(checked, [CheckFailure("", reason) for reason in reasons])
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         """Whether machines came, went, are to be other ones, or are reached in another way."""
@@ -252,6 +252,8 @@ def _make(given: Inputs, wanted: list[NodeSettings]) -> None:
                 raise late
 
     each(works, int(given["width"]), lambda work: work.settings.name, make)
+    if CANCELLED.is_set():
+        raise interrupted(f"making machines of {wanted[0].group}")
 
 
 def _separate(given: Inputs, old: Inputs) -> None:

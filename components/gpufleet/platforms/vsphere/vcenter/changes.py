@@ -353,10 +353,19 @@ ANOTHER_DISK = ", or another name to get a new disk"
 
 
 def _needs_power_off(change: MachineChange) -> str:
+    found = f"{change.old!r} becomes {change.new!r}"
+    if change.path == "extraConfig":  # its values are free text, and may be secrets
+        found = f"{', '.join(_keys_that_differ(change.old, change.new))} changes"
     return (
-        f"{change.old!r} becomes {change.new!r} only while the machine is off, and updatePolicy is "
+        f"{found} only while the machine is off, and updatePolicy is "
         "refuse: drain the node and set restart, or replace"
     )
+
+
+def _keys_that_differ(old: Any, new: Any) -> list[str]:
+    before: Mapping[str, Any] = old or {}
+    after: Mapping[str, Any] = new or {}
+    return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
 
 
 def _at(properties: Mapping[str, Any], path: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.cluster_api import ClusterApi
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError, interrupted
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
 _PAUSE = 0.5
@@ -40,7 +40,7 @@ class ClusterNode:
         cluster: ClusterApi,
         settings: NodeSettings,
         bios_uuid: str,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] = CANCELLED.wait,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Name the node; nothing is asked yet.
@@ -49,7 +49,7 @@ class ClusterNode:
             cluster: Where it is.
             settings: Of the machine, with `kubernetes`.
             bios_uuid: Of the machine: a node that runs elsewhere is never touched.
-            sleep: How pauses are made. Default: real ones.
+            sleep: How pauses are made. Default: real ones, which an interrupt ends.
             clock: What time it is. Default: the real one.
         """
         assert settings.kubernetes is not None
@@ -62,10 +62,11 @@ class ClusterNode:
         """Until the node is Ready.
 
         Raises:
-            VsphereError: it was not in time; the text says what is lacking.
+            VsphereError: it was not in time, and the text says what is lacking; or the update was
+                interrupted.
         """
         seconds = self._access.ready_seconds
-        for _ in self._until(seconds):
+        for _ in self._until(seconds, f"waiting for node {self._name}", f"{self._name} runs"):
             node = self._cluster.node(self._name)
             if node is not None and belongs(node, self._bios_uuid) and is_ready(node):
                 return
@@ -84,12 +85,14 @@ class ClusterNode:
             machine: Instance uuid, noted on the node: `reopen` undoes only this.
 
         Raises:
-            VsphereError: pods were left when the time was over, and they are to be respected.
+            VsphereError: pods were left when the time was over, and they are to be respected; or
+                the update was interrupted.
         """
         seconds = self._access.drain_seconds
         left: list[Mapping[str, Any]] = []
         held: set[str] = set()
-        for _ in self._until(seconds):
+        stays = f"{self._name} still runs, and its node may be cordoned"
+        for _ in self._until(seconds, f"emptying node {self._name}", stays):
             node = self._own()
             if node is None:
                 return
@@ -163,15 +166,20 @@ class ClusterNode:
             },
         )
 
-    def _until(self, seconds: int) -> Iterator[None]:
-        """Turns with growing pauses until the seconds are over or the update was interrupted; at
-        least one."""
+    def _until(self, seconds: int, doing: str, left: str) -> Iterator[None]:
+        """Turns with growing pauses until the seconds are over; at least one.
+
+        Raises:
+            VsphereError: the update was interrupted.
+        """
         deadline = self._clock() + seconds
         pause = _PAUSE
         while True:
+            if CANCELLED.is_set():
+                raise interrupted(doing, left)
             yield
             now = self._clock()
-            if now >= deadline or CANCELLED.is_set():
+            if now >= deadline:
                 return
             self._sleep(min(pause, deadline - now))
             pause = min(pause * 1.5, _LONGEST_PAUSE)

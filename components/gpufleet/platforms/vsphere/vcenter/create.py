@@ -7,13 +7,19 @@ from typing import Any
 
 from pyVmomi import vim, vmodl
 
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.converge import converge, move
 from gpufleet.platforms.vsphere.vcenter.described import describe
 from gpufleet.platforms.vsphere.vcenter.drs import add, behave, group_of, put_in, take_out
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
 from gpufleet.platforms.vsphere.vcenter.faults import translated
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING, is_copy
 from gpufleet.platforms.vsphere.vcenter.inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import machines_with
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
@@ -196,6 +202,7 @@ def _clear_incomplete(work: MachineWork) -> None:
         and live.extra_config.get(PENDING)
         and live.extra_config.get(OWNER) == work.identity.owner
         and work.identity.is_same_stack(live.extra_config)
+        and not is_copy(work.session.server_id, live.instance_uuid, live.extra_config)
     ):
         destroy(work, live)
 
@@ -254,6 +261,10 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
         return _after_lost_answer(work)
     except TaskTimeoutError as problem:
         raise _clone_timed_out(work, problem) from None
+    except VsphereError as failure:
+        if failure.code is Code.INTERRUPTED:
+            raise interrupted(doing, _in_flight(work)) from None
+        raise
     except vim.fault.DuplicateName:
         live = work.find()
         if live is not None:
@@ -292,14 +303,18 @@ def _after_lost_answer(work: MachineWork) -> Observed | None:
 
 def _clone_timed_out(work: MachineWork, problem: TaskTimeoutError) -> VsphereError:
     """Say what a clone that took too long has left. It is not cancelled: the next run adopts it."""
+    return timed_out(f"cloning {work.settings.name}", problem, "clone", _in_flight(work))
+
+
+def _in_flight(work: MachineWork) -> str:
+    """What exists of a machine whose clone was not waited for to its end."""
     live = work.find()
-    exists = (
+    if live is not None:
+        return _kept(live)
+    return (
         "the clone task continues in vCenter, and the next run adopts the machine; its instance "
         f"uuid will be {work.identity.instance_uuid}"
-        if live is None
-        else _kept(live)
     )
-    return timed_out(f"cloning {work.settings.name}", problem, "clone", exists)
 
 
 def _kept(live: Observed) -> str:
@@ -311,9 +326,10 @@ def _kept(live: Observed) -> str:
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
-    """Remove what this call made, unless it waits for a person's answer; a failure to do so never
-    hides the first one."""
-    if work.settings.on_create_failure is CreateFailure.KEEP or failure.code is Code.QUESTION:
+    """Remove what this call made, unless it waits for a person's answer or the update was
+    interrupted; a failure to do so never hides the first one."""
+    kept = work.settings.on_create_failure is CreateFailure.KEEP
+    if kept or failure.code is Code.QUESTION or CANCELLED.is_set():
         raise failure.with_left(_kept(live)) from None
     try:
         destroy(work, live)

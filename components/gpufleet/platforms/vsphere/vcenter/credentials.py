@@ -1,7 +1,9 @@
 """Where the user name and password of a vCenter come from. They are held in memory only."""
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
@@ -26,6 +28,37 @@ class Credentials:
             f"stack's settings {key}:user and {key}:password",
             fault,
         )
+
+
+_REFUSED: dict[tuple[str, int, Credentials], VsphereError] = {}
+_LOGGING_IN = threading.Lock()
+
+
+@contextmanager
+def one_login(server: str, port: int, known: Credentials) -> Generator[None]:
+    """One login at a time, and none with credentials that this process has seen refused: vCenter
+    locks an account after 5 failed logins (VMware vSphere 8.0 Authentication, "Edit the vCenter
+    Single Sign-On Lockout Policy").
+
+    Raises:
+        VsphereError: the server has refused them.
+    """
+    key = (server, port, known)
+    with _LOGGING_IN:
+        if (before := _REFUSED.get(key)) is not None:
+            raise before.with_left(before.left)
+        try:
+            yield
+        except VsphereError as failure:
+            if failure.code is Code.AUTHENTICATION:
+                _REFUSED[key] = failure
+            raise
+
+
+def forget_refusals() -> None:
+    """Let refused credentials be tried again."""
+    with _LOGGING_IN:
+        _REFUSED.clear()
 
 
 def credentials(key: str, setting: Callable[[str], str | None]) -> Credentials:

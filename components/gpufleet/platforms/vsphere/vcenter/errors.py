@@ -35,6 +35,8 @@ class Code(StrEnum):
     CONFLICT = "vsphere-conflict"
     QUESTION = "vsphere-question"
     TIMEOUT = "vsphere-timeout"
+    INTERRUPTED = "vsphere-interrupted"
+    """The update was interrupted: what was waited for may come yet, and nothing more is changed."""
     NEEDS_POWER_OFF = "vsphere-needs-power-off"
     UNSUPPORTED = "vsphere-unsupported"
     DRS_GROUP = "vsphere-drs-group"
@@ -82,6 +84,21 @@ class VsphereError(Exception):
     def with_left(self, left: str) -> "VsphereError":
         """The same failure, saying what exists now because of it."""
         return VsphereError(self.code, self.summary, self.remedy, self.fault, left)
+
+
+def interrupted(doing: str, left: str = "") -> VsphereError:
+    """That an interrupt ended a wait, which is neither its success nor its time-out.
+
+    Args:
+        doing: What was under way.
+        left: What exists now. Default: nothing is said of it.
+    """
+    return VsphereError(
+        Code.INTERRUPTED,
+        f"{doing}: the update was interrupted; a task that vCenter has begun goes on there",
+        "run again",
+        left=left,
+    )
 
 
 def near(wanted: str, names: Iterable[str]) -> str:

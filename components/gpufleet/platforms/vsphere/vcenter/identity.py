@@ -80,6 +80,19 @@ class MachineIdentity:
         return not self.life or extra_config.get(LIFE, self.life) == self.life
 
 
+def is_copy(server: str, instance_uuid: str, extra_config: Mapping[str, str]) -> bool:
+    """Whether someone copied or restored the machine from one of gpufleet's: vCenter copies the
+    extra configuration with the marks, and gives the copy an instance uuid of its own.
+
+    Args:
+        server: The vCenter's own instance uuid.
+        instance_uuid: The machine's.
+        extra_config: Of a machine with the mark `OWNER`.
+    """
+    own = MachineIdentity(server, extra_config[OWNER], extra_config.get(GENERATION, ""))
+    return instance_uuid.lower() != extra_config.get(UUID, own.instance_uuid).lower()
+
+
 def generation_of(parts: Mapping[str, object]) -> str:
     """Digest of the inputs whose change replaces a machine: 12 hexadecimal digits."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)

@@ -10,8 +10,7 @@ from gpufleet.platforms.vsphere.vcenter.identity import (
     GENERATION,
     OWNER,
     PENDING,
-    UUID,
-    MachineIdentity,
+    is_copy,
 )
 from gpufleet.platforms.vsphere.vcenter.lookup import inventory_path
 from gpufleet.platforms.vsphere.vcenter.opened import asked
@@ -110,16 +109,19 @@ def _stack(owner: str) -> str:
     return "/".join(owner.split("/")[:3])
 
 
-def standing(found: Mapping[str, Any], extra: Mapping[str, str], declared: Declared) -> Standing:
+def standing(
+    server: str, found: Mapping[str, Any], extra: Mapping[str, str], declared: Declared
+) -> Standing:
     """What a machine is to the states.
 
     Args:
+        server: The vCenter's own instance uuid.
         found: Its row of the report.
         extra: Its extra configuration: the marks.
         declared: What the states say.
     """
     owner, machine = extra[OWNER], (extra[OWNER], extra.get(GENERATION, ""))
-    if found["instanceUuid"] != extra[UUID]:
+    if is_copy(server, found["instanceUuid"], extra):
         return Standing.COPY
     if machine in declared.owners:
         return Standing.DECLARED
@@ -146,7 +148,6 @@ def ask_orphans(
     with asked(endpoint, datacenter, f"looking for machines in {datacenter}") as (session, center):
         for machine, about, extra in marked_machines(session, center):
             owner = extra[OWNER]
-            computed = MachineIdentity(session.server_id, owner, extra.get(GENERATION, ""))
             found = {
                 "name": str(about.get("name", "")),
                 "path": inventory_path(session, machine),
@@ -157,7 +158,7 @@ def ask_orphans(
                 "poweredOn": str(about.get("runtime.powerState")) == "poweredOn",
                 "pending": bool(extra.get(PENDING)),
             }
-            marks = {UUID: computed.instance_uuid, **extra}
-            rows.append({"standing": standing(found, marks, declared).value, **found})
+            known = standing(session.server_id, found, extra, declared)
+            rows.append({"standing": known.value, **found})
     order = [item.value for item in Standing]
     return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

@@ -2,14 +2,15 @@
 """The one machine that is worked on: found by its uuid, believed by its marks."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError, interrupted
 from gpufleet.platforms.vsphere.vcenter.identity import OWNER, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import (
     FoundPlace,
@@ -146,6 +147,9 @@ def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
 
     Between the call and the machine's appearance nothing can be found by uuid; vCenter's running
     tasks name only the template, and its events only the destination: both together name ours.
+
+    Raises:
+        VsphereError: the update was interrupted before.
     """
     deadline = time.monotonic() + seconds
     flight = Flight.NONE
@@ -153,21 +157,30 @@ def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
         flight = Flight.LANDED
         if time.monotonic() > deadline:
             return Flight.STILL_UP
-        time.sleep(_POLL_SECONDS)
+        if CANCELLED.wait(_POLL_SECONDS):
+            raise interrupted(f"waiting for the clone of {work.settings.name}")
     return flight
 
 
 def _clone_in_flight(session: Session, template: Any, name: str) -> bool:
+    return any(
+        found.get("info.entity") == template
+        and _clones_to(session, template, name, found.get("info.eventChainId"))
+        for _, found in running_clones(session)
+    )
+
+
+def running_clones(session: Session) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Tasks that clone a machine now or will, each with its `info.entity`, the source."""
     manager = session.content.taskManager
     tasks = (one(session, manager, vim.TaskManager, ("recentTask",)) or {}).get("recentTask") or []
     paths = ("info.descriptionId", "info.state", "info.entity", "info.eventChainId")
-    for _, found in properties(session, list(tasks), vim.Task, paths):
-        about = str(found.get("info.descriptionId", ""))
-        running = str(found.get("info.state")) in ("running", "queued")
-        of_template = found.get("info.entity") == template
-        if running and of_template and about.startswith("VirtualMachine.clone"):
-            return _clones_to(session, template, name, found.get("info.eventChainId"))
-    return False
+    return [
+        (task, found)
+        for task, found in properties(session, list(tasks), vim.Task, paths)
+        if str(found.get("info.state")) in ("running", "queued")
+        and str(found.get("info.descriptionId", "")).startswith("VirtualMachine.clone")
+    ]
 
 
 def _clones_to(session: Session, template: Any, name: str, chain: Any) -> bool:

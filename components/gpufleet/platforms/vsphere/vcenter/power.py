@@ -3,7 +3,7 @@
 no longer needs."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +11,12 @@ from pyVmomi import vim
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
 from gpufleet.platforms.vsphere.vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
@@ -23,6 +28,10 @@ from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 
 _ATTEMPTS = 3
+AUTOMATIC = vim.option.OptionValue(key="OverrideAutomationLevel", value="fullyAutomated")
+"""Option of a start that lets DRS choose the host and start the machine. Without it, DRS only makes
+a recommendation for a machine or cluster whose behaviour is `manual` (vSphere API, DrsBehavior and
+ClusterPowerOnVmOption; openshift/machine-api-operator, `pkg/controller/vsphere/reconciler.go`)."""
 _LOST_SECONDS = 2.0
 """How long a machine is watched after the answer to a call was lost, before it is repeated."""
 _POLL_SECONDS = 0.25
@@ -98,12 +107,31 @@ def _start(work: MachineWork, live: Observed) -> None:
         return
     # The call that lets DRS place what is free to move. Its own success says nothing of the
     # machine: that is in the task of the one attempt.
-    outcome = run(session, lambda: found.datacenter.PowerOnMultiVM_Task([machine]), seconds, watch)
+    outcome = run(
+        session,
+        lambda: found.datacenter.PowerOnMultiVM_Task([machine], [AUTOMATIC]),
+        seconds,
+        watch,
+    )
     for attempt in getattr(outcome, "notAttempted", None) or []:
         raise attempt.fault
-    for attempt in getattr(outcome, "attempted", None) or []:
+    attempted = getattr(outcome, "attempted", None) or []
+    for attempt in attempted:
         if attempt.task is not None:
             wait(session, attempt.task, seconds, watch)
+    if not attempted and getattr(outcome, "recommendations", None):
+        raise _recommended(live, outcome.recommendations)
+
+
+def _recommended(live: Observed, recommendations: Sequence[Any]) -> VsphereError:
+    keys = ", ".join(str(one.key) for one in recommendations)
+    return VsphereError(
+        Code.DRS_BEHAVIOR,
+        f"powering on {live.name}: DRS does not start it, and only recommends a host "
+        f"(recommendation {keys})",
+        "write drsBehavior: fullyAutomated or partiallyAutomated, or set the cluster's DRS "
+        "automation level to one of them, then run again",
+    )
 
 
 def _asks(live: Observed) -> VsphereError:
@@ -153,14 +181,19 @@ def still_there(session: Session, live: Observed) -> Observed:
 def until(
     session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
 ) -> Observed:
-    """The machine once `done` holds, it asks a question, the seconds are over, or the update was
-    interrupted."""
+    """The machine once `done` holds, it asks a question, or the seconds are over.
+
+    Raises:
+        VsphereError: the update was interrupted before, or the machine is gone.
+    """
     deadline = time.monotonic() + seconds
     pause = _POLL_SECONDS
     while True:
         live = still_there(session, live)
-        if done(live) or live.question or time.monotonic() >= deadline or CANCELLED.is_set():
+        if done(live) or live.question or time.monotonic() >= deadline:
             return live
+        if CANCELLED.is_set():
+            raise interrupted(f"waiting for {live.name}", f"{live.name} ({live.moref}) stays")
         CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
         pause = min(pause * 1.5, _LONGEST_POLL_SECONDS)
 

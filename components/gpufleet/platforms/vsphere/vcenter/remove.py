@@ -5,27 +5,37 @@ of a group and that no state has. Idempotent, and never a stranger's."""
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from pyVmomi import vim, vmodl
 
+from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.identity import (
     GENERATION,
     LIFE,
     OWNER,
+    UUID,
+    is_copy,
 )
-from gpufleet.platforms.vsphere.vcenter.lookup import datacenter_of
+from gpufleet.platforms.vsphere.vcenter.lookup import datacenter_of, last_name
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, extra_config_of, observe
 from gpufleet.platforms.vsphere.vcenter.opened import read_settings
-from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, work_on
+from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, running_clones, work_on
 from gpufleet.platforms.vsphere.vcenter.power import power_off
-from gpufleet.platforms.vsphere.vcenter.reading import children, properties
+from gpufleet.platforms.vsphere.vcenter.reading import children, one, properties
 from gpufleet.platforms.vsphere.vcenter.rooms import release
 from gpufleet.platforms.vsphere.vcenter.session import Session
-from gpufleet.platforms.vsphere.vcenter.tasks import reported, run
+from gpufleet.platforms.vsphere.vcenter.tasks import reported, run, wait
+from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 
 _ATTEMPTS = 3
 
@@ -155,7 +165,8 @@ def sweep(
     width: int,
     goes: Callable[[Mapping[str, str]], bool],
 ) -> None:
-    """Remove machines of a group that no resource has.
+    """Remove machines of a group that no resource has. A copy that someone made of one stays, and
+    is named in a warning.
 
     Args:
         session: Login.
@@ -169,20 +180,32 @@ def sweep(
         VsphereError: one could not be removed; the others are.
     """
     place = common["place"]["datacenter"]
+    _await_clones(session, str(common["place"]["template"]), common.get("timeouts") or {}, group)
     with in_words(f"looking for machines of {group}"):
-        rows = [
+        found = [
             (about, extra)
             for _, about, extra in marked_machines(session, datacenter_of(session, place))
             if extra[OWNER].rpartition("/")[0] == group
             and extra.get(LIFE, "") == life
             and goes(extra)
         ]
+    rows: list[tuple[Mapping[str, Any], Mapping[str, str]]] = []
+    for about, extra in found:
+        uuid = str(about["config.instanceUuid"])
+        if is_copy(session.server_id, uuid, extra):
+            warn(
+                f"{about['name']} (instance uuid {uuid}) stays: it is a copy of the machine "
+                f"{extra.get(UUID, '')} of {extra[OWNER]}, and gpufleet did not make it"
+            )
+        else:
+            rows.append((about, extra))
 
     def removed(row: tuple[Mapping[str, Any], Mapping[str, str]]) -> None:
         about, extra = row
         generation, owner = extra.get(GENERATION, ""), extra[OWNER]
-        own = {"name": str(about["name"]), "owner": owner, "generation": generation}
-        settings = read_settings({**common, **own, "life": life})
+        own = {"name": "machine", "owner": owner, "generation": generation, "life": life}
+        # An administrator may have given it a name that no node can have.
+        settings = read_settings({**common, **own}).model_copy(update={"name": about["name"]})
         uuid = str(about["config.instanceUuid"]).lower()
         with in_words(f"removing {settings.name}"):
             remove(work_on(session, settings, uuid), str(about.get("config.uuid") or ""))
@@ -197,13 +220,35 @@ def sweep(
         )
 
 
+def _await_clones(session: Session, template: str, timeouts: Mapping[str, Any], group: str) -> None:
+    """Wait for the clones of the template that are in flight: one that a killed or interrupted run
+    of this group began carries no marks that could be seen before it is done."""
+    seconds = VsphereTimeouts.model_validate(timeouts).clone
+    doing = f"waiting for clones of {template} before machines of {group} are removed"
+    left = "what they make may belong to the group"
+    with in_words(doing):
+        for task, found in running_clones(session):
+            source = one(session, found["info.entity"], vim.VirtualMachine, ("name",)) or {}
+            if unquote(str(source.get("name", ""))) != last_name(template):
+                continue
+            try:
+                with reported(doing, "clone", left):
+                    wait(session, task, seconds)
+            except OutcomeUnknownError:
+                continue  # it is over
+            except VsphereError as failure:
+                if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
+                    raise  # any other is the clone's own failure
+
+
 T = TypeVar("T")
 
 
 def each(
     items: Sequence[T], width: int, name: Callable[[T], str], do: Callable[[T], object]
 ) -> dict[str, str]:
-    """Do it for each, `width` at a time, all of them whatever becomes of one.
+    """Do it for each, `width` at a time, all of them whatever becomes of one; none is begun once
+    the update was interrupted.
 
     Returns name -> failure.
     """
@@ -211,6 +256,8 @@ def each(
 
     def attempt(item: T) -> None:
         try:
+            if CANCELLED.is_set():
+                raise interrupted("the next machine")
             do(item)
         except VsphereError as failure:
             failures[name(item)] = str(failure)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from gpufleet.platforms.vsphere.vcenter.certificate import tls_context, unreachable
-from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
+from gpufleet.platforms.vsphere.vcenter.credentials import Credentials, one_login
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 
@@ -90,9 +90,13 @@ class Rest:
         pair = f"{self._known.user}:{self._known.password}".encode()
         basic = {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
         self._token = ""
-        status, answer = self._answer("POST", "/session", None, basic)
-        if status != 200:
-            raise self._known.refused(self._endpoint.server, f"HTTP {status} of {_ROOT}/session")
+        with one_login(self._endpoint.server, self._endpoint.port, self._known):
+            status, answer = self._answer("POST", "/session", None, basic)
+            call = f"POST {_ROOT}/session"
+            if status in (401, 403):
+                raise self._known.refused(self._endpoint.server, f"HTTP {status} of {call}")
+            if status != 200:
+                raise _refusal(self._endpoint, call, status, answer)
         self._token = str(answer["value"])
 
     def _answer(self, method: str, path: str, body: Any, more: dict[str, str]) -> tuple[int, Any]:

@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.drs import DrsGroup
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError, interrupted
 from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, MachineHolding, read_host
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
@@ -128,7 +129,8 @@ class Rooms:
                     "add a host, or make fewer machines",
                 )
             if fresh:
-                time.sleep(pause)
+                if CANCELLED.wait(pause):
+                    raise interrupted(f"waiting for a place of {settings.name}")
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
             (inventory, read_at), fresh = self._inventory(inventory)
 

@@ -17,13 +17,24 @@ from typing import Any, TypeVar
 
 from pyVim.connect import SmartConnect
 from pyVmomi import vim, vmodl
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    wait_random_exponential,
+)
 from tenacity import stop_after_attempt as stop_after_attempts
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.certificate import tls_context, unreachable, untrusted
-from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.credentials import Credentials, forget_refusals, one_login
+from gpufleet.platforms.vsphere.vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
 from gpufleet.platforms.vsphere.vcenter.rest import Rest
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 
@@ -102,7 +113,7 @@ class Session:
         Args:
             operation: The call.
             changes: Whether it changes something: then a lost answer is not followed by a second
-                attempt.
+                attempt, and it is not done once the update was interrupted.
 
         Raises:
             OutcomeUnknownError: the answer to a call that changes something was lost.
@@ -111,6 +122,8 @@ class Session:
         """
         if not changes:
             return self._retried(lambda: self._authenticated(operation))
+        if CANCELLED.is_set():
+            raise interrupted("the next change")
         try:
             # A connection that is refused has carried nothing to vCenter: the call can be repeated.
             return self._retried(lambda: self._authenticated(operation), ConnectionRefusedError)
@@ -152,16 +165,18 @@ class Session:
             if self.logins != logins:
                 return
             self._log_out()  # a session that is half alive refuses a login as if it were wrong
-            try:
-                self.content.sessionManager.Login(self._known.user, self._known.password)
-            except vim.fault.InvalidLogin as refused:
-                raise self._refused(refused) from None
+            with one_login(self.endpoint.server, self.endpoint.port, self._known):
+                try:
+                    self.content.sessionManager.Login(self._known.user, self._known.password)
+                except vim.fault.InvalidLogin as refused:
+                    raise self._refused(refused) from None
             self.logins += 1
 
     def _retried(self, operation: Callable[[], T], when: Any = LOST) -> T:
         attempts = Retrying(
             retry=retry_if_exception_type(when),
             stop=patience,
+            sleep=sleep_using_event(CANCELLED),
             wait=wait_random_exponential(multiplier=0.2, max=10),
             reraise=True,
         )
@@ -210,12 +225,14 @@ def session_for(endpoint: Endpoint, known: Credentials) -> Session:
     with _OPENING:
         key = (endpoint, known)
         if key not in _OPEN:
-            _OPEN[key] = Session(endpoint, known)
+            with one_login(endpoint.server, endpoint.port, known):
+                _OPEN[key] = Session(endpoint, known)
         return _OPEN[key]
 
 
 def close_all() -> None:
     """Log out everywhere."""
+    forget_refusals()
     with _OPENING:
         while _OPEN:
             _OPEN.popitem()[1].close()

@@ -357,10 +357,17 @@ def problems_of(model: type[SpecModel], given: Mapping[str, Any]) -> list[tuple[
         model.model_validate(given)
     except ValidationError as invalid:
         return [
-            (".".join(map(str, row["loc"])), row["msg"].removeprefix("Value error, "))
+            (".".join(map(str, row["loc"])), _reason(row))
             for row in invalid.errors(include_input=False, include_url=False)
         ]
     return []
+
+
+def _reason(row: Any) -> str:
+    """pydantic's text, but for the one that quotes what was given."""
+    if row["type"] == "union_tag_invalid":
+        return f"{row['ctx']['discriminator']} must be one of {row['ctx']['expected_tags']}"
+    return row["msg"].removeprefix("Value error, ")
 
 
 def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -7,9 +7,20 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pyVmomi import vim, vmodl
-from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
+from tenacity import (
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    wait_random_exponential,
+)
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet.platforms.vsphere.vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
 from gpufleet.platforms.vsphere.vcenter.faults import RETRIED, translated
 from gpufleet.platforms.vsphere.vcenter.reading import last_event, one
 from gpufleet.platforms.vsphere.vcenter.session import Session, patience
@@ -45,6 +56,7 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
         OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task is long
             over. What the task was to do may be done or not, so it says nothing of its object.
         TaskTimeoutError: it was not done after `seconds`.
+        VsphereError: the update was interrupted; the task goes on.
         vmodl.MethodFault: the fault it ended with.
     """
     deadline = time.monotonic() + seconds
@@ -58,11 +70,13 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
             return found.get("info.result")
         if state == vim.TaskInfo.State.error:
             raise found["info.error"]
+        if CANCELLED.is_set():
+            raise interrupted(f"waiting for {task._moId}")
         if time.monotonic() >= deadline:
             raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
         if watch is not None and pause >= _WATCHED_FROM:
             watch()
-        time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
         pause = min(pause * 1.6, _LONGEST_PAUSE)
 
 
@@ -83,6 +97,7 @@ def run(
     attempts = Retrying(
         retry=retry_if_exception_type(RETRIED),
         stop=patience,
+        sleep=sleep_using_event(CANCELLED),
         wait=wait_random_exponential(multiplier=0.5, max=15),
         reraise=True,
     )
@@ -164,7 +179,7 @@ def changed_until(
 
 @contextmanager
 def reported(doing: str, setting: str, left: str, mmio_gib: int | None = None) -> Iterator[None]:
-    """A task that takes too long, and whatever vCenter refuses, in words.
+    """A task that takes too long or is interrupted, and whatever vCenter refuses, in words.
 
     Args:
         doing: The step and its object.
@@ -173,12 +188,16 @@ def reported(doing: str, setting: str, left: str, mmio_gib: int | None = None) -
         mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
 
     Raises:
-        VsphereError: for both.
+        VsphereError: for each.
     """
     try:
         yield
     except TaskTimeoutError as problem:
         raise timed_out(doing, problem, setting, left) from None
+    except VsphereError as failure:
+        if failure.code is Code.INTERRUPTED and not failure.left:
+            raise interrupted(doing) from None
+        raise
     except vmodl.MethodFault as fault:
         raise translated(fault, doing, mmio_gib) from None
 

@@ -38,7 +38,7 @@ def machine(owner: str = OWNER, uuid: str = "u", pending: bool = False) -> dict[
 
 def said(found: dict[str, Any], generation: str, declared: Declared) -> Standing:
     marks = {marked.OWNER: found["owner"], marked.GENERATION: generation, marked.UUID: "u"}
-    return standing(found, marks, declared)
+    return standing("vcenter", found, marks, declared)
 
 
 @pytest.mark.parametrize(

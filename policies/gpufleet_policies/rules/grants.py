@@ -1,0 +1,88 @@
+"""What one unit of a requested resource gives on each pool that the pods may land on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpufleet.cluster import PodGroup
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.pool import Maker
+from gpufleet.partition.grant import Division, Grant, grant
+from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.hardware import gpu_of_labels
+from gpufleet_policies.rules.placed import pools_for
+from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
+from gpufleet_policies.rules.published import published
+
+GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
+"""Node label: `mps` or `time-sharing`."""
+_GKE_CLIENTS = "cloud.google.com/gke-max-shared-clients-per-gpu"
+_GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolGrant:
+    """A grant, and the pool that gives it."""
+
+    pool: str
+    """Name; empty: only labels of nodes say what it is."""
+    grant: Grant
+    adds_up: bool = False
+    """Whether several shares of one container add up: MPS on GKE, where the node has one GPU.
+    Source: GoogleCloudPlatform/container-engine-accelerators `pkg/gpu/nvidia/gpusharing`,
+    ValidateRequest."""
+
+    def __str__(self) -> str:
+        return f"{self.grant.resource} of pool {self.pool}"
+
+
+def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGrant, ...]:
+    """Every grant of a resource that the pods may land on; empty where one pool is not known."""
+    if context.fleet is not None:
+        on_gke = context.fleet.platform == "gke"
+        return tuple(
+            PoolGrant(pool.name, one, on_gke and _adds_up(one, pool.sharing, pool.gpus_per_node))
+            for pool in offering(candidates(context.fleet, group, context.catalogue), resource)
+            for one in pool.shares
+            if one.resource == resource
+        )
+    found: list[PoolGrant] = []
+    for pool in pools_for(context, group):
+        offer = published(context, pool)
+        if offer is None:
+            return ()
+        on_gke, count = pool.maker is Maker.GKE, pool.gpus_per_node.found or 0
+        strategy = pool.shared.strategy.found or ""
+        found += [
+            PoolGrant(pool.name, one, on_gke and _adds_up(one, strategy, count))
+            for one in offer.grants
+            if one.resource == resource
+        ]
+    return tuple(found) if found or resource != GPU else _of_labels(context, group)
+
+
+def _adds_up(one: Grant, sharing: str, gpus_per_node: int) -> bool:
+    return sharing == "mps" and one.replicas > 1 and gpus_per_node == 1
+
+
+def _of_labels(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
+    """What the labels of nodes say that the pods require: the GPU and, on GKE, how it is shared."""
+    gpu = gpu_of_labels(context.catalogue, group)
+    if gpu is None:
+        return ()
+    written = {key: next(iter(values)) for key, values in group.node_labels.items() if values}
+    clients = written.get(_GKE_CLIENTS, "")
+    division = Division(
+        int(clients) if clients.isdecimal() and int(clients) else 1,
+        is_mps=written.get(GKE_STRATEGY) == "mps" and clients.isdecimal(),
+    )
+    partition = written.get(_GKE_PARTITION)
+    return (PoolGrant("", grant(gpu, 1, profile=partition, resource=GPU, division=division)),)
+
+
+def shared_grants(context: RuleContext, group: PodGroup) -> Iterator[PoolGrant]:
+    """Of each resource the pods ask for, the pool with the fewest that meet; only where every pool
+    that may run them shares its GPUs."""
+    for resource, _ in gpu_requests(group):
+        found = [one for one in grants(context, group, resource) if one.pool]
+        if found and all(one.grant.replicas > 1 for one in found):
+            yield min(found, key=lambda one: one.grant.replicas)

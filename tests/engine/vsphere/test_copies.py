@@ -1,0 +1,106 @@
+"""A copy that an administrator made of a machine: it has the marks, and is not ours."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
+from tests.engine.conftest import Project
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
+from tests.engine.vsphere.direct import BATCH, UNCLOSED, batch_inputs, created, finished
+from tests.engine.vsphere.test_group import PROGRAM
+
+pytestmark = UNCLOSED
+OWNER_PROVIDER = VsphereGpuNodeOwnerProvider()
+NAMES = {"gpu-0-debug": "a name that a node can have", "GPU 0 (debug)": "a name that none can have"}
+
+
+def copy(cloud: Vcenter, name: str, of: str = "gpu-0") -> None:
+    """As vCenter clones: with the extra configuration, which vcsim leaves out."""
+    with cloud.machine(of) as machine, cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        marks = [
+            vim.option.OptionValue(key=entry.key, value=entry.value)
+            for entry in machine.config.extraConfig
+            if entry.key.startswith("gpufleet.")
+        ]
+        spec = vim.vm.CloneSpec(
+            location=vim.vm.RelocateSpec(pool=machine.resourcePool),
+            config=vim.vm.ConfigSpec(extraConfig=marks),
+            powerOn=True,
+        )
+        finished(machine.CloneVM_Task(datacenter.vmFolder, name, spec))
+
+
+def names(cloud: Vcenter) -> list[str]:
+    return sorted(key.rpartition(" ")[0] for key, owner in cloud.machines().items() if owner)
+
+
+def group(cloud: Vcenter, *ordinals: int) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Id and state of the owner, and inputs of the batch."""
+    inputs = batch_inputs(cloud, *ordinals)
+    made = OWNER_PROVIDER.create({key: inputs[key] for key in ("group", "common", "width")})
+    return str(made.id), made.outs or {}, {**inputs, "life": made.id}
+
+
+@pytest.mark.parametrize("name", NAMES, ids=list(NAMES.values()))
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_copy_stays_and_is_named(
+    cloud: Vcenter, capfd: pytest.CaptureFixture[str], name: str, complete: bool
+) -> None:
+    life, state, given = group(cloud, 0, 1)
+    outs = BATCH.create(given).outs or {}
+    if complete:
+        created(cloud.node(0, life=life))
+    copy(cloud, name)
+    BATCH.delete("group", outs)
+    OWNER_PROVIDER.delete(life, state)
+    assert names(cloud) == [name]
+    assert cloud.proxy.calls["PowerOffVM_Task"] == 2, "the two machines of ours"
+    with cloud.machine(name) as machine:
+        uuid = machine.config.instanceUuid
+    warned = capfd.readouterr().err
+    assert f"warning: {name} (instance uuid {uuid}) stays: it is a copy of the machine" in warned
+
+
+def test_the_engine_shows_which_copy_stays(project: Callable[..., Project], cloud: Vcenter) -> None:
+    made = project({"__main__.py": PROGRAM})
+    made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
+    machine = {"cpus": 8, "memory_gib": 64, "template": "gpu-template"}
+    pool = {"name": "train", "gpu": "A100-80GB", "nodes": {"min": 1, "max": 1}, "vsphere": machine}
+    known = {"pool": pool, "port": cloud.proxy.port, "token": SECRET}
+    made.write({"given.json": json.dumps(known)})
+    made.run("up")
+    copy(cloud, "GPU 0 (debug)", "gpu-train-0")
+    result = made.run("destroy")
+    assert names(cloud) == ["GPU 0 (debug)"]
+    (warned,) = [text for text in result.warnings if "GPU 0 (debug)" in text]
+    assert "stays: it is a copy of the machine" in warned
+
+
+def test_a_machine_of_ours_that_was_renamed_goes_with_its_group(cloud: Vcenter) -> None:
+    """An administrator may give it a name that no node can have."""
+    life, state, _ = group(cloud, 0)
+    created(cloud.node(0, life=life))
+    with cloud.machine("gpu-0") as machine:
+        finished(machine.Rename_Task("GPU 0 (old)"))
+    OWNER_PROVIDER.delete(life, state)
+    assert names(cloud) == []
+
+
+def test_a_copy_is_not_cleared_for_a_machine_of_its_name(cloud: Vcenter) -> None:
+    """A copy of an incomplete machine, renamed to it once that was removed."""
+    life, _, given = group(cloud, 0)
+    BATCH.create(given)
+    copy(cloud, "other")
+    with cloud.machine("gpu-0") as machine:
+        finished(machine.PowerOffVM_Task())
+        finished(machine.Destroy_Task())
+    with cloud.machine("other") as machine:
+        finished(machine.Rename_Task("gpu-0"))
+    with pytest.raises(Exception, match="vsphere-name-taken"):
+        created(cloud.node(0, life=life))
+    assert names(cloud) == ["gpu-0"]

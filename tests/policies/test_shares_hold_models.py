@@ -1,0 +1,125 @@
+"""Weights against what a share lets a program allocate: a limit under MPS, the device in turns."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.cluster import FleetFacts
+from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.rule import Level
+from tests.policies.objects import findings, fleet, workload
+
+RULE, SHARED = "model-exceeds-gpu-memory", "sharing-memory-oversubscribed"
+GKE = {
+    "platform": "gke",
+    "cluster": {"name": "ml", "region": "us-central1", "kubernetesVersion": "1.36"},
+}
+
+
+def pool(sharing: dict[str, Any], platform: str = "eks", **more: Any) -> FleetFacts:
+    """A fleet whose first pool shares its GPUs so."""
+    other = GKE if platform == "gke" else {}
+    one = {"name": "small", "nodes": {"min": 0, "max": 2}, "sharing": sharing}
+    return fleet({**other, "pools": [one | (more or {"gpu": "L40S"})]})
+
+
+def server(
+    *arguments: str,
+    of_model: str = "meta-llama/Llama-3.2-3B",
+    resource: str = "nvidia.com/gpu.shared",
+    count: int = 1,
+    replicas: int = 10,
+) -> Any:
+    model = ["--model", of_model, "--max-model-len", "4096"]
+    container = {
+        "name": "main",
+        "image": "vllm/vllm-openai:v0.11.0",
+        "args": [*model, *arguments],
+        "resources": {"limits": {resource: count}},
+    }
+    spec = {
+        "nodeSelector": {"gpufleet.dev/pool": "small"},
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
+        "containers": [container],
+    }
+    template = {"metadata": {"labels": {"app": "l"}}, "spec": spec}
+    return workload(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "llama", "namespace": "ml"},
+            "spec": {"replicas": replicas, "template": template},
+        }
+    )
+
+
+def of(found: list[PolicyFinding], *rules: str) -> list[PolicyFinding]:
+    return [one for one in found if one.rule in rules]
+
+
+@pytest.mark.parametrize("profile", ["dev", "prod", "strict"])
+def test_weights_beyond_an_enforced_share_stop(profile: str) -> None:
+    """6.4 GB of weights, 4.47 GiB for each client."""
+    found = findings(
+        server("--gpu-memory-utilization", "0.09"),
+        alongside=pool({"mps": {"replicas": 10}}),
+        settings={"profile": profile},
+    )
+    (one,) = of(found, RULE, SHARED)
+    assert (one.rule, one.level) == (RULE, Level.MANDATORY)
+    assert "4.5 GiB, one of 10 shares of L40S by MPS" in one.message
+    assert "divide each L40S into 4 shares or fewer" in one.message
+
+
+def test_on_gke_a_share_is_called_like_a_whole_gpu() -> None:
+    shares = pool({"mps": {"replicas": 10}}, "gke", instanceTypes=["g2-standard-12"])
+    found = of(findings(server(resource="nvidia.com/gpu"), alongside=shares), RULE)
+    assert "one of 10 shares of L4 by MPS" in found[0].message
+
+
+def test_turns_on_a_gpu_have_no_limit() -> None:
+    shares = pool({"timeSlicing": {"replicas": 4}})
+    assert of(findings(server(replicas=1), alongside=shares), RULE) == []
+    small = pool({"timeSlicing": {"replicas": 4}}, gpu="T4")
+    big = server(of_model="google/gemma-2-9b")
+    found = of(findings(big, alongside=small), RULE)
+    assert "on which 4 programs take turns" in found[0].message
+
+
+def test_the_fix_does_not_lead_to_the_next_finding() -> None:
+    """A memory utilisation below the weights would end the server while it loads."""
+    crowded = pool({"timeSlicing": {"replicas": 10}})
+    (one,) = of(findings(server(), alongside=crowded), SHARED)
+    assert "memory utilisation of" not in one.message
+    assert "divide each L40S into 4 shares or fewer" in one.message
+    four = pool({"timeSlicing": {"replicas": 4}})
+    (one,) = of(findings(server(), alongside=four), SHARED)
+    assert "write a memory utilisation of 0.22" in one.message
+    followed = server("--gpu-memory-utilization", "0.22")
+    assert of(findings(followed, alongside=four), SHARED, RULE) == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "machine", "refused"),
+    [
+        ({"mps": {"replicas": 4}}, "g2-standard-12", False),
+        ({"mps": {"replicas": 4}}, "g2-standard-24", True),
+        ({"timeSlicing": {"replicas": 4}}, "g2-standard-12", True),
+    ],
+)
+def test_several_shares_of_one_gpu_on_gke(
+    strategy: dict[str, Any], machine: str, refused: bool
+) -> None:
+    """GKE's plugin refuses them by time-sharing, and where a node has several GPUs
+    (container-engine-accelerators, gpusharing.go ValidateRequest)."""
+    shares = pool(strategy, "gke", instanceTypes=[machine])
+    found = findings(server(resource="nvidia.com/gpu", count=2, replicas=1), alongside=shares)
+    assert bool(of(found, "shared-gpu-request-over-one")) is refused
+
+
+def test_shares_that_add_up_hold_more() -> None:
+    shares = pool({"mps": {"replicas": 4}}, "gke", instanceTypes=["g2-standard-12"])
+    one = server(resource="nvidia.com/gpu", replicas=1)
+    two = server(resource="nvidia.com/gpu", count=2, replicas=1)
+    assert of(findings(one, alongside=shares), RULE)
+    assert of(findings(two, alongside=shares), RULE) == []
