@@ -20,10 +20,10 @@ from gpufleet.cluster.fact import (
     known,
     unknown,
 )
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.subject import Subject
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import is_mapping
+from gpufleet.findings.locator import Locator
 
 PARTS = {
     "nvidia-device-plugin": ("gpu-operator", "device-plugin"),

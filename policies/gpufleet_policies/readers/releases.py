@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.documents.shapes import rewritten
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values

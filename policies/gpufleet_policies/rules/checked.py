@@ -15,9 +15,9 @@ from gpufleet.contract.programs.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
+from gpufleet.rules.context import RuleContext, SameObject, once
 from gpufleet_policies.configurations.kinds import validate_objects, validate_text
 from gpufleet_policies.readers.blocks import inside
-from gpufleet_policies.rules.context import RuleContext, SameObject, once
 
 MIG_LABEL = "nvidia.com/mig.config"
 """Node label that selects a config of mig-parted."""
