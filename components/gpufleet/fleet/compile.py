@@ -36,6 +36,7 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
+from gpufleet.fleet.value_rules import validate_raw_values
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.fleet_spec import FleetSpec
 
@@ -163,7 +164,7 @@ def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
     """Claims and vGPUs: what all pools that use them must agree on."""
     members = [(d.spec, d.path, d.partition, d.image) for d in made.drafts]
     claimed = [(d.spec, d.path, d.claimed or d.partition, d.image) for d in made.drafts]
-    return [*validate_dra(claimed, made.spec), *validate_vgpu(members, made.spec)]
+    return [*validate_dra(claimed, made.spec, made.catalogue), *validate_vgpu(members, made.spec)]
 
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
@@ -189,6 +190,7 @@ def _validate_contract(made: Compilation) -> Iterable[Finding]:
     spec, pools = made.spec, made.pools
     return [
         *platform_rules(spec.platform).validate_contract(spec, pools),
+        *validate_raw_values(spec, made.catalogue),
         *validate_contract(cluster_facts(spec, pools, made.catalogue)),
     ]
 
