@@ -9,12 +9,8 @@ from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fleet import PRODUCTION
 from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
 from gpufleet.cluster.pool import NodePool
-from gpufleet.contract.programs.autoscaler_signals import (
-    AutoscalerTarget,
-    TargetKey,
-    batches,
-    is_accelerator,
-)
+from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
+from gpufleet.contract.programs.autoscaler_signals import batches, is_accelerator
 from gpufleet.contract.programs.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
