@@ -60,7 +60,11 @@ def audited(*documents: dict[str, Any]) -> Audit:
 
 def test_a_server_and_the_pool_under_it_are_one_machine() -> None:
     """The tutorial of time-slicing and MPS: one g6e.xlarge, 1,359 USD a month."""
-    pool = {"gpu": "L40S", "nodes": {"min": 1, "max": 1}, "sharing": {"timeSlicing": {"replicas": 10}}}
+    pool = {
+        "gpu": "L40S",
+        "nodes": {"min": 1, "max": 1},
+        "sharing": {"timeSlicing": {"replicas": 10}},
+    }
     greedy = server(
         "chat",
         10,
