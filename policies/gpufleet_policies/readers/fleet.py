@@ -95,6 +95,7 @@ def _pools(value: Any, catalogue: Catalogue) -> Iterable[PoolFacts]:
             hourly_micro_usd=_micro_usd(pool, "hourlyMicroUsd"),
             minimum_spend=_micro_usd(pool, "spend.minimumMicroUsd"),
             maximum_spend=_micro_usd(pool, "spend.maximumMicroUsd"),
+            image=_text(pool.get("image")),
             team=_text(pool.get("team")),
         )
 

@@ -158,6 +158,7 @@ def _compiled(pool: PoolFacts, fleet: FleetFacts, context: RuleContext) -> NodeP
         ),
         hourly_micro_usd=pool.hourly_micro_usd,
         intent=known(pool.intent, declared) if pool.intent else absent("intent"),
+        image=known(pool.image, declared) if pool.image else absent("image"),
         compiled=pool,
         vgpu_profile=_vgpu_profile(pool, context),
     )
