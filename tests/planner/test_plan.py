@@ -212,3 +212,15 @@ def test_a_difference_names_pools_and_money() -> None:
     assert told["saved"] == {"usdPerHour": "1.0562", "usdPerMonth": "771.03"}
     same = difference(after.fleet, after.fleet)
     assert (same["added"], same["removed"], same["changed"]) == ([], [], [])
+
+
+def test_ampere_is_partitioned_with_a_reboot_where_a_hypervisor_may_forbid_the_reset() -> None:
+    """NVIDIA/gpu-operator#668; A100 needs the reset, H100 does not."""
+    for gpu, environment in (("A100-80GB", {"WITH_REBOOT": "true"}), ("H100-80GB", None)):
+        row = service(gpus=[gpu], isolation="hardware", replicas=16, model="Llama-3.2-1B")
+        answer = plan(file(row))
+        assert errors(answer) == []
+        assert answer.spec is not None
+        operator = answer.spec.get("addons", {}).get("gpuOperator", {})
+        assert operator.get("migManager", {}).get("env") == environment
+        assert "mig-mode-may-need-reboot" not in {f.code for f in answer.findings}

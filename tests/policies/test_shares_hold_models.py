@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.cluster import FleetFacts
-from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Finding, Level
 from tests.policies.objects import findings, fleet, workload
 
 RULE, SHARED = "model-exceeds-gpu-memory", "sharing-memory-oversubscribed"
@@ -53,7 +52,7 @@ def server(
     )
 
 
-def of(found: list[PolicyFinding], *rules: str) -> list[PolicyFinding]:
+def of(found: list[Finding], *rules: str) -> list[Finding]:
     return [one for one in found if one.rule in rules]
 
 

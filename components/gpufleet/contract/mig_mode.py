@@ -4,9 +4,11 @@ Ampere switches mode by a GPU reset. mig-manager tries that first and reboots on
 WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset.
 """
 
+from gpufleet.catalogue import Gpu
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.findings import Finding, warning
 from gpufleet.platforms.registry import platform_facts
+from gpufleet.spec.base import Platform
 
 
 def with_reboot(cluster: ClusterFacts) -> bool:
@@ -27,13 +29,13 @@ def validate_mig_mode(cluster: ClusterFacts) -> list[Finding]:
 
 
 def _needs_reset(pool: ContractPool) -> bool:
-    mig = pool.gpu.mig
-    return (
-        mig is not None
-        and mig.reset_needed
-        and pool.partition.mig_enabled
-        and platform_facts(pool.platform).reset_may_be_forbidden
-    )
+    return pool.partition.mig_enabled and mode_may_need_reboot(pool.gpu, pool.platform)
+
+
+def mode_may_need_reboot(gpu: Gpu, platform: Platform) -> bool:
+    """Whether GPUs of a platform switch MIG mode by a reset that its hypervisor may forbid."""
+    reset = gpu.mig is not None and gpu.mig.reset_needed
+    return reset and platform_facts(platform).reset_may_be_forbidden
 
 
 def _stuck(pool: ContractPool) -> Finding:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpufleet.contract.programs.strategy_env import allows_mps
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.draft import PoolDraft
 
@@ -28,15 +29,14 @@ def decide_mig_strategy(drafts: Sequence[PoolDraft]) -> tuple[str, list[Finding]
                 mixed=mixed,
             )
         ]
-    return next(iter(by_strategy), "none"), _mps_alongside_mixed(
-        drafts, by_strategy.get("mixed", [])
-    )
+    strategy = next(iter(by_strategy), "none")
+    if allows_mps(strategy):
+        return strategy, []
+    return strategy, _mps_alongside_mixed(drafts, by_strategy[strategy])
 
 
 def _mps_alongside_mixed(drafts: Sequence[PoolDraft], mixed: Sequence[str]) -> list[Finding]:
     """The device plugin refuses MPS while its strategy is mixed, MIG on the node or not."""
-    if not mixed:
-        return []
     return [
         error(
             "mps-beside-mixed-mig",

@@ -281,7 +281,7 @@ def _device_lines(answer: Sizing) -> list[str]:
     device, speed, room = answer.device, answer.speed, answer.capacity
     lines: list[str] = []
     if device is not None:
-        verdict = {True: "fits", False: "does not fit", None: "not validated"}[answer.fits]
+        verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
         lines.append(f"{device.label}: {device.usable_bytes / _GIB:.2f} GiB usable, {verdict}")
     if isinstance(answer.work, Training):
         lines.append(settings_text(answer.work, answer.parallel))

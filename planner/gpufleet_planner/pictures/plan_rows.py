@@ -26,7 +26,7 @@ def _pool_rows(name: str, pool: FilledPool) -> Iterator[PictureRow]:
     machine = pool.key.machine
     if pool.layout is not None:
         gpus = list(_slices(pool))
-    elif pool.key.sharing == "whole":
+    elif pool.key.kind is DeviceShare.WHOLE:
         gpus = list(_whole(pool))
     else:
         gpus = list(_parts(pool))

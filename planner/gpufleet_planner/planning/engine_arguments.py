@@ -15,6 +15,7 @@ from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.planning.workloads import ModelWorkload
+from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import DeviceShare
 
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -55,7 +56,7 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
     found = [f"--model={_repository(work)}", f"--max-model-len={serving.context}"]
     if work.need.model.causal:
         found += [
-            f"--max-num-seqs={serving.max_sequences}",
+            f"--max-num-seqs={_sequences(work, serving)}",
             f"--max-num-batched-tokens={serving.batched_tokens}",
         ]
         found += [] if serving.chunked_prefill else ["--no-enable-chunked-prefill"]
@@ -67,6 +68,14 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
         *_forms(serving, converted=converted),
         *_split(option),
     ]
+
+
+def _sequences(work: PlacedWorkload, serving: Serving) -> int:
+    """`max_num_seqs` as stated, and no more than the engine starts with."""
+    assert work.need is not None
+    reached = work.option.reached
+    room = capacity(work.need.model, serving, reached.usable_bytes, reached.parallel)
+    return started_sequences(serving, room)
 
 
 def _sglang(work: PlacedWorkload, serving: Serving, *, causal: bool) -> list[str]:

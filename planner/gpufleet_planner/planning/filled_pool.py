@@ -19,12 +19,22 @@ class PoolKey:
     """What workloads must have in common to be on the same nodes."""
 
     machine: OfferedMachine
-    sharing: str
-    """`whole`, `mig`, `mps-4`, `time-slice-4`."""
+    kind: DeviceShare
     intent: str
     fabric: str
     zones: tuple[str, ...] = ()
     """Zones that the plan's file names for what is on them."""
+    profile: str | None = None
+    """MIG: the one profile of all slices; None: profiles may be mixed."""
+    replicas: int = 1
+    """MPS, time-slicing: shares of one GPU."""
+
+    @property
+    def sharing(self) -> str:
+        """For people and names: `whole`, `mig`, `mig-1g.10gb`, `mps-4`, `time-slice-4`."""
+        if self.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
+            return f"{self.kind.value}-{self.replicas}"
+        return self.kind.value if self.profile is None else f"{self.kind.value}-{self.profile}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +70,10 @@ def pool_key(
 ) -> PoolKey:
     """The pool an option goes to. `one_profile`: the platform cuts all GPUs of a pool alike."""
     share = option.share
-    sharing = share.resource_key
-    if share.kind is DeviceShare.MIG and not one_profile:
-        sharing = "mig"
-    return PoolKey(option.machine, sharing, intent, option.fabric, zones)
+    profile = share.profile if one_profile else None
+    return PoolKey(
+        option.machine, share.kind, intent, option.fabric, zones, profile, share.replicas
+    )
 
 
 Demand = Mapping[str | int, int]
@@ -91,15 +101,14 @@ def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
 def fill(key: PoolKey, demand: Demand) -> tuple[int, NodeLayout | None] | None:
     """Nodes a pool needs, and how they are cut. None: no equal nodes hold it."""
     machine = key.machine
-    if key.sharing.startswith("mig"):
+    if key.kind is DeviceShare.MIG:
         slices = {str(name): count for name, count in demand.items()}
-        if key.sharing != "mig":
+        if key.profile is not None:
             return _one_profile(machine, slices)
         layout = lay_out_nodes(machine.gpu, slices, machine.gpus)
         return None if layout is None else (layout.nodes, layout)
-    if key.sharing != "whole":
-        replicas = int(key.sharing.rsplit("-", 1)[1])
-        return ceil(sum(demand.values()) / (replicas * machine.gpus)), None
+    if key.kind is not DeviceShare.WHOLE:
+        return ceil(sum(demand.values()) / (key.replicas * machine.gpus)), None
     sizes = {int(size): copies for size, copies in demand.items()}
     return _whole_nodes(machine.gpus, sizes), None
 

@@ -144,7 +144,7 @@ class Miss:
 
     code: str
     """`memory`, `precision`, `first-token`, `token`, `gpus`, `deadline`, `budget`, `budget-hour`,
-    `speed-unknown`, `network`, `parallelism`, `taken-back`, `stock`, `dearer`."""
+    `speed-unknown`, `network`, `parallelism`, `taken-back`, `stock`, `dearer`, `not-known`."""
     reason: str
     figure: float | None = None
     """What would be reached of the target that is missed, in the target's unit."""

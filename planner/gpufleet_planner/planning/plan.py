@@ -1,7 +1,6 @@
 """From a file of workloads to a FleetSpec that compiles: choose, select, fill pools, write down."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -9,17 +8,21 @@ from math import ceil
 from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
+from gpufleet.contract.mig_mode import mode_may_need_reboot
+from gpufleet.contract.programs.strategy_env import allows_mps
 from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
 from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.registry import platform_facts
+from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.entries import choose_entry, intent_of, market_of
 from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import Market, spot_neighbours
+from gpufleet_planner.planning.origins import in_file, origin_of, origins
 from gpufleet_planner.planning.placed import PlacedWorkload
-from gpufleet_planner.planning.pools import pool_data, pool_names, spec_data
+from gpufleet_planner.planning.pools import mig_strategy, pool_data, pool_names, spec_data
 from gpufleet_planner.planning.provisioning import (
     validate_balance,
     validate_provisioning,
@@ -36,13 +39,12 @@ from gpufleet_planner.planning.workloads import (
     PlanHead,
     read_plan_file,
 )
+from gpufleet_planner.sizing.device import DeviceShare
 
 _ATTEMPTS = 24
 _OPTIONS = 60
 """Options of one workload that the selection looks at."""
 _MICRO = 1_000_000
-_ASKED = re.compile(r"(^|\.)(zones(\[\d+\])?|provisioner)$")
-"""The end of a path that is about what the file names and no choice changes."""
 _REBOOTS = {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}}
 
 
@@ -169,58 +171,39 @@ def _settle(
             if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
                 best = attempt
             continue
-        last = tuple(dict.fromkeys(_in_file(finding, selection, file) for finding in errors))
-        asked = [finding for finding in last if _ASKED.search(finding.path)]
-        if asked:
+        sources = origins(selection, file)
+        traced = [(origin_of(finding, sources), finding) for finding in errors]
+        last = tuple(dict.fromkeys(in_file(finding, origin) for origin, finding in traced))
+        fixed = [in_file(finding, origin) for origin, finding in traced if origin and origin.fixed]
+        if fixed:
             # No other choice answers what the file has to say.
-            return _refused((*findings, *asked))
-        waiting += _next_bans(bans, errors, selection)
+            return _refused((*findings, *fixed))
+        broken = [origin.pool for origin, _ in traced if origin and origin.pool]
+        waiting += _next_bans(bans, broken, selection)
     if best is None:
         return _refused((*findings, *last))
     return replace(best, findings=ordered((*findings, *best.findings)))
 
 
-def _in_file(finding: Finding, selection: Selection, file: PlanFile) -> Finding:
-    """A finding about what the workloads file says, with its place there: zones, who adds nodes,
-    the shape of own machines, and what `spec` takes over."""
-    head = file.head
-    if re.split(r"[.\[]", finding.path)[0] in head.spec:
-        return replace(finding, path=f"spec.{finding.path}")
-    for number, pool in enumerate(selection.pools):
-        rest = finding.path.removeprefix(f"pools[{number}]")
-        if rest == finding.path:
-            continue
-        row = pool.key.machine.row
-        if row is not None and rest.startswith(f".{head.platform}"):
-            return replace(finding, path=f"hardware[{row}]{rest}")
-        if _ASKED.search(rest):
-            member = pool.members[0][0]
-            owner, entry = next(one for one in file.workloads if one[1].name == member)
-            own = entry.zones and rest.startswith(".zones")
-            return replace(finding, path=f"{owner}{rest}" if own else rest[1:])
-    return finding
-
-
 def _next_bans(
-    bans: list[_Ban], errors: Sequence[Finding], selection: Selection
+    bans: list[_Ban], broken: Collection[PoolKey], selection: Selection
 ) -> list[list[_Ban]]:
     """What to leave out next: one of two ways of sharing that exclude each other, in two branches,
     or the pools that cannot be declared."""
-    if any(f.code == "mps-beside-mixed-mig" for f in errors):
+    keys = [pool.key for pool in selection.pools]
+    strategies = {mig_strategy(key) for key in keys if key.kind is DeviceShare.MIG}
+    if DeviceShare.MPS in {key.kind for key in keys} and not all(map(allows_mps, strategies)):
         return [
-            [*bans, lambda key: key.sharing.startswith("mps")],
-            [*bans, lambda key: key.sharing.startswith("mig")],
+            [*bans, lambda key: key.kind is DeviceShare.MPS],
+            [*bans, lambda key: key.kind is DeviceShare.MIG],
         ]
-    broken: list[_Ban] = []
-    for number, pool in enumerate(selection.pools):
-        if any(f.path.startswith(f"pools[{number}]") for f in errors):
-            bad = (pool.key.machine.name, pool.key.machine.buy, pool.key.sharing, pool.key.fabric)
-            broken.append(
-                lambda key, bad=bad: (
-                    (key.machine.name, key.machine.buy, key.sharing, key.fabric) == bad
-                )
-            )
-    return [[*bans, *broken]] if broken else []
+    bad = {_declared(key) for key in broken}
+    return [[*bans, lambda key: _declared(key) in bad]] if bad else []
+
+
+def _declared(key: PoolKey) -> tuple[str, str, str, str]:
+    """What of a pool another choice changes."""
+    return key.machine.name, key.machine.buy, key.sharing, key.fabric
 
 
 def _write(
@@ -260,13 +243,12 @@ def _write(
     if queues is not None:
         data["queues"] = queues
     data |= scaling_data(file.head, placed)
+    if any(_may_need_reboot(pool.key, file.head.platform) for pool in selection.pools):
+        data["addons"] = merged(_REBOOTS, data.get("addons", {}))
     compiled = compile_data(data, as_of=as_of)
     budget = _budget(file.head, compiled)
     if budget is not None:
         data["budget"] = {"usdPerHour": budget}
-        compiled = compile_data(data, as_of=as_of)
-    if any(f.code == "mig-mode-may-need-reboot" for f in compiled.findings):
-        data["addons"] = merged(_REBOOTS, data.get("addons", {}))
         compiled = compile_data(data, as_of=as_of)
     told = [*_validated(placed), *_bound_findings(compiled)]
     told += [*validate_tightness(names, selection.pools)]
@@ -276,6 +258,13 @@ def _write(
         data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))
     )
     return plan, compiled
+
+
+def _may_need_reboot(key: PoolKey, platform: Platform) -> bool:
+    """Whether the operator's MIG manager may have to reboot nodes. Platforms with a plugin of their
+    own, which is what names all slices alike, switch MIG mode themselves."""
+    mixed = key.kind is DeviceShare.MIG and key.profile is None
+    return mixed and mode_may_need_reboot(key.machine.gpu, platform)
 
 
 def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.platforms.registry import platform_facts, platform_rules
-from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.provisioning import disk_gib
 from gpufleet_planner.planning.workloads import PlanHead
+from gpufleet_planner.sizing.device import DeviceShare
 
 _NAME_LENGTH = 40
 
@@ -33,7 +34,7 @@ def pool_names(pools: Sequence[FilledPool]) -> tuple[str, ...]:
     for pool in pools:
         key = pool.key
         parts = [key.intent, _slug(key.machine.gpu.key)]
-        if key.sharing != "whole":
+        if key.kind is not DeviceShare.WHOLE:
             parts.append(_slug(key.sharing))
         if key.machine.buy != "onDemand" and key.machine.buy != "onPrem":
             parts.append(_slug(key.machine.buy))
@@ -101,17 +102,20 @@ def _buying(machine: OfferedMachine) -> dict[str, Any]:
     return {}
 
 
+def mig_strategy(key: PoolKey) -> str:
+    """GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile."""
+    return "mixed" if key.profile is None else "single"
+
+
 def _sharing(pool: FilledPool) -> dict[str, Any]:
-    sharing = pool.key.sharing
-    if sharing == "whole":
+    key = pool.key
+    if key.kind is DeviceShare.WHOLE:
         return {"exclusive": {}}
     if pool.layout is not None:
         layouts = [{"gpus": count, "devices": dict(devices)} for devices, count in pool.layout.gpus]
-        # GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile.
-        strategy = "mixed" if sharing == "mig" else "single"
+        strategy = mig_strategy(key)
         return {"mig": {"strategy": strategy, "layouts": layouts}}
-    replicas = pool.members[0][1].share.replicas
-    return {"mps" if sharing.startswith("mps") else "timeSlicing": {"replicas": replicas}}
+    return {"mps" if key.kind is DeviceShare.MPS else "timeSlicing": {"replicas": key.replicas}}
 
 
 def _slug(text: str) -> str:

@@ -5,12 +5,13 @@ from math import ceil
 
 from gpufleet.findings import has_errors
 from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed, mean_output
 from gpufleet_planner.planning.network import has_nvlink
 from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.target import Arrivals, ServingTarget
-from gpufleet_planner.sizing.cache_capacity import capacity
+from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.embedding import embedding_ledger
 from gpufleet_planner.sizing.embedding_rates import embedding_speed
@@ -85,7 +86,11 @@ def serve(
         )
     if not need.model.causal:
         return _embed(need, serving, device, parallel, least)
-    room = capacity(need.model, serving, device.usable_bytes, parallel).sequences
+    unknown = unknown_start(need.model)
+    if unknown is not None:
+        return Miss("not-known", f"whether {serving.engine} starts is not known: {unknown}")
+    cache = capacity(need.model, serving, device.usable_bytes, parallel)
+    room = cache.sequences
     if room < 1:
         return Miss(
             "memory",
@@ -93,7 +98,7 @@ def serve(
         )
     target = need.target
     asked = target.output_rate(mean_output(serving))
-    most = min(room, serving.max_sequences)
+    most = min(room, started_sequences(serving, cache))
     if asked is None:
         most = min(most, serving.batch)
     found = _largest(need, serving, device, parallel, most)

@@ -265,7 +265,7 @@ def _best(
                 continue
             option = Proposal(machine, share, needed, pods)
             assert option.micro_usd is not None
-            shared = share.resource_key != "whole"
+            shared = share.kind is not DeviceShare.WHOLE
             other = machine.gpu.key != present.gpu.key
             name = f"{device.label} {machine.name}"
             found.append((option.micro_usd, other, shared, name, option))

@@ -16,6 +16,7 @@ from gpufleet.models.formats import (
     find_weight_format,
 )
 from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.activations import Loss
@@ -51,7 +52,8 @@ class Sizing:
     gpus: int
     """GPUs of one replica or of the whole training job."""
     fits: bool | None
-    """Whether the need with its margin is at most the usable memory; None without a device."""
+    """Whether the need with its margin is at most the usable memory and the engine starts; None
+    without a device, or where that is not known."""
     capacity: CacheCapacity | None
     """Serving on a device: what is left for the cache."""
     speed: ServingSpeed | TrainingSpeed | EmbeddingSpeed | None
@@ -273,7 +275,7 @@ def _serving_answer(
         return Sizing(model, need, device, gpus, fits, None, passes, told, serving, parallel)
     need = serving_ledger(model, serving, parallel)
     room = speed = tested = None
-    if device is not None:
+    if device is not None and unknown_start(model) is None:
         room = capacity(model, serving, device.usable_bytes, parallel)
         replica = serving_replica(model, serving, device, parallel)
         if replica is not None:
@@ -295,6 +297,8 @@ def _serving_answer(
                 limit=room.sequences,
             )
         )
+    if fits:
+        fits = _starts(model, serving, room, findings)
     gpus = parallel.serving_gpus
     told = ordered(findings)
     return Sizing(
@@ -310,6 +314,33 @@ def _serving_answer(
         parallel,
         load_test=tested,
     )
+
+
+def _starts(
+    model: Architecture, serving: Serving, room: CacheCapacity | None, findings: list[Finding]
+) -> bool | None:
+    """Whether an engine starts with a model that has the memory; None: not known."""
+    unknown = unknown_start(model)
+    if unknown is not None:
+        fix = "start the engine once with `--max-model-len`, and take what it reports"
+        text = f"whether {serving.engine} starts with {model.name} is not known: {unknown}"
+        findings.append(warning("engine-start-not-known", "model", text, fix))
+        return None
+    blocks = None if room is None else room.state_blocks
+    if blocks is None or serving.max_sequences <= blocks:
+        return True
+    findings.append(
+        warning(
+            "engine-refuses-sequences",
+            "maxSequences",
+            f"vLLM refuses to start: max_num_seqs ({serving.max_sequences}) exceeds the {blocks} "
+            f"blocks that are left for states of {model.name}, one for each sequence",
+            f"write maxSequences of at most {blocks}",
+            value=serving.max_sequences,
+            limit=blocks,
+        )
+    )
+    return False
 
 
 def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:

@@ -13,7 +13,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import ClusterQueue
-from gpufleet_policies.money.amounts import MICRO_USD
+from gpufleet.findings.money import MICRO_USD
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 
 UNREADABLE = "its limits cannot be read"

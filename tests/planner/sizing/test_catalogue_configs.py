@@ -7,9 +7,12 @@ import pytest
 from gpufleet.catalogue import Model, load
 from gpufleet.models.architecture import LinearMixer
 from gpufleet.models.catalogue_models import find_catalogue_model, from_catalogue
+from gpufleet.models.config_model import architecture_from_config
+from gpufleet.models.config_quantisation import stored_format
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import size
+from tests.data.test_model_sizes import CONFIGS
 
 CATALOGUE = load()
 ROWS = [row for row in CATALOGUE.models.values() if row.config is not None]
@@ -71,3 +74,28 @@ def test_layers_with_a_state_are_told_from_those_with_a_cache(
     model = from_catalogue(CATALOGUE.model(name), "2026.11")
     states = sum(g.count for g in model.groups if isinstance(g.mixer, LinearMixer))
     assert (model.layers - states, model.layers) == (caching, layers)
+
+
+RELEASED = [
+    pytest.param(row, hub, id=hub)
+    for row in CATALOGUE.models.values()
+    for hub in row.hub
+    if hub in CONFIGS
+]
+"""Rows whose repository has a stored config.json."""
+
+
+@pytest.mark.parametrize(("row", "hub"), RELEASED)
+def test_a_row_has_the_format_of_its_own_config(row: Model, hub: str) -> None:
+    if hub == "moonshotai/Kimi-K2-Thinking":
+        pytest.skip("the stored copy has no section of quantisation")
+    _, fields = architecture_from_config(CONFIGS[hub], hub, "test")
+    found = stored_format(fields)
+    assert row.released_weights == (None if found == "bf16" else found)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_config_of_a_row_agrees_with_its_format(row: Model) -> None:
+    _, fields = architecture_from_config(row.config or {}, row.name, "test")
+    found = stored_format(fields)
+    assert found in (None, row.released_weights)

@@ -7,7 +7,6 @@ schema_problems({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec":
 from gpufleet.contract.schemas.chart_values import (
     is_switch,
     own_values,
-    release_numbers,
     says_true,
     values_problems,
     values_release,
@@ -35,7 +34,6 @@ __all__ = [
     "newer_problems",
     "object_problems",
     "own_values",
-    "release_numbers",
     "report_problem",
     "report_problems",
     "says_true",

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
-from gpufleet_policies.money import AmountKind
+from gpufleet.findings import Finding
+from gpufleet.findings.money import AmountKind
 from gpufleet_policies.money.attribution import WasteClaim, attributed, total
 
 Objects = dict[tuple[str, str], tuple[int, tuple[str, ...]]]
@@ -20,7 +20,7 @@ class Totals:
     exposure: int | None
 
 
-def totals(findings: Iterable[PlacedFinding]) -> Totals:
+def totals(findings: Iterable[Finding]) -> Totals:
     """One maximum per object and kind, because findings about one object overlap.
 
     Waste of a workload and of the pools under it is attributed as `money.attribution` says. The
@@ -28,15 +28,15 @@ def totals(findings: Iterable[PlacedFinding]) -> Totals:
     """
     largest: dict[AmountKind, Objects] = {}
     for one in findings:
-        money = one.finding.violation.money
+        money = one.money
         amount = None if money is None else money.usd_per_month
         if money is None or amount is None or money.of_all:
             continue
         objects = largest.setdefault(money.kind, {})
-        key = (one.file, str(one.finding.locator))
+        key = (one.file, str(one.locator))
         held = objects.get(key)
         if held is None or amount > held[0]:
-            objects[key] = (amount, one.finding.beneath)
+            objects[key] = (amount, one.beneath)
     return Totals(
         _attributed(largest.get(AmountKind.WASTE)),
         _sum(largest.get(AmountKind.STANDING)),

@@ -1,0 +1,91 @@
+"""Whether an engine starts: public starts of vLLM, what it refused, and what is not known."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpufleet.catalogue import load
+from gpufleet_planner.planning.plan import plan
+from gpufleet_planner.sizing.request import SizeRequest
+from gpufleet_planner.sizing.sized import Sizing, size
+from tests.data.test_model_sizes import CONFIGS
+from tests.planner.plan_files import errors, file, service
+
+CATALOGUE = load()
+
+
+def ask(name: str, folder: Path, **fields: Any) -> Sizing:
+    config = folder / "config.json"
+    config.write_text(json.dumps(CONFIGS[name]), "utf-8")
+    row = {"model": str(config), "context": 8192, "engine": "vllm", **fields}
+    return size(SizeRequest.model_validate(row), CATALOGUE)
+
+
+@pytest.mark.parametrize(
+    ("fields", "blocks"),
+    [
+        # vllm-project/recipes#551: Qwen3.6-27B-FP8 on one H100, 856 blocks for 1024 sequences.
+        ({"gpu": "H100-80GB", "weights": "fp8", "utilisation": 0.95}, 856),
+        # A start log of 2026 of the same shape in BF16 on one RTX PRO 6000 of 96 GB: 635.
+        ({"gpu": "RTX-PRO-6000-BLACKWELL-96GB", "utilisation": 0.9}, 635),
+    ],
+)
+def test_a_hybrid_is_refused_where_vllm_refuses_it(
+    fields: dict[str, Any], blocks: int, tmp_path: Path
+) -> None:
+    answer = ask("Qwen/Qwen3.8-27B", tmp_path, maxSequences=1024, **fields)
+    assert answer.fits is False
+    (found,) = [f for f in answer.findings if f.code == "engine-refuses-sequences"]
+    limit = found.evidence["limit"]
+    assert isinstance(limit, int)
+    # Never above what the engine had.
+    assert 0.75 * blocks <= limit <= blocks
+    assert found.fix == f"write maxSequences of at most {limit}"
+    answer = ask("Qwen/Qwen3.8-27B", tmp_path, maxSequences=256, **fields)
+    assert answer.fits is True
+
+
+@pytest.mark.parametrize("name", ["DeepSeek-V4-Flash", "DeepSeek-V4-Pro"])
+def test_what_has_no_formula_is_not_known_and_never_fits(name: str, tmp_path: Path) -> None:
+    """vllm-project/vllm#44376: 6.66 GiB for one sequence, where the entries alone are 0.3."""
+    answer = ask(
+        f"deepseek-ai/{name}", tmp_path, gpu="B300", kvCache="fp8", parallelism={"tensor": 8}
+    )
+    assert (answer.fits, answer.capacity, answer.speed) == (None, None, None)
+    (found,) = [f for f in answer.findings if f.code == "engine-start-not-known"]
+    assert "vllm-project/vllm#44376" in found.message
+
+
+def test_what_is_not_known_is_not_planned(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(CONFIGS["deepseek-ai/DeepSeek-V4-Flash"]), "utf-8")
+    answer = plan(file(service(model=str(config))))
+    assert errors(answer) == ["nothing-fits"]
+    (found,) = [f for f in answer.findings if f.code == "nothing-fits"]
+    assert "is not known" in found.message
+
+
+@pytest.mark.parametrize(("name", "layers"), [("DeepSeek-V3.2", 61), ("GLM-5.1", 78)])
+def test_sparse_latent_layers_in_fp8_have_656_bytes_and_132_of_the_indexer(
+    name: str, layers: int
+) -> None:
+    """vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py; a start log of GLM-5.1 of May
+    2026 has 61,469 bytes a token."""
+    row = {"model": name, "context": 8192, "gpu": "B300", "kvCache": "fp8", "weights": "fp8"}
+    answer = size(SizeRequest.model_validate({**row, "parallelism": {"tensor": 8}}), CATALOGUE)
+    assert answer.capacity is not None
+    each = answer.capacity.cache_bytes / answer.capacity.tokens
+    assert each == pytest.approx(layers * 788, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["moonshotai/Kimi-K2-Thinking", "moonshotai/Kimi-K2.5"])
+def test_kimi_is_planned_in_the_four_bits_it_is_released_in(name: str) -> None:
+    """SGLang's cookbook and vLLM's recipes serve both on eight H200: 63.296 USD/h by list."""
+    row = service("kimi", model=name, context=8192, prompt=1000, output=300)
+    answer = plan(file({**row, "target": {"requestsPerSecond": 2}}))
+    assert answer.usd_per_hour is not None
+    assert round(float(answer.usd_per_hour), 2) == 63.30
+    (work,) = answer.workloads
+    assert work.option.label.startswith("8 x H200-141GB")
