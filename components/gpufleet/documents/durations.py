@@ -1,4 +1,4 @@
-"""Durations as Go and Prometheus write them."""
+"""Durations as Go writes them."""
 
 import re
 from fractions import Fraction
