@@ -6,7 +6,7 @@ import pytest
 
 from gpufleet.cluster import FleetFacts
 from gpufleet.findings import Finding, Level
-from tests.policies.cases.case import Case, manifest
+from tests.policies.cases.case import Case, fleet_thing, manifest
 from tests.policies.cases.pools import node_group
 from tests.policies.cases.sharing import operator, plugin_config
 from tests.policies.objects import findings, fleet, workload
@@ -145,3 +145,27 @@ def test_shares_that_a_plugins_configuration_declares(mode: str) -> None:
     found = [one.message for one in case.findings(thing) if one.code == RULE]
     assert bool(found) is (mode == "mps")
     assert all("2.2 GiB, one of 10 shares of L4 by MPS" in one for one in found)
+
+
+@pytest.mark.parametrize(("model", "refused"), [("gemma-2-9b", False), ("gemma-2-27b", True)])
+def test_gpus_of_a_claim(model: str, refused: bool) -> None:
+    """A claim of a template is one pod's own: it has the whole L4, 18.5 GB of 24 GB."""
+    shared = {"dra": {"sharing": "timeSlicing", "clients": 4}}
+    one = {"name": "small", "gpu": "L4", "nodes": {"min": 0, "max": 2}, "sharing": shared}
+    declared = fleet_thing({"pools": [one]})
+    exactly = {"deviceClassName": "gpu.nvidia.com", "count": 1}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
+    }
+    deployed = document((), f"google/{model}", "nvidia.com/gpu", 1, 1)
+    pod = deployed["spec"]["template"]["spec"]
+    pod["resourceClaims"] = [{"name": "one", "resourceClaimTemplateName": "one"}]
+    pod["containers"][0]["resources"] = {"claims": [{"name": "one"}]}
+    thing = manifest(deployed)
+    case = Case("", thing, thing, "", alongside=(declared, manifest(claim)))
+    found = [one.message for one in case.findings(thing) if one.code == RULE]
+    assert bool(found) is refused
+    assert all("1 x L4" in one for one in found)

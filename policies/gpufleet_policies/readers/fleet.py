@@ -135,6 +135,7 @@ def _grants(value: Any, gpu: str, catalogue: Catalogue) -> Iterable[Grant]:
             memory_bytes=memory,
             device_bytes=whole(at(share, "deviceBytes")) or (memory if replicas == 1 else None),
             is_enforced=replicas == 1 if enforced is None else enforced is True,
+            device_class=_text(at(share, "deviceClass")) or None,
         )
 
 
