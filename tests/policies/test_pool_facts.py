@@ -1,6 +1,6 @@
 """A pool's facts, whatever it was read from: the same pool in each language, and what rules see.
 
-Eight facts, nine origins. A fact that an origin cannot have is listed in `IMPOSSIBLE` with the
+Eight facts, ten origins. A fact that an origin cannot have is listed in `IMPOSSIBLE` with the
 reason; any other cell that is empty fails.
 """
 
@@ -138,6 +138,22 @@ MANAGED = {
         "capacityType": "spot",
     },
 }
+EKSCTL = {
+    "apiVersion": "eksctl.io/v1alpha5",
+    "kind": "ClusterConfig",
+    "metadata": {"name": "ml", "region": "us-east-1"},
+    "managedNodeGroups": [
+        {
+            "name": "gpu",
+            "instanceTypes": ["g6.12xlarge"],
+            "amiFamily": "AmazonLinux2023",
+            "spot": True,
+            "minSize": 0,
+            "maxSize": 3,
+            "labels": LABEL,
+        }
+    ],
+}
 MACHINE = {"gpu": {"mode": "dynamic", "deviceIds": ["0x27b8"], "count": 4}}
 FLEET = {
     "pools": [
@@ -202,6 +218,7 @@ def google() -> dict[str, Any]:
 ORIGINS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "EKS, Pulumi": lambda: facts(Thing(EKS, GROUP, "gpu")),
     "EKS, Terraform": lambda: planned("aws_eks_node_group", snake(GROUP)),
+    "EKS, eksctl": lambda: facts_of_document(EKSCTL, "cluster.yaml"),
     "GKE, Pulumi": lambda: facts(Thing("gcp:container/nodePool:NodePool", GKE, "gpu")),
     "GKE, Terraform": lambda: planned("google_container_node_pool", google()),
     "Karpenter": lambda: facts(manifest(KARPENTER), manifest(NODE_CLASS)),

@@ -132,7 +132,7 @@ def image_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             continue
         yield finding(
             where=pool.image.place or "amiType",
-            found=f"{pool.image.value} has {problem.message}",
+            found=f"{pool.image.value}: {problem.message}",
             limit="its nodes advertise no GPU",
             alternative=f"{problem.fix}, in an image that has it",
             money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
