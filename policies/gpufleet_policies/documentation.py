@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpufleet.documents.whole_file import write_whole_text
+from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.configurations.codes import EVERY_KIND, tables
 from gpufleet_policies.explanation import SEEN, explanation
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rules.registry import FAMILIES, RULES
-from gpufleet_policies.rules.rule import Profile, Rule
 
 BEGIN = "<!-- rules: begin, written by python -m gpufleet_policies.documentation -->"
 END = "<!-- rules: end -->"

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import Provenance
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Needs, Profile, Rule
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rule_examples import RuleExample, rule_examples
 from gpufleet_policies.rules.configurations import CONFIG_RULES
-from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule
 
 SEEN = "* Seen in "
 """The line with the link to where somebody else had what the rule is about."""

@@ -1,7 +1,7 @@
 """Rules of a project's own: Python files with functions that carry `@rule`.
 
     # rules/cost_centre.py
-    from gpufleet_policies.own_rules import Level, RuleContext, Violation, WorkloadFacts, rule
+    from gpufleet_policies.own_rules import Level, RuleContext, WorkloadFacts, finding, rule
 
     @rule(
         "team-cost-centre-missing",
@@ -13,7 +13,7 @@
     )
     def cost_centre(context: RuleContext, workload: WorkloadFacts):
         if "cost-centre" not in workload.labels:
-            yield Violation(
+            yield finding(
                 where="metadata.labels",
                 found="has no label cost-centre",
                 limit="GPU cost is booked by it",
@@ -34,9 +34,10 @@ from pathlib import Path
 from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import ClusterQueue
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Rule, rule
 from gpufleet_policies.rules.registry import add_rules, by_id
-from gpufleet_policies.rules.rule import Level, Rule, Violation, rule
 
 __all__ = [
     "ClusterQueue",
@@ -45,8 +46,8 @@ __all__ = [
     "NodePool",
     "OwnRulesError",
     "RuleContext",
-    "Violation",
     "WorkloadFacts",
+    "finding",
     "load_own_rules",
     "rule",
 ]

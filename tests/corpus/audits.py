@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gpufleet.findings import Finding
 from gpufleet_policies.fronts.audit.inputs import find_inputs
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
@@ -36,7 +36,7 @@ def runs() -> Iterator[Path]:
             yield folder
 
 
-def findings(path: Path) -> Iterator[tuple[str, PlacedFinding]]:
+def findings(path: Path) -> Iterator[tuple[str, Finding]]:
     """Each finding of one run with default settings, and its file as the labels name it."""
     result = audit(find_inputs([str(path)]), read_settings({}), TODAY)
     for found in result.findings:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import yaml
 
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Profile
 from gpufleet_policies.documentation import reference
 from gpufleet_policies.explanation import explanation
 from gpufleet_policies.rule_evidence import FILE, rule_evidence
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import RULES
-from gpufleet_policies.rules.rule import Level, Profile
 from tests.corpus.audits import CORPORA
 from tests.policies.test_user_reports import REPORTS
 

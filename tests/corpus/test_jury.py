@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from gpufleet.findings import Finding, Level
 from gpufleet_policies.fronts.audit.inputs import find_inputs
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import audit
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
 
@@ -37,7 +36,7 @@ def labels() -> dict[tuple[str, ...], dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[tuple[str, ...], PlacedFinding]]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[tuple[str, ...], Finding]]:
     root = tmp_path_factory.mktemp("jury")
     return [
         (key, finding)
@@ -46,30 +45,26 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[tuple[str, ...
     ]
 
 
-def _audited(repository: str, folder: Path) -> Iterator[tuple[tuple[str, ...], PlacedFinding]]:
+def _audited(repository: str, folder: Path) -> Iterator[tuple[tuple[str, ...], Finding]]:
     for one in FILES:
         if one["repository"] == repository:
             file = folder / one["path"]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(one["text"], encoding="utf-8")
     for placed in audit(find_inputs([str(folder)]), read_settings({}), TODAY).findings:
-        finding = placed.finding
+        finding = placed
         path = str(Path(placed.file).relative_to(folder))
-        where = finding.violation.where
-        yield (repository, path, str(finding.locator), finding.rule, where), placed
+        where = finding.path
+        yield (repository, path, str(finding.locator), finding.code, where), placed
 
 
 def test_every_finding_is_labelled_and_few_are_wrong_or_noise(found) -> None:
     known = labels()
-    unlabelled = [
-        f"{' | '.join(key)}: {one.finding.message}" for key, one in found if key not in known
-    ]
+    unlabelled = [f"{' | '.join(key)}: {one.text}" for key, one in found if key not in known]
     assert not unlabelled, "\n".join(["read these files and label them:", *unlabelled])
     counted = Counter(known[key]["label"] for key, _ in found)
     wrong_errors = [
-        key
-        for key, one in found
-        if known[key]["label"] == "wrong" and one.finding.level is Level.MANDATORY
+        key for key, one in found if known[key]["label"] == "wrong" and one.level is Level.MANDATORY
     ]
     assert wrong_errors == []
     total = sum(counted.values())

@@ -30,11 +30,11 @@ def test_every_finding_is_labelled_and_few_are_wrong_or_noise(
     wrong_errors: list[str] = []
     for run in runs():
         for file, found in findings(run):
-            finding = found.finding
-            key = (file, str(finding.locator), finding.rule, finding.violation.where)
+            finding = found
+            key = (file, str(finding.locator), finding.code, finding.path)
             row = known.get(key)
             if row is None:
-                unlabelled.append(f"{' | '.join(key)}: {finding.violation.found}")
+                unlabelled.append(f"{' | '.join(key)}: {finding.message}")
                 continue
             counted[row["label"]] += 1
             if row["label"] == "wrong" and finding.level.value == "mandatory":

@@ -51,7 +51,7 @@ def rules_in(documents: list[Any], fault: dict[str, Any], folder: Path) -> set[s
     (folder / name).write_text(yaml.safe_dump_all(documents, sort_keys=False))
     settings = {"profile": fault["profile"]} if "profile" in fault else {}
     result = audit(find_inputs([str(folder)]), read_settings(settings), TODAY)
-    return {found.finding.rule for found in result.findings}
+    return {found.code for found in result.findings}
 
 
 def was_found(fault: dict[str, Any], folder: Path) -> bool:

@@ -30,6 +30,7 @@ KEYS = {
     "images": ("key",),
     "drivers": ("compute_capability", "branch", "cuda"),
     "transitions": ("subject", "at"),
+    "features": ("program", "kind", "name"),
     "spot-advisor-aws": ("instance", "region"),
     "vgpu": ("gpu",),
 }  # fmt: skip

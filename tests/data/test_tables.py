@@ -33,6 +33,7 @@ KEYS = {
     "offers": ("provider", "name"),
     "attached-gcp": ("what", "buy"),
     "transitions": ("subject", "at", "breaks"),
+    "features": ("program", "kind", "name"),
 }
 
 
@@ -97,6 +98,7 @@ def test_no_field_of_a_file_is_ignored(
     assert fresh.images
     assert fresh.packages
     assert fresh.transitions
+    assert fresh.feature_tables
     assert fresh.engines
     assert fresh.offers
     assert fresh.attached
@@ -129,6 +131,9 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     yield from ((" ".join(key), source) for key, (_, source) in catalogue.attached.items())
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
     yield from ((f"branch {key}", row.source) for key, row in catalogue.drivers.branches.items())
+    for features in catalogue.feature_tables.values():
+        for row in (*features.gates.values(), *features.values.values()):
+            yield f"{row.program} {row.name}", row.source
     for rows in catalogue.transitions.values():
         yield from ((f"{row.subject} {row.at}", row.source) for row in rows)
     for table in (

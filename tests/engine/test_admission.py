@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet.findings import Level
 from gpufleet_policies.fronts.admission.policies import (
     CHECKS,
     Enforcement,
@@ -16,7 +17,6 @@ from gpufleet_policies.fronts.admission.policies import (
 )
 from gpufleet_policies.fronts.referenced_fleet import referenced_fleet
 from gpufleet_policies.rules.registry import by_id
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_sandbox.api_server import ApiAnswer, ApiServer
 from gpufleet_sandbox.sandbox import Sandbox

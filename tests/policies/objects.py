@@ -8,11 +8,11 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import FleetFacts, Locator, WorkloadFacts
+from gpufleet.findings import Finding
 from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from gpufleet_policies.rules.validate import validate
 
@@ -145,7 +145,7 @@ def findings(
     alongside: FleetFacts | None = None,
     settings: dict[str, Any] | RuleSettings | None = None,
     alone: bool = False,
-) -> list[PolicyFinding]:
+) -> list[Finding]:
     """Every finding; workloads next to the usual fleet unless `alone` or `alongside` another."""
     chosen = settings if isinstance(settings, RuleSettings) else read_settings(settings or {})
     context_fleet = subject if isinstance(subject, FleetFacts) else alongside or usual_fleet()
@@ -158,11 +158,11 @@ def findings(
     return validate(subject, context, chosen)
 
 
-def ids(found: list[PolicyFinding]) -> list[str]:
-    return [finding.rule for finding in found]
+def ids(found: list[Finding]) -> list[str]:
+    return [finding.code for finding in found]
 
 
-def only(found: list[PolicyFinding], rule: str) -> PolicyFinding:
+def only(found: list[Finding], rule: str) -> Finding:
     """The one finding, which must be of this rule."""
     assert ids(found) == [rule], [finding.message for finding in found]
     return found[0]

@@ -102,12 +102,12 @@ def test_an_unknown_value_is_never_a_violation(path):
             "spec.replicas": 40,
         },
     )
-    before = {finding.rule for finding in findings(workload(broken))}
+    before = {finding.code for finding in findings(workload(broken))}
     assert len(before) == 4
     raw = changed(broken, {path: UNKNOWN_STRING})
     found = from_pulumi_props("kubernetes:apps/v1:Deployment", raw, "n", "u")
     assert isinstance(found, WorkloadFacts)
-    assert {finding.rule for finding in findings(found)} < before | {"x"}
+    assert {finding.code for finding in findings(found)} < before | {"x"}
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ def test_every_rule_has_a_case():
 def test_the_good_object_is_silent_in_every_profile(case: Case):
     for profile in ("auto", "dev", "prod", "strict"):
         found = case.findings(case.good, profile=profile)
-        assert [finding.message for finding in found] == []
+        assert [finding.text for finding in found] == []
 
 
 @BY_RULE
 def test_the_bad_object_breaks_its_rule_only(case: Case):
     found = case.findings(case.bad)
-    assert {finding.rule for finding in found} == {case.rule}, [f.message for f in found]
-    assert case.says in found[0].message
+    assert {finding.code for finding in found} == {case.rule}, [f.text for f in found]
+    assert case.says in found[0].text
     assert found[0].level is case.level
 
 
@@ -33,16 +33,16 @@ def test_a_bad_object_stays_bad_beside_nothing_it_needs_or_is_silent(case: Case)
     import dataclasses
 
     alone = dataclasses.replace(case, alongside=())
-    assert {finding.rule for finding in alone.findings(case.bad)} <= {case.rule}
+    assert {finding.code for finding in alone.findings(case.bad)} <= {case.rule}
 
 
 @BY_RULE
 def test_a_finding_says_what_it_rests_on(case: Case):
-    found = next(f for f in case.findings(case.bad) if f.rule == case.rule)
-    text = found.message
-    assert found.violation.limit in text
-    assert found.violation.alternative
-    assert found.as_finding().evidence["level"] == case.level.value
-    if found.violation.money is not None:
+    found = next(f for f in case.findings(case.bad) if f.code == case.rule)
+    text = found.text
+    assert found.message in text
+    assert found.fix
+    assert found.as_dict()["evidence"]["level"] == case.level.value
+    if found.money is not None:
         rule = by_id()[case.rule]
         assert rule.formula, f"{case.rule} computes money and does not say how"

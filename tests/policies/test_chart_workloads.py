@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpufleet.cluster import WorkloadFacts
+from gpufleet.findings import Level
 from gpufleet_policies.readers.documents import facts_of_document
-from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Thing
 from tests.policies.objects import changed
 
@@ -46,13 +46,13 @@ def rules(chart: str, values: dict[str, Any]) -> dict[str, Level]:
     """What is reported about the pods of a chart."""
     found = workload(chart, values)
     from gpufleet.catalogue import load
-    from gpufleet_policies.rules.context import RuleContext
+    from gpufleet.rules.context import RuleContext
     from gpufleet_policies.rules.settings import read_settings
     from gpufleet_policies.rules.validate import validate
     from tests.policies.objects import TODAY
 
     context = RuleContext(today=TODAY, load_catalogue=load)
-    return {f.rule: f.level for f in validate(found, context, read_settings({"profile": "strict"}))}
+    return {f.code: f.level for f in validate(found, context, read_settings({"profile": "strict"}))}
 
 
 def workload(chart: str, values: dict[str, Any]) -> WorkloadFacts:

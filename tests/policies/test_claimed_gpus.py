@@ -53,7 +53,7 @@ def rules(tmp_path: Path):
         file = tmp_path / "file.yaml"
         file.write_text(written)
         result = audit(find_inputs([str(file)]), read_settings(settings), TODAY)
-        return {one.finding.rule for one in result.findings}
+        return {one.code for one in result.findings}
 
     return found
 

@@ -1,25 +1,18 @@
-"""One code space: each code has one meaning and one rule, and former ids stay valid."""
+"""One code space: each code has one meaning and one rule."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import gpufleet
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.contract.programs.validation import Verdict
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import code_space, tables
-from gpufleet_policies.fronts.audit.baseline import baseline_text, read_baseline, without_known
-from gpufleet_policies.fronts.audit.inputs import Input
-from gpufleet_policies.fronts.audit.placed import fingerprint
-from gpufleet_policies.fronts.audit.run import audit
-from gpufleet_policies.rules.former_names import covered, replaced
-from gpufleet_policies.rules.registry import FORMER_NAME, PACK_RULES, by_id, validating
-from gpufleet_policies.rules.rule import Level, Profile
-from gpufleet_policies.rules.settings import read_settings
-from tests.policies.cases.sharing import operator, plugin_config
-from tests.policies.objects import TODAY, findings
+from gpufleet_policies.rules.registry import PACK_RULES, by_id, validating
+from tests.policies.cases.sharing import operator
+from tests.policies.objects import findings
 
 FINDINGS = {"Finding", "error", "warning", "info"}
 """Functions whose first argument is the code of a finding."""
@@ -57,6 +50,7 @@ def test_no_code_of_compile_has_another_meaning_among_the_rules():
 
 
 SHARED = {
+    "dra-gate-unknown",
     "dra-gates-conflict",
     "driver-not-for-gpu",
     "gpu-unknown",
@@ -97,66 +91,8 @@ def _codes(tree: ast.Module) -> Iterator[str]:
             yield first.value
 
 
-def test_former_ids_lead_to_rules():
-    for old, rules in covered().items():
-        assert rules, old
-        assert set(rules) <= set(by_id()), old
-    assert not set(replaced()) & set(by_id())
-
-
-BROKEN = plugin_config("mps", flags="mixed")
-
-
-def test_a_setting_by_a_former_id_holds_for_the_rules_and_is_noted():
-    settings = read_settings({"rules": {"nvidia-config-rejected": "off"}})
-    assert settings.levels["device-plugin-mps-mixed"] is Level.OFF
-    (note,) = settings.notes
-    assert note.code == FORMER_NAME
-    assert "nvidia-config-rejected is the former name of" in note.message
-    both = {"nvidia-config-rejected": "off", "device-plugin-mps-mixed": "advisory"}
-    assert read_settings({"rules": both}).levels["device-plugin-mps-mixed"] is Level.ADVISORY
-    (found,) = findings(BROKEN.facts(), settings={"rules": both})
-    assert (found.rule, found.level) == ("device-plugin-mps-mixed", Level.ADVISORY)
-
-
-@pytest.mark.parametrize("old", ["nvidia-config-rejected", "mps-with-mig"])
-def test_an_annotation_by_a_former_id_silences_and_is_noted(old: str):
-    import copy
-
-    properties = copy.deepcopy(BROKEN.properties)
-    properties["metadata"]["annotations"] = {f"gpufleet.dev/ignore-{old}": "x; until=2027-01-31"}
-    thing = type(BROKEN)(BROKEN.type, properties)
-    found = [f for fact in thing.all_facts() for f in findings(fact)]
-    noted = [FORMER_NAME] if old in replaced() else []
-    assert sorted({f.rule for f in found}) == noted
-
-
-def test_a_baseline_with_the_former_ids_still_knows_its_findings(tmp_path: Path):
-    import hashlib
-    import json
-
-    import yaml
-
-    file = tmp_path / "plugin.yaml"
-    file.write_text(yaml.safe_dump(BROKEN.properties))
-    result = audit([Input(str(file))], read_settings({}), TODAY)
-    (found,) = result.findings
-    assert found.finding.rule == "device-plugin-mps-mixed"
-    violation = found.finding.violation
-    evidence = {"code": "device-plugin-mps-mixed", **violation.evidence}
-    parts = ["mps-with-mig", str(found.finding.locator), violation.where, evidence]
-    text = json.dumps(parts, sort_keys=True, default=str)
-    old = hashlib.sha256(text.encode()).hexdigest()[:32]
-    baseline = tmp_path / "baseline.json"
-    now = fingerprint(found.finding)
-    baseline.write_text(baseline_text(result.findings).replace(now, old))
-    left = without_known(result, read_baseline(baseline))
-    assert left.findings == ()
-    assert len(left.known) == 1
-
-
 def test_a_finding_of_a_configuration_names_its_rule_alone():
     (found,) = findings(operator({"mig": {"strategy": "mixd"}}).all_facts()[1])
-    assert found.rule == "gpu-operator-choice-unknown"
-    assert found.message.startswith("[gpu-operator-choice-unknown] Release gpu-operator")
+    assert found.code == "gpu-operator-choice-unknown"
+    assert found.text.startswith("[gpu-operator-choice-unknown] Release gpu-operator")
     assert found.docs == "docs/policies.md#gpu-operator-choice-unknown"

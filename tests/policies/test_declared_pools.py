@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import node_group
 from tests.policies.cases.workloads import CONTAINER, JOB, LIMITS, WHOLE, deployment
@@ -44,7 +44,7 @@ PIN = {f"{SELECTOR}.pool": "l4"}
 def rules(thing: Thing, *alongside: Thing) -> dict[str, Level]:
     """Rule -> level of what is reported about a workload next to these pools."""
     case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
-    return {finding.rule: finding.level for finding in case.findings(thing)}
+    return {finding.code: finding.level for finding in case.findings(thing)}
 
 
 def test_training_on_time_shared_gpus_of_gke():
@@ -116,9 +116,9 @@ def test_the_pack_says_what_the_audit_says_beside_pools(rule: str, tmp_path: Pat
     thing, alongside = BESIDE_POOLS[rule]
     case = Case(rule, thing, thing, "", alongside=alongside, settings={"profile": "strict"})
     expected = case.findings(thing)
-    (of_rule,) = [finding for finding in expected if finding.rule == rule]
+    (of_rule,) = [finding for finding in expected if finding.code == rule]
     assert rule not in rules(thing), "the pools must be what tells"
-    assert (of_rule.level.value, of_rule.message) in by_crossguard(case, thing, tmp_path)
+    assert (of_rule.level.value, of_rule.text) in by_crossguard(case, thing, tmp_path)
 
 
 def test_pools_whose_gpus_may_be_cut_tell_nothing_of_a_whole_gpu():

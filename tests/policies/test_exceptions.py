@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from gpufleet.cluster.intent import PREFIX
+from gpufleet.findings import Level
 from gpufleet_policies.rules.registry import RULES
-from gpufleet_policies.rules.rule import Level
 from tests.policies.objects import CONTAINER, deployment, findings, fleet, ids, only
 
 RULE = "gpu-idle-command"
@@ -41,14 +41,14 @@ def test_a_reason_and_a_day_silence_the_rule(text, place):
 def test_what_does_not_count_is_reported_and_silences_nothing(text, problem):
     found = findings(excepted(text))
     assert ids(found) == ["policy-exception-invalid", RULE]
-    assert f"the exception does not count: {problem}" in found[0].message
-    assert f"{PREFIX}ignore-{RULE}" in found[0].message
+    assert f"the exception does not count: {problem}" in found[0].text
+    assert f"{PREFIX}ignore-{RULE}" in found[0].text
     assert found[0].level is Level.ADVISORY
 
 
 def test_a_misspelt_rule_is_reported():
     found = findings(excepted("test; until=2026-12-31", rule="gpu-idle-comand"))
-    assert "there is no rule 'gpu-idle-comand'" in found[0].message
+    assert "there is no rule 'gpu-idle-comand'" in found[0].text
 
 
 def test_strict_stops_on_a_bad_exception_and_settings_may_say_otherwise():
@@ -71,13 +71,13 @@ def test_exceptions_of_the_settings():
     assert len(findings(subject, settings={"exceptions": [elsewhere]})) == 1
     past = findings(subject, settings={"exceptions": [{**one, "until": date(2026, 11, 1)}]})
     assert ids(past) == ["policy-exception-invalid", "interactive-pool-holds-large-nodes"]
-    assert "exceptions of the policy settings for GpuFleet f*" in past[0].message
+    assert "exceptions of the policy settings for GpuFleet f*" in past[0].text
 
 
 def test_messages_say_how_to_silence():
-    message = only(findings(deployment(IDLE)), RULE).message
+    message = only(findings(deployment(IDLE)), RULE).text
     assert f'annotate {PREFIX}ignore-{RULE}: "<reason>; until=YYYY-MM-DD"' in message
-    large = findings(fleet({"pools[1].nodes.min": 1}))[0].message
+    large = findings(fleet({"pools[1].nodes.min": 1}))[0].text
     assert (
         "exceptions` of the policy settings: {rule: interactive-pool-holds-large-nodes, " in large
     )

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from gpufleet.findings import Finding
 from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.fronts.audit.inputs import find_inputs
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
@@ -30,8 +30,8 @@ def run(tmp_path: Path):
 def said(run):
     """Rule -> its finding."""
 
-    def rules(text: str, name: str = "file.yaml", **settings: Any) -> dict[str, PlacedFinding]:
-        return {one.finding.rule: one for one in run(text, name, **settings).findings}
+    def rules(text: str, name: str = "file.yaml", **settings: Any) -> dict[str, Finding]:
+        return {one.code: one for one in run(text, name, **settings).findings}
 
     return rules
 
@@ -50,10 +50,10 @@ def test_sections_of_an_unknown_network_operator_are_one_warning(run):
     found = [
         one
         for one in run(SECTIONS, "gpu-operator/values.yaml").findings
-        if one.finding.rule == "network-operator-section-moved"
+        if one.code == "network-operator-section-moved"
     ]
-    assert [one.finding.level.value for one in found] == ["advisory"]
-    assert "ofedDriver, sriovDevicePlugin, deployCR since v24.10" in found[0].finding.message
+    assert [one.level.value for one in found] == ["advisory"]
+    assert "ofedDriver, sriovDevicePlugin, deployCR since v24.10" in found[0].text
     known = validate_text("network-operator-values", SECTIONS, context={"version": "25.1.0"})
     assert [(one.code, one.severity.value) for one in known.findings] == [
         ("network-operator-section-moved", "error")
@@ -106,7 +106,7 @@ driver: {enabled: false}
 def test_a_configuration_that_the_containerd_of_k3s_does_not_read(said):
     """bvankampen/demo-gpu-cluster, gpu-operator/values.yaml."""
     found = said(TOOLKIT % "/etc/containerd/config.toml", "values.yaml")
-    message = found["gpu-operator-containerd-config"].finding.message
+    message = found["gpu-operator-containerd-config"].text
     assert "/etc/containerd/config.toml, which the containerd of k3s" in message
 
 
@@ -156,7 +156,7 @@ def test_the_head_of_a_cluster_of_fixed_size_computes_too(said):
     """rabem00/Ray-vLLM-OpenShift-ESXi, raycluster.yaml: 7 workers and the head are one engine."""
     assert "gpu-on-control-process" not in said(RAY % "")
     found = said(RAY % "minReplicas: 1, maxReplicas: 7, ")["gpu-on-control-process"]
-    assert found.finding.violation.money is None
+    assert found.money is None
 
 
 def test_a_pool_of_an_old_version_has_expire_after_where_that_version_reads_it(said):
@@ -175,7 +175,7 @@ spec:
   limits: {nvidia.com/gpu: 4}
 """)
     assert "karpenter-expire-after-misplaced" not in found
-    assert "move expireAfter" in (found["karpenter-version-not-served"].finding.message)
+    assert "move expireAfter" in (found["karpenter-version-not-served"].text)
 
 
 def test_long_names_that_share_words_are_no_misspelling(said):
@@ -237,12 +237,10 @@ migManager:
 def test_values_with_layouts_alone_are_judged_and_say_each_fact_once(run):
     """gamasy/IO-labs, mig-config.yaml; two halves of a GPU are NVIDIA's own layout too."""
     result = run(MIG, "mig-config.yaml")
-    assert [one.finding.rule for one in result.findings] == [
-        "mig-single-strategy-with-mixed-layout"
-    ]
-    assert "configs mixed-a, mixed-b cut" in result.findings[0].finding.message
+    assert [one.code for one in result.findings] == ["mig-single-strategy-with-mixed-layout"]
+    assert "configs mixed-a, mixed-b cut" in result.findings[0].text
     odd = run(MIG.replace('"3g.40gb": 2', '"4g.40gb": 1, "1g.20gb": 2'), "mig-config.yaml")
-    assert "mig-layout-strands-slices" in {one.finding.rule for one in odd.findings}
+    assert "mig-layout-strands-slices" in {one.code for one in odd.findings}
 
 
 def test_an_object_without_a_version_is_named(run):
@@ -316,9 +314,7 @@ def test_values_below_the_name_of_a_dependency_are_those_of_its_chart(said):
     text = "gpu-operator:\n  enabled: true\n  driver: {enabled: false}\n  mig: {strategy: mixd}\n"
     found = said(text, "charts/gpu-operator/values.yaml")
     assert set(found) == {"gpu-operator-choice-unknown"}
-    assert (
-        found["gpu-operator-choice-unknown"].finding.violation.where == "gpu-operator.mig.strategy"
-    )
+    assert found["gpu-operator-choice-unknown"].path == "gpu-operator.mig.strategy"
 
 
 OLD = """
@@ -358,9 +354,9 @@ KEY = "8a7f3c1b9d2e4f60" + "715a8b9c0d1e2f3a4b5c6d7e"
 
 def test_a_pod_that_no_node_can_hold_wastes_nothing(said):
     """JonSnow1807/metaflow-distributed-training-platform, kubernetes/training-job.yaml."""
-    found = said(POD % "from-a-secret")["pod-strands-node-gpus"].finding
+    found = said(POD % "from-a-secret")["pod-strands-node-gpus"]
     assert "the pod stays Pending" in found.message
-    assert found.violation.money is None
+    assert found.money is None
 
 
 @pytest.mark.parametrize(("value", "found"), [(KEY, True), ("not-set", False), ("${KEY}", False)])
@@ -368,7 +364,7 @@ def test_a_key_without_a_form_in_a_variable_for_keys(said, value, found):
     """glaive-ai/training-job, training-job.yaml."""
     rules = said(POD % value)
     assert ("gpu-workload-plain-secret" in rules) is found
-    assert all(KEY not in one.finding.message for one in rules.values())
+    assert all(KEY not in one.text for one in rules.values())
 
 
 FAMILIES = """

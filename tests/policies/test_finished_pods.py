@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.jobs import JOB_SET, KEEPS, RAY_JOB
 from tests.policies.cases.workloads import JOB
@@ -22,4 +22,4 @@ from tests.policies.cases.workloads import JOB
 def test_a_finished_object_is_deleted_by_its_field(document: dict[str, Any], places: list[str]):
     thing = manifest(document)
     case = Case(KEEPS, thing, thing, "", alongside=(), settings={"rules": {KEEPS: Level.ADVISORY}})
-    assert [f.violation.where for f in case.findings(thing) if f.rule == KEEPS] == places
+    assert [f.path for f in case.findings(thing) if f.code == KEEPS] == places

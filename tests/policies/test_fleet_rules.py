@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.objects import STRICT, findings, fleet, ids, only, usual_fleet
 
 
@@ -21,12 +21,12 @@ def test_spend_unbounded_names_the_cause():
     }
     found = only(findings(fleet({"pools[2].capacity": [block]})), "gpu-spend-unbounded")
     assert found.level is Level.MANDATORY
-    assert found.message.startswith(
+    assert found.text.startswith(
         "[gpu-spend-unbounded] GpuFleet fleet, pools[2] (training): the largest spend has no "
         "bound: training: no price is known for p5.48xlarge as capacityBlock; every pool needs a "
         "price or a bound. Instead: state the price you pay"
     )
-    assert "can cost 5,840 GPU-hours per month (no price is known" in found.message
+    assert "can cost 5,840 GPU-hours per month (no price is known" in found.text
     dev = findings(fleet({"pools[2].capacity": [block], "environment": "dev"}))
     assert only(dev, "gpu-spend-unbounded").level is Level.ADVISORY
 
@@ -37,9 +37,9 @@ def test_budget_missing_is_refused_in_production_only():
     without = {"budget": REMOVE}
     found = only(findings(fleet(without)), "gpu-budget-missing")
     assert found.level is Level.MANDATORY
-    assert "no budget is set, and the fleet can cost 116.73 USD/h" in found.message
-    assert "Instead: write `budget: {usdPerHour: 117}`" in found.message
-    assert "can cost 85,211 USD per month (all pools at nodes.max, 730 h)" in found.message
+    assert "no budget is set, and the fleet can cost 116.73 USD/h" in found.text
+    assert "Instead: write `budget: {usdPerHour: 117}`" in found.text
+    assert "can cost 85,211 USD per month (all pools at nodes.max, 730 h)" in found.text
     assert findings(fleet({**without, "environment": "dev"})) == []
     settled = {"thresholds": {"budgetUsdPerHour": 500}}
     assert findings(fleet(without), settings=settled) == []
@@ -51,10 +51,10 @@ def test_budget_of_the_policy_settings_stops_a_dearer_fleet():
     assert found.level is Level.MANDATORY
     assert (
         "all pools at nodes.max cost 116.73 USD/h; the policy's budgetUsdPerHour is 100.00 "
-        "USD/h" in found.message
+        "USD/h" in found.text
     )
-    assert "12,211 USD per month (the part above the budget" in found.message
-    assert "make training (55.04 USD/h a node) smaller or cheaper" in found.message
+    assert "12,211 USD per month (the part above the budget" in found.text
+    assert "make training (55.04 USD/h a node) smaller or cheaper" in found.text
 
 
 def test_budget_names_the_number_of_nodes_that_fits():
@@ -63,18 +63,18 @@ def test_budget_names_the_number_of_nodes_that_fits():
         findings(fleet({"pools[2].nodes.max": 4, "budget.usdPerHour": 400}), settings=settings),
         "gpu-budget-exceeded",
     )
-    assert "lower pools[2].nodes.max of training from 4 to 2, or raise the budget" in found.message
+    assert "lower pools[2].nodes.max of training from 4 to 2, or raise the budget" in found.text
 
 
 def test_large_node_for_notebooks_must_go_to_zero():
     found = only(findings(fleet({"pools[1].nodes.min": 1})), "interactive-pool-holds-large-nodes")
     assert found.level is Level.MANDATORY
-    assert found.message.startswith(
+    assert found.text.startswith(
         "[interactive-pool-holds-large-nodes] GpuFleet fleet, pools[1].nodes.min of notebooks: 1 "
         "node(s) with 8 x A100-80GB serve interactive use, bought onDemand; large nodes for "
         "notebooks must be able to go to 0. Instead: write pools[1].nodes.min: 0"
     )
-    assert "costs 20,036 USD per month (1 x p4de.24xlarge at 27.45 USD/h onDemand" in found.message
+    assert "costs 20,036 USD per month (1 x p4de.24xlarge at 27.45 USD/h onDemand" in found.text
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_nodes_outside_production_start_from_zero():
     changes = {"environment": "staging", "pools[2].nodes.min": 1}
     found = only(findings(fleet(changes)), "nonprod-pool-minimum-above-zero")
     assert found.level is Level.ADVISORY
-    assert "1 x H100-80GB node(s) always run, environment staging" in found.message
-    assert "costs 40,179 USD per month" in found.message
+    assert "1 x H100-80GB node(s) always run, environment staging" in found.text
+    assert "costs 40,179 USD per month" in found.text
     strict = only(findings(fleet(changes), settings=STRICT), "nonprod-pool-minimum-above-zero")
     assert strict.level is Level.MANDATORY
 
@@ -116,17 +116,17 @@ def test_fixed_size_without_a_reservation():
         "gpu-pool-fixed-size",
     )
     assert found.level is Level.ADVISORY
-    assert "min = max = 1, bought spot; only reserved capacity" in found.message
+    assert "min = max = 1, bought spot; only reserved capacity" in found.text
 
 
 def test_batch_bought_on_demand_names_the_spot_price():
     found = only(findings(fleet({"pools[0].intent": "batch"})), "on-demand-for-interruptible")
     assert (
         "intent batch, and only onDemand at 0.80 USD/h; g6.xlarge sells as spot for at most "
-        "0.55 USD/h" in found.message
+        "0.55 USD/h" in found.text
     )
-    assert "pools[0].capacity: [{spot: {}}, {onDemand: {}}]" in found.message
-    assert "wastes 184 USD per month (1 expected node(s), 730 h)" in found.message
+    assert "pools[0].capacity: [{spot: {}}, {onDemand: {}}]" in found.text
+    assert "wastes 184 USD per month (1 expected node(s), 730 h)" in found.text
 
 
 def test_a_full_layout_is_advice_whatever_it_strands():
@@ -136,7 +136,7 @@ def test_a_full_layout_is_advice_whatever_it_strands():
         findings(fleet({"pools[1].sharing.mig.layouts": layouts})), "mig-layout-strands-slices"
     )
     assert found.level is Level.ADVISORY
-    assert "strands 3 of 7" in found.message
+    assert "strands 3 of 7" in found.text
 
 
 def test_stranded_slices_name_the_better_layout():
@@ -145,10 +145,10 @@ def test_stranded_slices_name_the_better_layout():
         findings(fleet({"pools[1].sharing.mig.layouts": layouts})), "mig-layout-strands-slices"
     )
     assert found.level is Level.MANDATORY
-    assert "3 x 1g.20gb on 8 of 8 GPUs strands 2 of 7 compute slices each" in found.message
-    assert "partition them into" in found.message
+    assert "3 x 1g.20gb on 8 of 8 GPUs strands 2 of 7 compute slices each" in found.text
+    assert "partition them into" in found.text
     # 1 expected node, 8 GPUs at 27.44705 / 8, 2/7 of each.
-    assert "wastes 5,725 USD per month" in found.message
+    assert "wastes 5,725 USD per month" in found.text
 
 
 def test_one_stranded_slice_is_advice():
@@ -157,4 +157,4 @@ def test_one_stranded_slice_is_advice():
         findings(fleet({"pools[1].sharing.mig.layouts": layouts})), "mig-layout-strands-slices"
     )
     assert found.level is Level.ADVISORY
-    assert "strands 1 of 7" in found.message
+    assert "strands 1 of 7" in found.text

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import Locator, Surroundings, WorkloadFacts
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULE_FAILED, validating
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
@@ -74,10 +74,10 @@ FLEET_PATHS = [path for path in paths(FLEET) if path]
 
 def validated(subject):
     found = findings(subject, settings=STRICT)
-    assert "policy-rule-failed" not in [finding.rule for finding in found], found[0].message
+    assert "policy-rule-failed" not in [finding.code for finding in found], found[0].message
     for finding in found:
         assert finding.message
-        assert finding.as_finding().as_dict()
+        assert finding.as_dict()
 
 
 @given(st.sampled_from(DEPLOYMENT_PATHS), ANYTHING)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.readers.pulumi_types import READERS
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULE_FAILED
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
@@ -57,8 +57,8 @@ def validated(facts: tuple[Any, ...]) -> None:
     for fact in facts:
         for where in (context, alone):
             found = validate(fact, where, read_settings(STRICT))
-            assert not [f.message for f in found if f.rule == RULE_FAILED]
-            assert all(finding.as_finding().as_dict() for finding in found)
+            assert not [f.message for f in found if f.code == RULE_FAILED]
+            assert all(finding.as_dict() for finding in found)
 
 
 @settings(max_examples=examples(300), deadline=None)

@@ -226,4 +226,4 @@ def rules(folder: Path, name: str, text: str) -> dict[str, str]:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     found = audit(find_inputs([str(file)]), read_settings({}), TODAY).findings
-    return {one.finding.rule: one.finding.message for one in found}
+    return {one.code: one.text for one in found}

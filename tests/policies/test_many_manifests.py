@@ -4,8 +4,8 @@ import json
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import FleetFacts, Surroundings
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.documents import facts_of_document
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULE_FAILED, validating
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
@@ -27,7 +27,7 @@ def _messages(documents, fleet: FleetFacts | None) -> list[str]:
         today=TODAY, load_catalogue=load, fleet=fleet, surroundings=Surroundings(tuple(facts))
     )
     return [
-        finding.message
+        finding.text
         for fact in facts
         if validating(type(fact))
         for finding in validate(fact, context, settings)

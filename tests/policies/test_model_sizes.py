@@ -3,7 +3,7 @@
 import pytest
 
 from gpufleet.cluster import Provenance
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.objects import (
     CONTAINER,
     WHOLE,
@@ -23,7 +23,7 @@ NO_SLICES = {"pools[0].sharing": {"exclusive": {}}, "pools[1].sharing": {"exclus
 def test_whole_gpu_where_a_slice_fits():
     found = only(findings(deployment({LIMITS: WHOLE, **SMALL})), "gpu-oversized-for-model")
     assert found.level is Level.MANDATORY
-    assert found.message == (
+    assert found.text == (
         "[gpu-oversized-for-model] Deployment ml/chat, container server "
         "(spec.template.spec.containers[0]): asks for 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB "
         "each), and the model needs 5.2 GiB (estimated for 1.1 B parameters in bf16, declared); "
@@ -38,16 +38,16 @@ def test_whole_gpu_where_a_slice_fits():
 def test_a_larger_model_gets_the_slice_that_holds_it():
     changes = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': "15"}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
-    assert "ask for `nvidia.com/mig-2g.20gb: 1`" in found.message
-    assert "15.0 GiB (declared by gpufleet.dev/min-gpu-memory-gib)" in found.message
+    assert "ask for `nvidia.com/mig-2g.20gb: 1`" in found.text
+    assert "15.0 GiB (declared by gpufleet.dev/min-gpu-memory-gib)" in found.text
 
 
 def test_inferred_evidence_is_only_advice():
     changes = {LIMITS: WHOLE, f"{CONTAINER}.args": ["--model", "meta-llama/Llama-3.2-1B"]}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert found.level is Level.ADVISORY
-    assert found.violation.provenance is Provenance.INFERRED
-    assert "inferred" in found.message
+    assert found.provenance is Provenance.INFERRED
+    assert "inferred" in found.text
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,12 @@ def test_replicas_that_slices_of_their_own_gpus_would_hold():
     found = [
         f
         for f in findings(uncut, alongside=fleet(NO_SLICES))
-        if f.rule == "gpu-oversized-for-model"
+        if f.code == "gpu-oversized-for-model"
     ]
     assert [f.level for f in found] == [Level.ADVISORY]
     assert (
         "a 3g.40gb slice has 39.5 GiB, and 2 of them fit a GPU: 3 GPUs would hold 6 pods. Instead: "
-        "partition a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`"
-        in found[0].message
+        "partition a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`" in found[0].text
     )
     one = deployment({**changes, **pinned, "spec.replicas": 1})
     assert "gpu-oversized-for-model" not in ids(findings(one, alongside=fleet(NO_SLICES)))
@@ -87,26 +86,24 @@ def test_copies_in_one_pod_may_be_meant_for_throughput():
     changes = {LIMITS: WHOLE, **SMALL, f"{CONTAINER}.args": ["--data-parallel-size", "2"]}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert found.level is Level.ADVISORY
-    assert "x 2 copies; 13% of the memory would be used" in found.message
-    assert "Instead: use 2 x L4" in found.message
+    assert "x 2 copies; 13% of the memory would be used" in found.text
+    assert "Instead: use 2 x L4" in found.text
 
 
 def test_a_quarter_of_the_memory_is_advice_only():
     changes = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/model-params-b"': "9"}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert found.level is Level.ADVISORY
-    assert "Instead: use 1 x L4 (22 GiB, g6.xlarge)" in found.message
+    assert "Instead: use 1 x L4 (22 GiB, g6.xlarge)" in found.text
 
 
 def test_quantised_models_count_their_quantisation():
     big = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/model-params-b"': "7"}
     unquantised = only(findings(deployment(big)), "gpu-oversized-for-model")
-    assert "the model needs 17." in unquantised.message
-    assert "nvidia.com/mig-2g.20gb" in unquantised.violation.alternative
+    assert "the model needs 17." in unquantised.text
+    assert "nvidia.com/mig-2g.20gb" in unquantised.fix
     quantised = deployment({**big, 'metadata.annotations."gpufleet.dev/precision"': "awq"})
-    assert (
-        "mig-1g.10gb" in only(findings(quantised), "gpu-oversized-for-model").violation.alternative
-    )
+    assert "mig-1g.10gb" in only(findings(quantised), "gpu-oversized-for-model").fix
 
 
 def test_oversized_gpu_names_the_smaller_pool_of_the_fleet():
@@ -117,9 +114,9 @@ def test_oversized_gpu_names_the_smaller_pool_of_the_fleet():
         "gpu-oversized-for-model",
     )
     assert found.level is Level.MANDATORY
-    assert "7% of the memory would be used, and at least 35% should" in found.message
-    assert "Instead: run on pool small (L4)" in found.message
-    assert "wastes 17,740 USD per month (4 pods; pool training, 6.88 USD/h per GPU" in found.message
+    assert "7% of the memory would be used, and at least 35% should" in found.text
+    assert "Instead: run on pool small (L4)" in found.text
+    assert "wastes 17,740 USD per month (4 pods; pool training, 6.88 USD/h per GPU" in found.text
 
 
 def test_oversized_gpu_known_by_its_label_names_what_the_market_sells():
@@ -128,9 +125,9 @@ def test_oversized_gpu_known_by_its_label_names_what_the_market_sells():
         findings(deployment({LIMITS: WHOLE, **SMALL, **pinned}), alone=True),
         "gpu-oversized-for-model",
     )
-    assert "Instead: use 1 x L4 (22.4 GiB, for example)" in found.message
-    assert found.violation.money is not None
-    assert found.violation.money.usd_per_month is None, "its cloud is not known"
+    assert "Instead: use 1 x L4 (22.4 GiB, for example)" in found.text
+    assert found.money is not None
+    assert found.money.usd_per_month is None, "its cloud is not known"
 
 
 def test_prices_are_of_the_cloud_that_the_labels_name():
@@ -141,15 +138,15 @@ def test_prices_are_of_the_cloud_that_the_labels_name():
         findings(deployment({LIMITS: WHOLE, **SMALL, **pinned}), alone=True),
         "gpu-oversized-for-model",
     )
-    assert "use 1 x L4 (22 GiB, g2-standard-4)" in found.message
-    assert "a2-megagpu-16g at 3.48 USD/h per GPU in us-central1" in found.message
+    assert "use 1 x L4 (22 GiB, g2-standard-4)" in found.text
+    assert "a2-megagpu-16g at 3.48 USD/h per GPU in us-central1" in found.text
     elsewhere = {'spec.template.spec.nodeSelector."topology.kubernetes.io/zone"': "asia-east1-b"}
     found = only(
         findings(deployment({LIMITS: WHOLE, **SMALL, **pinned, **elsewhere}), alone=True),
         "gpu-oversized-for-model",
     )
-    assert found.violation.money is not None
-    assert found.violation.money.usd_per_month is None, "the price is of another region"
+    assert found.money is not None
+    assert found.money.usd_per_month is None, "the price is of another region"
 
 
 @pytest.mark.parametrize("alone", [True, False], ids=["label", "fleet"])
@@ -167,7 +164,7 @@ def test_a_smaller_model_never_gets_a_milder_finding(alone):
         sized = {'metadata.annotations."gpufleet.dev/model-params-b"': size}
         thing = deployment({LIMITS: WHOLE, **sized, **pinned, "spec.replicas": 1})
         found = findings(thing, alongside=fleet(NO_SLICES), alone=alone)
-        own = [f.level for f in found if f.rule == "gpu-oversized-for-model"]
+        own = [f.level for f in found if f.code == "gpu-oversized-for-model"]
         levels.append(own[0] if own else None)
     assert levels == sorted(levels, key=order.index), levels
     assert levels[0] is Level.MANDATORY
@@ -177,4 +174,4 @@ def test_a_smaller_model_never_gets_a_milder_finding(alone):
 def test_the_cheapest_pool_counts_when_several_fit():
     # On an L4 the model is not oversized by price: nothing cheaper exists in that fleet.
     found = findings(deployment({LIMITS: WHOLE, **SMALL}), alongside=fleet(NO_SLICES))
-    assert "training" not in " ".join(f.message for f in found)
+    assert "training" not in " ".join(f.text for f in found)

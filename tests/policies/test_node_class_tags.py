@@ -1,8 +1,8 @@
 """Whose a Karpenter pool is, its node class may say."""
 
 from gpufleet.catalogue import load
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import manifest
@@ -28,4 +28,4 @@ def test_tags_of_a_node_class_are_tags_of_its_pools():
     assert said(bare, *QUIET)[rule] is Level.ADVISORY
     alone = RuleContext(today=TODAY, load_catalogue=load)
     strict = read_settings({"profile": "strict"})
-    assert rule not in {f.rule for f in validate(bare.facts(), alone, strict)}
+    assert rule not in {f.code for f in validate(bare.facts(), alone, strict)}

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.locator import Locator
+from gpufleet.findings import Level
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.object_shape import KIND, refused_shape
-from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.workloads import CONTAINER, deployment
 
 
 def rules(thing: Thing) -> dict[str, Level]:
     case = Case("", thing, thing, "", alongside=(FLEET,), settings={"profile": "prod"})
-    return {one.rule: one.level for one in case.findings(thing) if one.rule.startswith("object-")}
+    return {one.code: one.level for one in case.findings(thing) if one.code.startswith("object-")}
 
 
 def shape(**container: Any) -> list[Any]:

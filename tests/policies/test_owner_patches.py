@@ -7,10 +7,9 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import UNKNOWN, Surroundings
-from gpufleet.findings import FleetError
+from gpufleet.findings import Finding, FleetError
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.fronts.audit.patches import patched
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.owners import tag_patch
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
@@ -23,7 +22,7 @@ RULE = "gpu-owner-tags-missing"
 OWNERS = {"owner": "ML.Platform", "team": "ml-platform"}
 
 
-def found(thing: Thing, owners: Any = OWNERS) -> list[PolicyFinding]:
+def found(thing: Thing, owners: Any = OWNERS) -> list[Finding]:
     """What the rule says about a thing, with these settings."""
     subjects = thing.all_facts()
     everything = (*subjects, *(fact for one in QUIET for fact in one.all_facts()))
@@ -31,7 +30,7 @@ def found(thing: Thing, owners: Any = OWNERS) -> list[PolicyFinding]:
     chosen = read_settings({"profile": "strict", "ownerTags": owners})
     context = replace(context, thresholds=chosen.thresholds)
     said = [f for subject in subjects for f in validate(subject, context, chosen)]
-    return [finding for finding in said if finding.rule == RULE]
+    return [finding for finding in said if finding.code == RULE]
 
 
 def remediated(thing: Thing, owners: Any = OWNERS) -> dict[str, Any]:
@@ -108,7 +107,10 @@ def test_keys_without_a_value_and_lists_of_keys_are_asked_for_and_left():
     bare = node_group({"tags": {"x": "y"}})
     for owners in (["owner"], {"owner": None}):
         (finding,) = found(bare, owners)
-        assert (finding.violation.found, finding.remediation) == ("lacks owner", ())
+        assert (finding.message, finding.remediation) == (
+            "lacks owner; GPU capacity carries owner",
+            (),
+        )
     (finding,) = found(bare, {"owner": None, "team": "ml"})
     assert finding.remediation == ({"op": "add", "path": "/tags/team", "value": "ml"},)
 

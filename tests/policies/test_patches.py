@@ -11,8 +11,8 @@ import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet.findings import Finding
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import Thing, manifest
@@ -25,14 +25,14 @@ from tests.policies.objects import REMOVE, TODAY, changed
 from tests.policies.test_remediation import applied
 
 
-def found(thing: Thing, rule: str, *alongside: Thing) -> list[PolicyFinding]:
+def found(thing: Thing, rule: str, *alongside: Thing) -> list[Finding]:
     """What one rule says about a thing in the strictest profile."""
     subjects = thing.all_facts()
     everything = (*subjects, *(fact for one in alongside for fact in one.all_facts()))
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict"})
     said = [f for subject in subjects for f in validate(subject, context, chosen)]
-    return [finding for finding in said if finding.rule == rule]
+    return [finding for finding in said if finding.code == rule]
 
 
 def remediated(thing: Thing, rule: str, *alongside: Thing) -> dict[str, Any]:

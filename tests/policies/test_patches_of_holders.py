@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gpufleet.findings import Finding
 from gpufleet_policies.fronts.audit.patches import patched
-from gpufleet_policies.rules.finding import PolicyFinding
 from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.pools import GKE_POOL, QUIET
 from tests.policies.objects import changed
@@ -21,7 +21,7 @@ def cluster(changes: dict[str, Any]) -> Thing:
     return Thing("gcp:container/cluster:Cluster", document, "ml")
 
 
-def one(thing: Thing, rule: str) -> PolicyFinding:
+def one(thing: Thing, rule: str) -> Finding:
     (finding,) = found(thing, rule, *QUIET)
     return finding
 
@@ -29,7 +29,7 @@ def one(thing: Thing, rule: str) -> PolicyFinding:
 def test_a_pool_of_a_cluster_is_mended_in_its_cluster():
     thing = cluster({"management.autoRepair": False})
     finding = one(thing, "gpu-pool-without-repair")
-    assert finding.violation.where == "nodePools[1].management.autoRepair"
+    assert finding.path == "nodePools[1].management.autoRepair"
     remediated = patched(thing.properties, finding.remediation)
     assert remediated["nodePools"][1]["management"] == {"autoRepair": True}
     assert remediated["nodePools"][0] == CPU

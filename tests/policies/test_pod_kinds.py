@@ -214,7 +214,7 @@ def test_pods_of_every_kind(group, kind):
 
 def _reads(document, place):
     """What is at a field path."""
-    from gpufleet_policies.rules.remediation import pointer
+    from gpufleet.findings.remediation import pointer
 
     for step in pointer(place).split("/")[1:]:
         document = document[int(step)] if isinstance(document, list) else document[step]

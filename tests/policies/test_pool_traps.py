@@ -8,11 +8,11 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
 from gpufleet.documents.reading import read_go
+from gpufleet.findings import Level
 from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import Thing, manifest
@@ -44,7 +44,7 @@ def said(thing: Thing, *others: Thing, settings: dict[str, Any] | None = None) -
         thresholds=chosen.thresholds,
     )
     found = [f for subject in subjects for f in validate(subject, context, chosen)]
-    return {finding.rule: finding.level for finding in found}
+    return {finding.code: finding.level for finding in found}
 
 
 def test_absent_karpenter_fields_are_good_defaults():
@@ -342,8 +342,7 @@ def test_pools_of_several_clusters_in_one_folder_are_kept_apart():
 
 
 def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
-    from gpufleet_policies.fronts.audit.placed import PlacedFinding
-    from gpufleet_policies.fronts.audit.totals import totals
+    from gpufleet_policies.money.attribution import totals
 
     standing = node_group({"scalingConfig.minSize": 3, "tags.environment": "dev"})
     chosen = read_settings({"budgets": {"*": {"standingUsdPerMonth": 1}}})
@@ -355,19 +354,18 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
         thresholds=chosen.thresholds,
     )
     found = [f for fact in facts for f in validate(fact, context, chosen)]
-    assert {"budget-alarm-missing", "stack-gpu-budget-exceeded"} <= {f.rule for f in found}
-    placed = [PlacedFinding(one, "f", 1, str(at)) for at, one in enumerate(found)]
-    own = next(f for f in found if f.rule == "nonprod-pool-minimum-above-zero").violation.money
+    assert {"budget-alarm-missing", "stack-gpu-budget-exceeded"} <= {f.code for f in found}
+    own = next(f for f in found if f.code == "nonprod-pool-minimum-above-zero").money
     assert own is not None
-    assert totals(placed).standing == own.usd_per_month
+    assert totals(found).standing == own.usd_per_month
 
 
 def test_gke_limits_are_quoted_as_they_are_written():
     wide = gke_pool({"location": "us-central1", "autoscaling": {"maxNodeCount": 100}})
     case = RuleContext(today=TODAY, load_catalogue=load)
     (finding,) = [f for fact in wide.all_facts() for f in validate(fact, case, read_settings({}))]
-    assert "autoscaling.maxNodeCount 100 in each of 3 zones allows 300 GPUs" in finding.message
-    assert "lower it to 21" in finding.message
+    assert "autoscaling.maxNodeCount 100 in each of 3 zones allows 300 GPUs" in finding.text
+    assert "lower it to 21" in finding.text
 
 
 def test_a_fleets_vgpu_pools_are_judged_by_their_type():

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gpufleet.findings import Finding
 from gpufleet_policies.fronts.audit.inputs import find_inputs
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
@@ -21,10 +21,10 @@ GKE = "GoogleCloudPlatform/kubernetes-engine-samples"
 def said(tmp_path: Path):
     """Rule -> its finding, of one file with this text."""
 
-    def run(text: str, name: str = "file.yaml", **settings: Any) -> dict[str, PlacedFinding]:
+    def run(text: str, name: str = "file.yaml", **settings: Any) -> dict[str, Finding]:
         (tmp_path / name).write_text(text)
         found = audit(find_inputs([str(tmp_path / name)]), read_settings(settings), TODAY)
-        return {one.finding.rule: one for one in found.findings}
+        return {one.code: one for one in found.findings}
 
     return run
 
@@ -97,7 +97,7 @@ def test_kserve_counts_data_parallel_copies_of_all_pods(said):
     found = said(wasteful)
     assert set(found) == {"gpu-count-exceeds-parallelism"}
     assert "asks for 16 x nvidia.com/gpu in the 2 pods of a group and starts processes on 8" in (
-        found["gpu-count-exceeds-parallelism"].finding.message
+        found["gpu-count-exceeds-parallelism"].text
     )
 
 
@@ -153,7 +153,7 @@ def test_a_server_of_a_small_model_on_eight_h100(said):
     options = ("--tensor-parallel-size=8",)
     found = said(server("google/gemma-2b-it", 8, "nvidia-h100-80gb", *options))
     assert set(found) == {"gpu-oversized-for-model"}
-    assert "a3-highgpu-8g" in found["gpu-oversized-for-model"].finding.message
+    assert "a3-highgpu-8g" in found["gpu-oversized-for-model"].text
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_server_of_a_small_model_on_eight_h100(said):
 )
 def test_a_model_that_cannot_fit(said, model: str, gpus: int, gpu: str, options: Any, level: str):
     found = said(server(model, gpus, gpu, *options)).get("model-exceeds-gpu-memory")
-    assert ("" if found is None else found.finding.level.value) == level
+    assert ("" if found is None else found.level.value) == level
 
 
 STACK = """
@@ -312,9 +312,9 @@ spec:
 def test_a_ray_group_that_promises_gpus_lacks_the_limit(said):
     """ray-project/kuberay, ray-operator/config/samples/ray-cluster-label-selector.yaml: the fix is
     the limit; removing the selector takes the accelerator away."""
-    found = said(RAY)["non-gpu-pod-on-gpu-pool"].finding
+    found = said(RAY)["non-gpu-pod-on-gpu-pool"]
     assert "tells Ray that it has a GPU" in found.message
-    assert "nvidia.com/gpu: 1" in found.violation.alternative
+    assert "nvidia.com/gpu: 1" in found.fix
     assert found.remediation == ()
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.rules.remediation import add, pointer, remove
-from gpufleet_policies.rules.remediation import replace as change
+from gpufleet.findings.remediation import add, pointer, remove
+from gpufleet.findings.remediation import replace as change
 from tests.policies.cases import CASES, Case
 
 PATCHED = {
@@ -66,10 +66,10 @@ def test_every_workload_rule_with_a_patch_is_listed():
 
 @pytest.mark.parametrize("case", WITH_PATCH, ids=str)
 def test_the_patch_mends_the_finding(case: Case):
-    found = next(f for f in case.findings(case.bad) if f.rule == case.rule)
+    found = next(f for f in case.findings(case.bad) if f.code == case.rule)
     assert found.remediation
     remediated = replace(case.bad, properties=applied(case.bad.properties, found.remediation))
-    left = [finding.rule for finding in case.findings(remediated)]
+    left = [finding.code for finding in case.findings(remediated)]
     # A pod that no longer asks for a GPU may be something else's business, never this rule's.
     assert case.rule not in left
 

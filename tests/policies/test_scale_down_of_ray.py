@@ -18,7 +18,7 @@ def said(document: dict[str, Any]) -> list[str]:
     """What the rule says, by its place."""
     thing = manifest(document)
     case = Case(RULE, thing, thing, "", alongside=(), settings={"profile": "strict"})
-    return [f.violation.where for f in case.findings(thing) if f.rule == RULE]
+    return [f.path for f in case.findings(thing) if f.code == RULE]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gpufleet.findings import FleetError
+from gpufleet.findings import FleetError, Level
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import code_space
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.registry import RULES, by_id
-from gpufleet_policies.rules.rule import Level, Profile
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.objects import CONTAINER, TODAY, deployment, findings
@@ -70,7 +70,7 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
     rule = replace(by_id()["gpu-idle-command"], check=broken)
     context = RuleContext(TODAY, load_catalogue=lambda: pytest.fail("not asked"))
     found = validate(deployment(), context, RuleSettings(), [rule])
-    assert [finding.rule for finding in found] == ["policy-rule-failed"]
+    assert [finding.code for finding in found] == ["policy-rule-failed"]
     assert found[0].level is Level.ADVISORY
     assert (
         "rule gpu-idle-command could not check the object: ValueError at test_settings.py:"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet.findings import Finding
 from tests.policies.cases.case import Thing
 from tests.policies.cases.pool_hardware import SERVER, TYPES
 from tests.policies.cases.pools import QUIET, karpenter, node_group
@@ -18,15 +18,15 @@ WAYS = "spec.template.spec.requirements[1].values"
 ON_DEMAND = {WAYS: ["on-demand"]}
 
 
-def found(thing: Thing, *alongside: Thing) -> list[PolicyFinding]:
+def found(thing: Thing, *alongside: Thing) -> list[Finding]:
     return all_found(thing, RULE, *(alongside or (*QUIET, SERVER)))
 
 
 def test_types_that_a_smaller_one_of_the_list_stands_for_are_dropped():
     thing = karpenter({**ON_DEMAND, TYPES: ["g6.4xlarge", "g6.xlarge", "g6.2xlarge"]})
     (finding,) = found(thing)
-    assert finding.violation.found.startswith("g6.4xlarge, g6.2xlarge next to g6.xlarge")
-    assert finding.violation.alternative == "drop g6.4xlarge, g6.2xlarge"
+    assert finding.message.startswith("g6.4xlarge, g6.2xlarge next to g6.xlarge")
+    assert finding.fix == "drop g6.4xlarge, g6.2xlarge"
     properties = applied(thing.properties, finding.remediation)
     kept = properties["spec"]["template"]["spec"]["requirements"]
     assert kept[0]["values"] == ["g6.xlarge"]
@@ -36,8 +36,8 @@ def test_types_that_a_smaller_one_of_the_list_stands_for_are_dropped():
 
 def test_a_node_group_is_told_and_not_changed_since_that_replaces_it():
     (finding,) = found(node_group({"instanceTypes": ["g6.2xlarge", "g6.xlarge"]}))
-    assert finding.violation.where.endswith("instanceTypes")
-    assert finding.violation.alternative == "drop g6.2xlarge"
+    assert finding.path.endswith("instanceTypes")
+    assert finding.fix == "drop g6.2xlarge"
     assert finding.remediation == ()
 
 
@@ -45,11 +45,9 @@ def test_each_larger_type_has_one_that_keeps_what_it_is_chosen_for():
     """g6.8xlarge has EFA and represents g6.16xlarge; g6.xlarge, which has none, for g6.2xlarge."""
     types = ["g6.xlarge", "g6.2xlarge", "g6.8xlarge", "g6.16xlarge"]
     (finding,) = found(karpenter({**ON_DEMAND, TYPES: types}))
-    assert finding.violation.found.startswith(
-        "g6.2xlarge, g6.16xlarge next to g6.xlarge, g6.8xlarge"
-    )
-    assert finding.violation.limit.startswith("g6.8xlarge has the same GPUs at ")
-    assert "g6.16xlarge costs" in finding.violation.limit
+    assert finding.message.startswith("g6.2xlarge, g6.16xlarge next to g6.xlarge, g6.8xlarge")
+    assert "; g6.8xlarge has the same GPUs at " in finding.message
+    assert "g6.16xlarge costs" in finding.message
 
 
 @pytest.mark.parametrize(

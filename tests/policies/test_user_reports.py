@@ -373,7 +373,7 @@ def findings_of(tmp_path: Path):
         file = tmp_path / "file.yaml"
         file.write_text(report.text)
         result = audit(find_inputs([str(file)]), read_settings({}), TODAY)
-        return [(one.finding.rule, str(one.finding.message)) for one in result.findings]
+        return [(one.code, str(one.text)) for one in result.findings]
 
     return found
 

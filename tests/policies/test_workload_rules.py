@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.objects import (
     CONTAINER,
     DEPLOYMENT,
@@ -53,7 +53,7 @@ def test_request_without_limit_in_a_custom_resource():
     }
     found = only(findings(workload(lws)), "gpu-request-without-limit")
     assert found.level is Level.MANDATORY
-    assert found.message.startswith(
+    assert found.text.startswith(
         "[gpu-request-without-limit] LeaderWorkerSet llm, container worker "
         "(spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].resources): requests "
         "nvidia.com/gpu without a limit; a limit is required: nothing checks the template of a "
@@ -68,8 +68,8 @@ def test_request_that_differs_from_the_limit():
         findings(deployment({f"{CONTAINER}.resources.requests": requests})),
         "gpu-request-differs-from-limit",
     )
-    assert "requests 2 nvidia.com/mig-1g.10gb and limits 1; both must be equal" in found.message
-    assert "the API server refuses such pods" in found.message
+    assert "requests 2 nvidia.com/mig-1g.10gb and limits 1; both must be equal" in found.text
+    assert "the API server refuses such pods" in found.text
     same = {**requests, "nvidia.com/mig-1g.10gb": "1000m"}
     assert findings(deployment({f"{CONTAINER}.resources.requests": same})) == []
 
@@ -77,8 +77,8 @@ def test_request_that_differs_from_the_limit():
 @pytest.mark.parametrize("amount", [0.5, "0.5", "500m"])
 def test_a_fraction_of_a_gpu(amount):
     found = only(findings(deployment({LIMITS: {"nvidia.com/gpu": amount}})), "gpu-not-integer")
-    assert f"asks for {amount} nvidia.com/gpu; only whole devices" in found.message
-    assert "ask for 1 of nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb" in found.message
+    assert f"asks for {amount} nvidia.com/gpu; only whole devices" in found.text
+    assert "ask for 1 of nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb" in found.text
 
 
 @pytest.mark.parametrize("amount", ["${GPUS}", "{{ .Values.gpus }}", "$(GPUS)", "two"])
@@ -92,10 +92,8 @@ def test_more_than_one_share():
         "shared-gpu-request-over-one",
     )
     assert found.level is Level.MANDATORY
-    assert "asks for 2 x nvidia.com/gpu.shared, shares of a GPU" in found.message
-    assert (
-        "wastes 588 USD per month (4 pods; pool small, 0.80 USD/h per GPU, 730 h)" in found.message
-    )
+    assert "asks for 2 x nvidia.com/gpu.shared, shares of a GPU" in found.text
+    assert "wastes 588 USD per month (4 pods; pool small, 0.80 USD/h per GPU, 730 h)" in found.text
     by_name = findings(deployment({LIMITS: {"nvidia.com/gpu.shared": 2}, **ENCODER}), alone=True)
     assert ids(by_name) == ["shared-gpu-request-over-one"]
 
@@ -112,7 +110,7 @@ def test_gpu_without_cpu_and_memory():
         findings(deployment({f"{CONTAINER}.resources.requests": REMOVE}), settings=STRICT),
         "gpu-pod-without-cpu-memory",
     )
-    assert "asks for a GPU and for no cpu and no memory" in found.message
+    assert "asks for a GPU and for no cpu and no memory" in found.text
     limits = {"nvidia.com/mig-1g.10gb": "1", "cpu": "4", "memory": "16Gi"}
     either = {f"{CONTAINER}.resources": {"limits": limits}}
     assert findings(deployment(either), settings=STRICT) == []
@@ -142,7 +140,7 @@ def test_commands_that_wait_for_ever(command, said):
     if said is None:
         assert found == []
         return
-    message = only(found, "gpu-idle-command").message
+    message = only(found, "gpu-idle-command").text
     assert said in message
     assert "holds 1 x nvidia.com/mig-1g.10gb and runs" in message
     assert "wastes 1,431 USD per month (4 pods; pool notebooks, 3.43 USD/h per GPU" in message
@@ -184,8 +182,8 @@ def test_job_without_a_deadline():
     assert findings(workload(job)) == [], "a matter of taste: only the strict profile asks"
     chosen = {"rules": {"gpu-job-without-deadline": "advisory"}}
     found = only(findings(workload(job), settings=chosen), "gpu-job-without-deadline")
-    assert found.violation.money is None
-    assert "set spec.activeDeadlineSeconds to about twice the expected run" in found.message
+    assert found.money is None
+    assert "set spec.activeDeadlineSeconds to about twice the expected run" in found.text
     bounded = changed(job, {"spec.activeDeadlineSeconds": 3600})
     assert findings(workload(bounded), settings=chosen) == []
     label = {'metadata.labels."kueue.x-k8s.io/max-exec-time-seconds"': "600"}
@@ -197,7 +195,7 @@ def test_resource_nobody_offers():
         findings(deployment({LIMITS: {"nvidia.com/mig-7g.80gb": 1}})), "gpu-resource-not-offered"
     )
     assert found.level is Level.MANDATORY
-    assert found.message.startswith(
+    assert found.text.startswith(
         "[gpu-resource-not-offered] Deployment ml/chat, spec.template.spec: asks for 1 x "
         "nvidia.com/mig-7g.80gb, which no such pool publishes; the fleet offers nvidia.com/gpu, "
         "nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb, nvidia.com/mig-2g.20gb; the pods would "
@@ -209,7 +207,7 @@ def test_resource_of_another_pool_than_the_labels_allow():
     pinned = {'spec.template.spec.nodeSelector."nvidia.com/gpu.product"': "NVIDIA-L4"}
     found = only(findings(deployment(pinned)), "gpu-resource-not-offered")
     assert found.level is Level.ADVISORY
-    assert "drop the node label, or choose pool notebooks" in found.message
+    assert "drop the node label, or choose pool notebooks" in found.text
 
 
 def test_more_replicas_than_the_pools_hold():
@@ -217,15 +215,15 @@ def test_more_replicas_than_the_pools_hold():
     assert found.level is Level.MANDATORY
     assert (
         "60 pods of 1 x nvidia.com/mig-1g.10gb; notebooks (nodes.max 2) can hold 48 at most; "
-        "12 would stay Pending" in found.message
+        "12 would stay Pending" in found.text
     )
-    assert "raise pools[1].nodes.max of notebooks to 3" in found.message
+    assert "raise pools[1].nodes.max of notebooks to 3" in found.text
     assert findings(deployment({"spec.replicas": 48})) == []
 
 
 def test_more_gpus_than_a_node_has():
     found = only(findings(deployment({LIMITS: {"nvidia.com/gpu": 16}})), "gpu-replicas-exceed-pool")
-    assert "one pod asks for 16 x nvidia.com/gpu; a node of training has 8" in found.message
+    assert "one pod asks for 16 x nvidia.com/gpu; a node of training has 8" in found.text
 
 
 def test_a_fleet_one_was_only_told_of_gives_advice():
@@ -262,7 +260,7 @@ def test_two_fractions_contradict_each_other_without_a_gpu_too():
     annotations = {"gpu-fraction": "0.5", "gpu-memory": "4096"}
     both = {LIMITS: {"cpu": "4"}, "spec.template.metadata.annotations": annotations}
     found = only(findings(deployment(both)), "fraction-with-whole-gpu")
-    assert "asks for a part of a GPU twice" in found.message
+    assert "asks for a part of a GPU twice" in found.text
     one = {**both, "spec.template.metadata.annotations": {"gpu-fraction": "0.5"}}
     assert findings(deployment(one)) == []
 

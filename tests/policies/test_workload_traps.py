@@ -6,8 +6,8 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import WorkloadFacts
+from gpufleet.findings import Level
 from gpufleet_policies.readers.documents import facts_of_document
-from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, Thing, fleet_thing, manifest
 from tests.policies.cases.control_pods import HEAD, RAY
 from tests.policies.cases.device_claims import BOTH, CHANNEL
@@ -35,7 +35,7 @@ ON_TRAINING = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"
 def rules(thing: Thing, alongside: tuple[Thing, ...] = (FLEET,)) -> dict[str, Level]:
     """Rule -> level of everything the strict profile says about it."""
     case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
-    return {finding.rule: finding.level for finding in case.findings(thing)}
+    return {finding.code: finding.level for finding in case.findings(thing)}
 
 
 @pytest.mark.parametrize(

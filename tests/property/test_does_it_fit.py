@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.cluster import FleetFacts, Locator
+from gpufleet.findings import Finding
 from gpufleet.fleet import compile_data, fleet_as_dict
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.grant import Grant
@@ -21,7 +22,6 @@ from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import size
 from gpufleet_policies.readers.fleet import fleet_from
-from gpufleet_policies.rules.finding import PolicyFinding
 from tests.examples import ALL
 from tests.policies.objects import findings, workload
 
@@ -88,7 +88,7 @@ def asked_of_size(one: Grant, sharing: str, model: str) -> SizeRequest:
     )
 
 
-def audited(fleet: FleetFacts, resource: str, model: str) -> PolicyFinding | None:
+def audited(fleet: FleetFacts, resource: str, model: str) -> Finding | None:
     """The error of the audit about a server of the model on one unit of the resource."""
     container = {
         "name": "main",

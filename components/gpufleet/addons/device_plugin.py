@@ -90,7 +90,7 @@ def device_plugin_plan(
 
     Raises InvalidArgumentsError when raw values cannot work.
     """
-    findings = [*validate_secrets(raw, f"{ADDON}.values"), *validate_keys(raw)]
+    findings = [*validate_secrets(raw, f"{ADDON}.values"), *validate_keys(raw, chart.version)]
     values = merged(plugin_values(settings), {"config": {"name": config}})
     return ReleasePlan(
         chart=chart,

@@ -126,9 +126,7 @@ def gpu_operator_plan(
             [
                 *validate_secrets(raw, f"{ADDON}.values"),
                 *validate_contradictions(typed, raw, ADDON),
-                *validate_values(
-                    merged(values, raw), raw, other_chart=chart.version != chart.pin.version
-                ),
+                *validate_values(merged(values, raw), raw, chart.version),
             ],
         ),
     )

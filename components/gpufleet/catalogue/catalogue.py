@@ -17,6 +17,7 @@ from gpufleet.catalogue import (
 )
 from gpufleet.catalogue.driver_support import DriverTable
 from gpufleet.catalogue.edition import Edition, RawRow, read_edition, read_rows
+from gpufleet.catalogue.features import NO_FEATURES, FeatureTable, feature_tables
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.instance import Cloud, InstanceType, Price
 from gpufleet.catalogue.lookup import (
@@ -216,6 +217,15 @@ class Catalogue:
     def offers(self) -> tuple[MachineOffer, ...]:
         """Machine types of providers that no platform of gpufleet provisions."""
         return machine_offer.offer_rows(self.rows("offers"), self.sources)
+
+    @cached_property
+    def feature_tables(self) -> Mapping[str, FeatureTable]:
+        """Feature gates and chart values by release, by program."""
+        return feature_tables(read_rows(self.folder, "features"), self.sources)
+
+    def features(self, program: str) -> FeatureTable:
+        """Gates and values of a program by release; empty for programs that have no rows."""
+        return self.feature_tables.get(program, NO_FEATURES)
 
     @cached_property
     def transitions(self) -> Mapping[str, tuple[Transition, ...]]:

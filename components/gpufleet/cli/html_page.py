@@ -79,7 +79,7 @@ def fleet_page(
 def _findings(findings: Iterable[Finding]) -> list[str]:
     lines = [
         f'<li><span class="{one.severity.value}">{one.severity.value}</span> '
-        f"<code>{escape(one.path)}</code>: {escape(one.message)}"
+        f"<code>{escape(one.place)}</code>: {escape(one.statement)}"
         f"{'' if one.fix is None else f' <em>{escape(one.fix)}</em>'}</li>"
         for one in ordered(findings)
     ]

@@ -96,8 +96,8 @@ def print_findings(
 
     for finding in ordered(findings):
         severity = click.style(finding.severity.value, fg=_COLOURS[finding.severity], bold=True)
-        place = click.style(finding.path, bold=True) + ": " if finding.path else ""
-        say(f"{severity} {place}{finding.message} [{finding.code}]")
+        place = click.style(finding.place, bold=True) + ": " if finding.place else ""
+        say(f"{severity} {place}{finding.statement} [{finding.code}]")
         for line in finding.because:
             say(f"      because {line}")
         if finding.fix:

@@ -9,18 +9,18 @@ from gpufleet.cluster.fact import (
     UNKNOWN,
     Fact,
     FieldState,
-    Provenance,
     absent,
     known,
     unknown,
 )
 from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.intent import WorkloadIntent
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
 from gpufleet.cluster.surroundings import Surroundings
 from gpufleet.cluster.workload import JobFacts, Ray, WorkloadFacts
+from gpufleet.findings.locator import Locator
+from gpufleet.findings.provenance import Provenance
 
 __all__ = [
     "UNKNOWN",

@@ -1,9 +1,11 @@
 """Fact: a field that has a value, is absent, or is not known yet, with its provenance."""
 
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
+
+from gpufleet.findings.provenance import Provenance
 
 T = TypeVar("T")
 
@@ -27,17 +29,6 @@ class FieldState(Enum):
     VALUE = "value"
     ABSENT = "absent"
     UNKNOWN = "unknown"
-
-
-class Provenance(IntEnum):
-    """How well a value is known, weakest first: rules compare it with what they need."""
-
-    INFERRED = 1
-    """Read out of a model's name, an image, a command line."""
-    EXPLICIT = 2
-    """A field of the object itself."""
-    DECLARED = 3
-    """Declared on purpose: an annotation, an argument of a component, a plan."""
 
 
 @dataclass(frozen=True, slots=True)

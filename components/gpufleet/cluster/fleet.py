@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from gpufleet.cluster.fact import Fact, absent
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.subject import Subject
 from gpufleet.environment import PRODUCTION
 from gpufleet.findings import Finding
+from gpufleet.findings.locator import Locator
 from gpufleet.partition.grant import Grant
 
 COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})

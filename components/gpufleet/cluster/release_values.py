@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.documents.shapes import as_list, as_mapping
 
 Step = str | int
+
+_VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[-+].*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ class WrappedRelease:
     """What has the chart's name, where the wrapper has not."""
     cluster: str = ""
     """Another cluster than the wrapper's own, by the name the wrapper has for it."""
+
+    @property
+    def release(self) -> Fact[str]:
+        """The version; a range, the name of a branch or a variable is one that is not known."""
+        if self.version is None:
+            return absent("version")
+        exact = _VERSION.fullmatch(self.version) is not None
+        return known(self.version, place=self.place) if exact else unknown(self.place)
 
     @property
     def needs(self) -> tuple[HeldElsewhere, ...]:

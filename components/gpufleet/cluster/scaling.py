@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet.cluster.fact import NOTHING, Fact
-from gpufleet.cluster.locator import Locator
+from gpufleet.findings.locator import Locator
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +38,25 @@ class Autoscaler:
     scaling: ScalingFacts
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     """Those whose values are known; exceptions are among them."""
+
+
+_MIG = "nvidia.com/mig-"
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscalerTarget:
+    """A workload of the same text that an autoscaler names."""
+
+    batches: bool
+    """Whether one of its images is of a server that batches requests."""
+    accelerators: frozenset[str]
+    """Accelerators its containers ask for."""
+
+    @property
+    def sliced(self) -> bool:
+        """Whether it runs on MIG slices."""
+        return any(name.startswith(_MIG) for name in self.accelerators)
+
+
+TargetKey = tuple[str, str, str]
+"""Kind, namespace and name of a workload."""

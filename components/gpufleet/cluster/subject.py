@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet.cluster.fact import Fact, absent, known
-from gpufleet.cluster.locator import Locator
+from gpufleet.findings.locator import Locator
 
 ENVIRONMENT_KEYS = (
     "gpufleet.dev/environment",

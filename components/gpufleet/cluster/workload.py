@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from gpufleet.cluster.container import Container
 from gpufleet.cluster.fact import NOTHING, Fact
 from gpufleet.cluster.intent import WorkloadIntent
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pods import PodGroup
 from gpufleet.cluster.scaling import ScalingFacts
+from gpufleet.findings.locator import Locator
 
 
 @dataclass(frozen=True, slots=True)

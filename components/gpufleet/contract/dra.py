@@ -7,8 +7,14 @@ pod hangs in ContainerCreating. Kubernetes' gates: `pkg/features/kube_features.g
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import NodeImage
+from gpufleet.cluster.program import KUBERNETES
+from gpufleet.cluster.site import Site
+from gpufleet.contract.declared_site import declared_site
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED, claims_api
+from gpufleet.contract.kubernetes_gates import gate_off
+from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.partition import dra_gates
 from gpufleet.partition.partition import Partition
@@ -21,28 +27,29 @@ from gpufleet.spec.pool import GpuPool
 Member = tuple[GpuPool, str, Partition, NodeImage | None]
 """A compiled pool: declaration, path, partition, node image."""
 
-FIRST_WITH_EVERYTHING = (1, 36)
-"""First minor with DRAPartitionableDevices and DRAExtendedResource on unless switched off."""
-_EVERYTHING = ".".join(map(str, FIRST_WITH_EVERYTHING))
-_ALPHA = {"DRAPartitionableDevices": (1, 33), "DRAExtendedResource": (1, 34)}
-"""Gate -> first minor that has it, off."""
+EXTENDED_RESOURCE, PARTITIONABLE = "DRAExtendedResource", "DRAPartitionableDevices"
+"""Gates of Kubernetes: classes that answer the name of a resource, and devices cut on demand."""
 
 OPERATOR_ROOT = "/run/nvidia/driver"
 
 
-def validate_dra(members: Sequence[Member], spec: FleetSpec) -> Iterator[Finding]:
+def validate_dra(
+    members: Sequence[Member], spec: FleetSpec, catalogue: Catalogue
+) -> Iterator[Finding]:
     """Findings about all pools that use claims, together; none without such a pool."""
     dynamic = [member for member in members if member[2].dra is not None]
     if not dynamic:
         return
     version = minor_of(spec.cluster.kubernetes_version)
+    site = declared_site(spec, catalogue)
     for _, path, partition, image in dynamic:
-        yield from _validate_version(partition, f"{path}.sharing.dra", version, spec.platform)
+        place = f"{path}.sharing.dra"
+        yield from _validate_version(partition, place, version, spec.platform, site)
         yield from _validate_advertiser(f"{path}.sharing.dra", image, spec.platform)
     yield from _validate_api(spec, version)
     yield from _validate_driver(dynamic, spec)
-    yield from _validate_gates(dynamic, spec)
-    yield from _validate_classes(members, version)
+    yield from _validate_gates(dynamic, spec, site)
+    yield from _validate_classes(members, site)
 
 
 def driver_root(image: NodeImage | None, platform: Platform) -> str:
@@ -59,7 +66,7 @@ def driver_gates(partitions: Iterable[Partition]) -> tuple[str, ...]:
 
 
 def _validate_version(
-    partition: Partition, place: str, version: tuple[int, int], platform: Platform
+    partition: Partition, place: str, version: tuple[int, int], platform: Platform, site: Site
 ) -> Iterable[Finding]:
     made = partition.dra
     assert made is not None
@@ -72,7 +79,8 @@ def _validate_version(
             place,
             f"{facts.title} offers claims from Kubernetes {beta.since} on, the cluster has {said} "
             f"({beta.source})",
-            f'write `kubernetesVersion: "{_EVERYTHING}"`, or share the pool without `dra`',
+            f'write `kubernetesVersion: "{_on_since(site, EXTENDED_RESOURCE)}"`, or share the pool '
+            "without `dra`",
             value=said,
             limit=beta.since,
         )
@@ -91,31 +99,28 @@ def _validate_version(
             value=said,
             limit="1.34",
         )
-    if version >= FIRST_WITH_EVERYTHING:
-        return
     wanted: list[tuple[str, str, str]] = []
     if made.on_demand:
-        wanted.append(("DRAPartitionableDevices", "devices", "say in `layouts` what is cut"))
+        wanted.append((PARTITIONABLE, "devices", "say in `layouts` what is cut"))
     if any(offer.extended_resource for offer in made.offers):
-        wanted.append(
-            ("DRAExtendedResource", "extendedResource", "write `extendedResource: false`")
-        )
+        wanted.append((EXTENDED_RESOURCE, "extendedResource", "write `extendedResource: false`"))
     for gate, field, instead in wanted:
+        off = gate_off(gate, site)
+        if off is None:
+            continue
         yield error(
             "dra-kubernetes-gate-off",
             f"{place}.{field}",
-            f"this needs the gate {gate}, which "
-            + (
-                f"is alpha and off in Kubernetes {said}"
-                if version >= _ALPHA[gate]
-                else f"Kubernetes {said} does not have"
-            )
-            + f" and which is on from {_EVERYTHING}",
-            f'write `kubernetesVersion: "{_EVERYTHING}"`, or {instead}',
+            off.message,
+            f'write `kubernetesVersion: "{off.on_since}"`, or {instead}',
             value=said,
-            limit=_EVERYTHING,
+            limit=off.on_since,
             gate=gate,
         )
+
+
+def _on_since(site: Site, gate: str) -> str | None:
+    return site.catalogue.features(KUBERNETES).gates[gate].on_since
 
 
 def _validate_api(spec: FleetSpec, version: tuple[int, int]) -> Iterable[Finding]:
@@ -202,7 +207,7 @@ def _validate_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Fin
         )
 
 
-def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec, site: Site) -> Iterable[Finding]:
     """One driver for the cluster: the gates of all pools and of the raw values hold together."""
     place = "addons.draDriver.values.featureGates"
     written = _mapping(spec.addons.dra_driver.values.get("featureGates"))
@@ -219,8 +224,18 @@ def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Find
                 rule="DRA-1",
             )
     on = needed | {name for name, value in written.items() if value is True}
-    on |= {name for name, default in dra_gates.DEFAULTS.items() if default and name not in written}
-    on |= {name for name in written if name not in dra_gates.DEFAULTS}
+    driver = site.release_of(DRIVER)
+    for gate in sorted(needed - set(driver.gates)):
+        asking = [p.name for p, _, part, _ in dynamic if part.dra and gate in part.dra.gates]
+        message, _ = unknown_gate(gate, driver)
+        yield error(
+            "dra-gate-unknown",
+            "addons.draDriver.version",
+            f"{message}, which {', '.join(asking)} needs",
+            "use a release that has it",
+            gate=gate,
+        )
+    on |= {name for name, default in driver.gates.items() if default and name not in written}
     clash = dra_gates.conflicts(on)
     if clash:
         asking = [f"{p.name}: {', '.join(part.dra.gates)}" for p, _, part, _ in dynamic if part.dra]
@@ -234,10 +249,10 @@ def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Find
         )
 
 
-def _validate_classes(members: Sequence[Member], version: tuple[int, int]) -> Iterable[Finding]:
+def _validate_classes(members: Sequence[Member], site: Site) -> Iterable[Finding]:
     """A DeviceClass holds for the cluster: one that answers a classic name answers it on every
     node where the driver serves such a device."""
-    if version < FIRST_WITH_EVERYTHING:
+    if not site.kubernetes_gate(EXTENDED_RESOURCE):
         return
     answered: dict[str, str] = {"gpu.nvidia.com": "nvidia.com/gpu"}
     for _, _, partition, _ in members:

@@ -20,7 +20,7 @@ def validate_addons(
 ) -> list[Finding]:
     """All findings about the settings of the add-ons."""
     return [
-        *validate_gpu_operator(spec, plan.gpu_operator, catalogue),
+        *validate_gpu_operator(spec, plan.gpu_operator),
         *validate_licence(spec, pools, plan.gpu_operator),
         *validate_network_operator(spec, pools, plan.network_operator),
         *validate_device_plugin(spec, pools, plan),

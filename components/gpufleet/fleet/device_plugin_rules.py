@@ -21,7 +21,7 @@ def validate_device_plugin(
     plugin = plan.device_plugin
     if not plugin.enabled:
         return
-    yield from validate_keys(spec.addons.device_plugin.values)
+    yield from validate_keys(spec.addons.device_plugin.values, spec.addons.device_plugin.version)
     yield from _operators(spec)
     yield from _no_one_applies_layouts(pools, plan)
     if not plugin.pools and plugin.ownership is Ownership.MANAGED:
@@ -112,13 +112,24 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
         )
 
 
-def validate_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
+def validate_keys(raw: Mapping[str, Any], version: str | None) -> Iterator[Finding]:
     """Keys and types the chart does not read: it has no schema and drops them silently."""
+    from gpufleet.cluster.fact import NOTHING, Provenance, known
+    from gpufleet.cluster.program import Program
+    from gpufleet.cluster.site import Site
+    from gpufleet.contract.programs.device_plugin_chart import CHART
     from gpufleet.contract.programs.device_plugin_values import RULES, report_values
     from gpufleet.contract.programs.validation import CheckReport
 
     report = CheckReport(RULES)
-    report_values(raw, f"{ADDON}.values", report)
+    program = Program(
+        name=CHART,
+        release=NOTHING
+        if version is None
+        else known(version, Provenance.DECLARED, f"{ADDON}.version"),
+    )
+    reader = Site(programs=(program,)).release_of(CHART)
+    report_values(raw, f"{ADDON}.values", report, reader)
     yield from report.findings
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, Severity, error
 from gpufleet.fleet.chart_values import Values, merged
@@ -32,9 +31,7 @@ _CONTRACT = frozenset(
 """What the contract check says of the whole cluster, with its chain of facts."""
 
 
-def validate_gpu_operator(
-    spec: FleetSpec, plan: OperatorPlan, catalogue: Catalogue
-) -> Iterator[Finding]:
+def validate_gpu_operator(spec: FleetSpec, plan: OperatorPlan) -> Iterator[Finding]:
     """Findings about the values of the GPU Operator; none where it is not installed by gpufleet."""
     declared = spec.addons.gpu_operator
     if not plan.enabled or plan.ownership is Ownership.EXISTING:
@@ -47,25 +44,34 @@ def validate_gpu_operator(
     )
     yield from validate_contradictions(typed, declared.values, ADDON)
     values = merged(operator_values(settings), declared.values)
-    pinned = catalogue.chart("gpu-operator").version
-    yield from validate_values(values, declared.values, other_chart=plan.version != pinned)
+    yield from validate_values(values, declared.values, declared.version)
     yield from _names_of_ours(declared.values)
 
 
 def validate_values(
-    values: Values, raw: Mapping[str, Any], *, other_chart: bool = False
+    values: Values, raw: Mapping[str, Any], version: str | None
 ) -> Iterator[Finding]:
-    """What the pinned chart and its definitions make of final values, by place of declaration.
+    """What the chart and its definitions make of final values, by place of declaration.
 
-    The keys known here are those of the pinned chart: with `other_chart` an unknown one may be
+    The keys known here are those of one release: with another `version` an unknown one may be
     right and only warns.
     """
     # Only a few fleets get here with raw values; the validate reads much, so it is loaded late.
+    from gpufleet.catalogue.features import numbers
+    from gpufleet.cluster.fact import NOTHING, Provenance, known
+    from gpufleet.cluster.program import Program
+    from gpufleet.cluster.site import Site
     from gpufleet.contract.programs import gpu_operator_values
-    from gpufleet.contract.programs.context import CheckContext, InstalledChart
+    from gpufleet.contract.schemas import values_release
     from gpufleet.documents.document import GoDocument
 
-    context = CheckContext(chart=InstalledChart("gpu-operator", namespace="gpu-operator"))
+    release = (
+        NOTHING if version is None else known(version, Provenance.DECLARED, f"{ADDON}.version")
+    )
+    operator = Program(name="gpu-operator", release=release, values=values)
+    context = Site(programs=(operator,))
+    reader = context.release_of("gpu-operator")
+    other_chart = reader.numbers != numbers(values_release("gpu-operator"))
     validated = gpu_operator_values.validate(GoDocument(values), context)
     for finding in _ours(validated.findings):
         weight = finding.severity

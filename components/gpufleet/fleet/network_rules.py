@@ -64,11 +64,11 @@ def validate_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
 
 def _validated(document: Values, inside: str, place: str) -> Iterator[Finding]:
     # The validate reads much and few fleets have this operator: it is loaded late.
+    from gpufleet.cluster.site import Site
     from gpufleet.contract.programs import network_operator_values as validate
-    from gpufleet.contract.programs.context import CheckContext
     from gpufleet.documents.document import GoDocument
 
-    for finding in validate.validate(GoDocument(document), CheckContext()).findings:
+    for finding in validate.validate(GoDocument(document), Site()).findings:
         if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:
             path = finding.path.removeprefix(inside)
             yield replace(finding, path=f"{place}.{path}" if path else place)

@@ -147,9 +147,9 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
     if answer.fleet is None:
         return []
     from gpufleet.cluster import Locator
+    from gpufleet.rules.context import RuleContext
     from gpufleet_policies.readers.fleet import fleet_from
     from gpufleet_policies.readers.workload import workload_from
-    from gpufleet_policies.rules.context import RuleContext
     from gpufleet_policies.rules.settings import RuleSettings
     from gpufleet_policies.rules.validate import validate
 
@@ -165,7 +165,7 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
         work = workload_from(document, place, group)
         if work is not None:
             found += validate(work, context, RuleSettings())
-    return [_in_the_file(finding.as_finding()) for finding in found]
+    return [_in_the_file(finding) for finding in found]
 
 
 def _in_the_file(finding: Finding) -> Finding:

@@ -16,7 +16,7 @@ _STATUS = {0: "optimal", 1: "feasible", 2: "infeasible"}
 
 
 @dataclass(slots=True)
-class Program:
+class IntegerProgram:
     """Minimise the cost of columns of whole numbers of at least 0, each row between two bounds."""
 
     costs: list[int] = field(default_factory=list[int])
@@ -66,7 +66,7 @@ def available() -> bool:
     return importlib.util.find_spec("scipy") is not None
 
 
-def solve(program: Program, *, gap: float = 0.0) -> Solved:
+def solve(program: IntegerProgram, *, gap: float = 0.0) -> Solved:
     """The cheapest answer.
 
     `gap` is the relative distance from the bound at which to stop. Raises ModuleNotFoundError

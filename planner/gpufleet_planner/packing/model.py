@@ -9,7 +9,7 @@ conditions.
 from collections import defaultdict
 from dataclasses import dataclass
 
-from gpufleet_planner.packing.highs import INFINITY, Program
+from gpufleet_planner.packing.highs import INFINITY, IntegerProgram
 from gpufleet_planner.packing.patterns import Pattern
 from gpufleet_planner.packing.problem import Host, Mode, PackingProblem, SpreadGroup
 from gpufleet_planner.packing.slots import Slot, servable
@@ -60,7 +60,7 @@ class PackingProgram:
     problem: PackingProblem
     sources: list[NodeSource]
     apart: bool
-    program: Program
+    program: IntegerProgram
     kinds: list[ShareGroup]
     choices: list[tuple[int, NodeUse]]
     filled: list[tuple[int, GpuGroup, Place, Pattern | None]]
@@ -109,7 +109,7 @@ class _Builder:
         self, problem: PackingProblem, sources: list[NodeSource], apart: bool, elastic: bool
     ) -> None:
         self.problem, self.sources, self.apart, self.elastic = problem, sources, apart, elastic
-        self.program = Program()
+        self.program = IntegerProgram()
         self.choices: list[tuple[int, NodeUse]] = []
         self.filled: list[tuple[int, GpuGroup, Place, Pattern | None]] = []
         self.supply: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)

@@ -13,7 +13,6 @@ import click
 
 from gpufleet.cli.output import (
     UnreadableInputError,
-    print_findings,
     refusing,
     require_something,
     write_file,
@@ -27,9 +26,9 @@ from gpufleet_policies.commands.audit_reports import (
 )
 
 if TYPE_CHECKING:
+    from gpufleet.findings import Finding
     from gpufleet_policies.fronts.audit.fixing import Validate
     from gpufleet_policies.fronts.audit.inputs import Input
-    from gpufleet_policies.fronts.audit.placed import PlacedFinding
     from gpufleet_policies.fronts.audit.reading import Reading
     from gpufleet_policies.fronts.audit.run import Audit
     from gpufleet_policies.rules.settings import RuleSettings
@@ -281,9 +280,7 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
             data = {**data, "profile": profile}
         elif missing:
             click.echo(f"gpufleet: {missing}", err=True)
-        settings = read_settings(data, config or "policy settings")
-    print_findings(settings.notes)
-    return settings
+        return read_settings(data, config or "policy settings")
 
 
 def _inputs(
@@ -361,9 +358,9 @@ def _read(
     return readings, validate
 
 
-def _may_be_fixed(rules: Sequence[str], paths: Sequence[str], one: "PlacedFinding") -> bool:
+def _may_be_fixed(rules: Sequence[str], paths: Sequence[str], one: "Finding") -> bool:
     """Whether `--fix-rule` and `--fix-path` let a finding be fixed; those not given let all."""
-    by_rule = not rules or any(fnmatchcase(one.finding.rule, rule) for rule in rules)
+    by_rule = not rules or any(fnmatchcase(one.code, rule) for rule in rules)
     return by_rule and (not paths or matches(one.file, paths))
 
 

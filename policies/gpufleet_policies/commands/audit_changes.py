@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 import click
 
 from gpufleet.cli.output import print_json
+from gpufleet.findings import Finding
 from gpufleet.messages import message
 from gpufleet_policies.fronts.audit.as_json import finding_as_dict
 from gpufleet_policies.fronts.audit.fixing import Chosen, Fixes, Validate, diff, fixes, write
 from gpufleet_policies.fronts.audit.patches import ObjectPatch, object_patches
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.fronts.audit.run import Audit
 
@@ -75,6 +75,6 @@ def _place(patch: ObjectPatch) -> str:
     return f"{patch.file}:{patch.line} {patch.object}: {', '.join(patch.rules)}"
 
 
-def _short(one: PlacedFinding) -> str:
+def _short(one: Finding) -> str:
     level = "error" if one.is_mandatory else "warning"
-    return f"{level} {one.file}:{one.line} {one.finding.locator}: {one.finding.rule}"
+    return f"{level} {one.file}:{one.line} {one.locator}: {one.code}"

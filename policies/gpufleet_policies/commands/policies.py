@@ -17,7 +17,7 @@ from gpufleet.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from gpufleet_policies.rules.rule import Rule
+    from gpufleet.rules.rule import Rule
 
 
 @click.group()
@@ -27,8 +27,8 @@ def command() -> None:
 
 def rule_as_dict(rule: "Rule") -> dict[str, Any]:
     """A rule as programs read it."""
+    from gpufleet.rules.rule import Profile
     from gpufleet_policies.fronts.admission.policies import expressible
-    from gpufleet_policies.rules.rule import Profile
 
     return {
         "id": rule.id,
@@ -63,8 +63,8 @@ def rules(output_format: str) -> None:
     "mandatoryNeeds", "annotation", "money", "source", "docs", "admission"}; `admission` says
     whether a cluster can check it (`gpufleet policies admission`).
     """
+    from gpufleet.rules.rule import Profile
     from gpufleet_policies.rules.registry import RULES
-    from gpufleet_policies.rules.rule import Profile
 
     if output_format == "json":
         print_json([rule_as_dict(rule) for rule in RULES])
@@ -94,16 +94,11 @@ def print_explanation(rule_id: str, output_format: str) -> None:
     from gpufleet_policies.fronts.audit.selection import no_such_rule
     from gpufleet_policies.rule_evidence import rule_evidence
     from gpufleet_policies.rule_examples import rule_examples
-    from gpufleet_policies.rules.former_names import replaced
     from gpufleet_policies.rules.registry import by_id
 
     rule = by_id().get(rule_id)
     if rule is None:
-        former = replaced().get(rule_id)
-        text = no_such_rule(rule_id)
-        if former is not None:
-            text = f"{rule_id} is the former name of {len(former)} rules: {', '.join(former)}"
-        raise UnreadableInputError(text)
+        raise UnreadableInputError(no_such_rule(rule_id))
     if output_format == "json":
         example = rule_examples().get(rule_id)
         shown = None if example is None else asdict(example)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.cluster.scaling import AutoscalerTarget
 from gpufleet.contract.programs.autoscaler_signals import (
-    AutoscalerTarget,
     gives_one_number,
     is_mean,
     is_of_pods,

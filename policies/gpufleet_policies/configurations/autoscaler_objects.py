@@ -7,8 +7,9 @@ and nothing is assumed of it.
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.programs.autoscaler_signals import AutoscalerTarget, TargetKey, target_of
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
+from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.autoscaler_signals import target_of
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import object_problems, report_problems
@@ -33,7 +34,7 @@ VERSIONS = {
 }
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every autoscaler of the text against its target and the others."""
     report = CheckReport(RULES)
     found = list(objects(read))

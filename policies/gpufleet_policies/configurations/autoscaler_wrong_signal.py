@@ -1,10 +1,7 @@
 """A signal against what its target is."""
 
-from gpufleet.contract.programs.autoscaler_signals import (
-    AutoscalerTarget,
-    is_missing_on_mig,
-    is_utilisation,
-)
+from gpufleet.cluster.scaling import AutoscalerTarget
+from gpufleet.contract.programs.autoscaler_signals import is_missing_on_mig, is_utilisation
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.validation import CheckReport
 

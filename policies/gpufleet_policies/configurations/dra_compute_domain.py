@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import report_problem
@@ -19,7 +19,7 @@ _SPECIAL: dict[tuple[str | int, ...], str] = {
 """Fields whose values have a code of their own."""
 
 
-def validate_domain(document: dict[str, Any], context: CheckContext, report: CheckReport) -> None:
+def validate_domain(document: dict[str, Any], context: Site, report: CheckReport) -> None:
     """The definition of ComputeDomain, and the stricter copy in the GPU Operator."""
     whole = {"metadata": {"name": "x"}, **document}
     for problem in schema_problems(whole):

@@ -3,9 +3,9 @@
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.dra_chart import consumable_shares, validate_chart
-from gpufleet.contract.programs.dra_gates import driver_version, gates_in_force, gates_known
+from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force, gates_known
 from gpufleet.contract.programs.dra_rules import RULES
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.text_notes import note_text
@@ -37,7 +37,7 @@ _NO_HOLDERS = ("ResourceSlice", "DeviceTaintRule", "ComputeDomainClique")
 _TYPE_META = ("apiVersion", "kind")
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate a config, an `opaque` block, a claim, claim template, device class or
     ComputeDomain."""
     report = CheckReport(RULES)
@@ -90,9 +90,9 @@ def _report_other(document: dict[str, Any], report: CheckReport) -> None:
 class _Judging:
     """The configs of one document against one driver."""
 
-    def __init__(self, context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
+    def __init__(self, context: Site, gates: dict[str, bool], report: CheckReport) -> None:
         self._context, self._gates, self._report = context, gates, report
-        self._version = driver_version(context)
+        self._version = context.release_of(DRIVER).at
 
     def holder(self, document: dict[str, Any], steps: tuple[str, ...]) -> None:
         """Every opaque config of an object of the cluster's own API."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.cluster.site import Site
 from gpufleet.contract.dra_api import GROUP, SERVED
-from gpufleet.contract.programs.context import CheckContext
-from gpufleet.contract.programs.dra_chart import CHARTS
+from gpufleet.contract.programs.dra_gates import DRIVER as PROGRAM
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.newer_fields import newer_problems
@@ -68,7 +68,7 @@ def is_holder(document: Mapping[str, Any]) -> bool:
     )
 
 
-def validate_envelope(document: dict[str, Any], context: CheckContext, report: CheckReport) -> bool:
+def validate_envelope(document: dict[str, Any], context: Site, report: CheckReport) -> bool:
     """Validate all but the configs; False where the object is not served, and nothing counts."""
     api, kind = str(document["apiVersion"]), str(document["kind"])
     version = api.removeprefix(GROUP)
@@ -81,7 +81,7 @@ def validate_envelope(document: dict[str, Any], context: CheckContext, report: C
             value=api,
         )
         return False
-    cluster = context.kubernetes_version
+    cluster = context.minor
     if cluster is not None and cluster < SERVED[version]:
         needed = ".".join(map(str, SERVED[version]))
         report.add(
@@ -142,7 +142,7 @@ def _validate_devices(
     devices: Mapping[str, Any],
     path: str,
     version: str,
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
 ) -> None:
     entries = as_list(devices.get("requests")) or []
@@ -230,7 +230,7 @@ def _ways(
         yield DraRequest(f"{name}/{_name(fields, path, names, report)}", path, fields)
 
 
-def _validate_request(request: DraRequest, context: CheckContext, report: CheckReport) -> None:
+def _validate_request(request: DraRequest, context: Site, report: CheckReport) -> None:
     _validate_class(request, context, report)
     mode, count = request.fields.get("allocationMode"), request.fields.get("count")
     number = integer(count)
@@ -253,7 +253,7 @@ def _validate_request(request: DraRequest, context: CheckContext, report: CheckR
     _validate_selectors(request.fields, str(name), request.path, context, report)
 
 
-def _validate_class(request: DraRequest, context: CheckContext, report: CheckReport) -> None:
+def _validate_class(request: DraRequest, context: Site, report: CheckReport) -> None:
     name, place = request.fields.get("deviceClassName"), child(request.path, "deviceClassName")
     if not isinstance(name, str) or not name:
         report.add(
@@ -264,7 +264,7 @@ def _validate_class(request: DraRequest, context: CheckContext, report: CheckRep
         )
         return
     chart = context.chart
-    off = chart is not None and chart.name in CHARTS and (
+    off = chart is not None and chart.name == PROGRAM and (
         chart.value("resources.gpus.enabled") is False
     )  # fmt: skip
     if off and CLASSES.get(name) is not None:
@@ -293,7 +293,7 @@ def _validate_selectors(
     fields: Mapping[str, Any],
     device_class: str | None,
     path: str,
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
 ) -> None:
     for at, entry in items_at(fields, "selectors"):

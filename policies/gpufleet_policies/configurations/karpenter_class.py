@@ -5,8 +5,8 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import InstanceType
+from gpufleet.cluster.site import Site
 from gpufleet.contract.driver_ranges import driver_problem
-from gpufleet.contract.programs.context import CheckContext
 from gpufleet.contract.programs.karpenter_keys import (
     OVERLAY_KEPT,
     OVERLAY_REFUSED,
@@ -31,7 +31,7 @@ def validate_class(
     path: str,
     item: Mapping[str, Any],
     pools: Sequence[Mapping[str, Any]],
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
 ) -> None:
     """Everything about one node class. `pools` are the NodePools of the text that name it."""
@@ -73,12 +73,12 @@ def _validate_images(
     spec: Mapping[str, Any],
     terms: Sequence[Mapping[str, Any]],
     where: str,
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
     *,
     of_gpus: bool,
 ) -> None:
-    version = context.kubernetes_version or _default_kubernetes()
+    version = context.minor or _default_kubernetes()
     said = ".".join(map(str, version))
     for index, term in enumerate(terms):
         alias = term.get("alias")
@@ -209,7 +209,7 @@ def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> 
 
 
 def validate_overlay(
-    path: str, item: Mapping[str, Any], context: CheckContext, report: CheckReport
+    path: str, item: Mapping[str, Any], context: Site, report: CheckReport
 ) -> None:
     """One NodeOverlay."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.programs.validation import CheckReport, Judgement
@@ -37,7 +37,7 @@ class _Found:
     former: bool = False
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text, alone and against the others."""
     report = CheckReport(RULES)
     found = _sorted(list(objects(read)), report)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_mapping
@@ -11,9 +11,7 @@ from gpufleet.documents.shapes import as_mapping
 GATE = "StaticCapacity"
 
 
-def validate_static(
-    path: str, item: Mapping[str, Any], context: CheckContext, report: CheckReport
-) -> None:
+def validate_static(path: str, item: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     """What holds for pools of fixed size only; nothing for others."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
     if spec.get("replicas") is None:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.programs.autoscaler_signals import AutoscalerTarget, TargetKey
-from gpufleet.contract.programs.context import CheckContext, InstalledChart, read_context
+from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
+from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.context import read_context
 from gpufleet.contract.programs.validation import (
     AdvertisedByConfig,
     CheckReport,
@@ -38,13 +39,13 @@ KINDS = {
     "device-plugin": f"{_PROGRAMS}.device_plugin",
     "device-plugin-values": f"{_PROGRAMS}.device_plugin_values",
     "dra-config": f"{_HERE}.dra_config",
-    "dra-driver-values": f"{_HERE}.dra_driver_values",
+    "dra-driver-values": f"{_PROGRAMS}.dra_driver_values",
     "gpu-operator-values": f"{_PROGRAMS}.gpu_operator_values",
     "network-operator-values": f"{_PROGRAMS}.network_operator_values",
-    "dcgm-exporter-values": f"{_HERE}.scaling_charts:DCGM_EXPORTER",
-    "karpenter-values": f"{_HERE}.scaling_charts:KARPENTER",
-    "keda-values": f"{_HERE}.scaling_charts:KEDA",
-    "kueue-values": f"{_HERE}.scaling_charts:KUEUE",
+    "dcgm-exporter-values": f"{_PROGRAMS}.scaling_charts:DCGM_EXPORTER",
+    "karpenter-values": f"{_PROGRAMS}.scaling_charts:KARPENTER",
+    "keda-values": f"{_PROGRAMS}.scaling_charts:KEDA",
+    "kueue-values": f"{_PROGRAMS}.scaling_charts:KUEUE",
     "rdma-shared-config": f"{_PROGRAMS}.rdma_shared_config",
     "sriov-config": f"{_PROGRAMS}.sriov_config",
     "karpenter": f"{_HERE}.karpenter_objects",
@@ -54,7 +55,26 @@ KINDS = {
 }
 """Kind -> its module, and the name in it where a module has several kinds."""
 
-Judge = Callable[[GoDocument, CheckContext], Judgement]
+READERS = {
+    "mig-parted": "mig-manager",
+    "mig-placement": "mig-manager",
+    "mig-strategy": "mig-manager",
+    "device-plugin": "nvidia-device-plugin",
+    "device-plugin-values": "nvidia-device-plugin",
+    "dra-config": "dra-driver-nvidia-gpu",
+    "dra-driver-values": "dra-driver-nvidia-gpu",
+    "gpu-operator-values": "gpu-operator",
+    "network-operator-values": "network-operator",
+    "dcgm-exporter-values": "dcgm-exporter",
+    "karpenter-values": "karpenter",
+    "keda-values": "keda",
+    "kueue-values": "kueue",
+    "karpenter": "karpenter",
+    "kueue": "kueue",
+}
+"""Kind -> the program that reads it, which `version` of the context is about."""
+
+Judge = Callable[[GoDocument, Site], Judgement]
 
 _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
 """Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
@@ -81,7 +101,7 @@ def validate_text(
     `context` is the context file as data. Raises UnreadableDocumentError for text that no one can
     read and KeyError for a kind that does not exist.
     """
-    where, report = read_context(context, gpu, select)
+    where, report = read_context(context, gpu, select, READERS.get(kind, ""))
     # An object that installs charts is an object, too.
     wrapped = () if kind == "kubernetes-object" else wrapped_values(text)
     if wrapped:
@@ -108,17 +128,17 @@ def validate_text(
 
 
 def _validate_wrapped(
-    kind: str, wrapped: Sequence[WrappedValues], where: CheckContext, report: CheckReport
+    kind: str, wrapped: Sequence[WrappedValues], where: Site, report: CheckReport
 ) -> Judgement:
     """Findings about the charts of a kind that a text installs; paths are those in the text."""
     validate: Judge = _module(kind).validate
     left = CheckReport(WRAPPED_RULES)
     findings: list[Finding] = []
+    beside = [one.program for one in wrapped if one.chart is not None]
     chosen = [one for one in wrapped if one.chart is not None and one.chart.kind == kind]
     for one in chosen:
-        release = one.release
-        chart = InstalledChart(release.chart, release.version, release.namespace or None)
-        here = where if where.chart is not None else replace(where, chart=chart)
+        others = [program for program in beside if program is not one.program]
+        here = replace(where, programs=(one.program, *others, *where.programs))
         for finding in validate(GoDocument(one.data), here).findings:
             inside = not finding.path.startswith("context.")
             findings.append(replace(finding, path=one.path_of(finding.path)) if inside else finding)
@@ -142,7 +162,7 @@ def _validate_documents(
     kind: str,
     read: Sequence[tuple[str, GoDocument]],
     found: tuple[Finding, ...],
-    where: CheckContext,
+    where: Site,
 ) -> Judgement:
     """Findings about the documents of one object; the paths of several begin with their key."""
     validate: Judge = _module(kind).validate
@@ -158,7 +178,7 @@ def _below(path: str, finding: Finding) -> Finding:
 
 
 def _validate_manifest(
-    kind: str, wanted: tuple[Object, ...], select: str | None, where: CheckContext
+    kind: str, wanted: tuple[Object, ...], select: str | None, where: Site
 ) -> tuple[list[Finding], AdvertisedByConfig | None]:
     """Findings about some objects of a text; paths of one alone are those inside it."""
     if kind in TOGETHER:
@@ -208,7 +228,7 @@ def validate_objects(
     Most kinds are validated together: a pool with the node class that it names, whatever file has
     it. Findings about the context come with the first object.
     """
-    where, report = read_context(context, gpu)
+    where, report = read_context(context, gpu, reader=READERS.get(kind, ""))
     classes = _device_classes([("", one) for one in found])
     where = replace(where, targets=targets or {}, device_classes=classes)
     if kind not in (*TOGETHER, *READ_TOGETHER):

@@ -1,7 +1,7 @@
 """Kind `kubernetes-object`: any object whose schema the catalogue has, by that schema alone."""
 
 from gpufleet.catalogue.schemas import schema_kinds
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import (
     CheckReport,
     Judgement,
@@ -59,7 +59,7 @@ RULES = rule_table(
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text whose schema is known, and name the others."""
     report = CheckReport(RULES)
     found = list(objects(read))
@@ -82,8 +82,8 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
                     path,
                     f"{changes} expressions of the definition are about changes: not judged",
                 )
-            if context.kubernetes_version is not None:
-                for problem in newer_problems(item, context.kubernetes_version):
+            if context.minor is not None:
+                for problem in newer_problems(item, context.minor):
                     code = "object-field-too-new"
                     report_problem(problem, CODES, report, path, code)
         else:

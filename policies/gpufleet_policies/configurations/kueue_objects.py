@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import (
     CheckReport,
     Judgement,
@@ -88,7 +88,7 @@ class _Found:
     workloads: list[Object] = field(default_factory=list[Object])
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Validate every object of the text, alone and against the others."""
     report = CheckReport(RULES)
     found = _Found()

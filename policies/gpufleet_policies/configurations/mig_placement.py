@@ -3,8 +3,8 @@
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import geometry
-from gpufleet.contract.programs.context import CheckContext
 from gpufleet.contract.programs.geometry import divides, validate_anywhere, validate_gpu
 from gpufleet.contract.programs.go_json import integer, kind_of, shown
 from gpufleet.contract.programs.mig_parted_document import profile_is_valid
@@ -81,7 +81,7 @@ RULES = rule_table(
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate one layout for one GPU."""
     report = CheckReport(RULES)
     note_text(read, "mig-placement", report)
@@ -153,7 +153,7 @@ def read_counts(data: dict[str, Any], path: str, report: CheckReport) -> dict[st
     return counts
 
 
-def _validate_strategy(devices: dict[str, int], context: CheckContext, report: CheckReport) -> None:
+def _validate_strategy(devices: dict[str, int], context: Site, report: CheckReport) -> None:
     strategy = mig_strategy(context)
     divided = [name for name, count in devices.items() if count and divides(name)]
     for name in divided:

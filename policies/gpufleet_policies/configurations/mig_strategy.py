@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import geometry
-from gpufleet.contract.programs.context import CheckContext
 from gpufleet.contract.programs.geometry import divides, validate_gpu
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.node import advertise, devices_of, profile_suffix
@@ -99,7 +99,7 @@ RULES = rule_table(
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate `{strategy, gpus: [layout | null]}`: null is MIG off, `{}` MIG without instances."""
     report = CheckReport(RULES)
     note_text(read, "mig-strategy", report)
@@ -141,7 +141,7 @@ def _strategy(document: dict[str, Any], report: CheckReport) -> str | None:
 
 
 def _layouts(
-    document: dict[str, Any], context: CheckContext, report: CheckReport
+    document: dict[str, Any], context: Site, report: CheckReport
 ) -> list[dict[str, int] | None] | None:
     value = document.get("gpus")
     if not isinstance(value, list) or not value:

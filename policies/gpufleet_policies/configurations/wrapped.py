@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.cluster.fact import NOTHING, UNKNOWN, known
+from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.release_values import HeldElsewhere, ReleaseValues, WrappedRelease
 from gpufleet.contract.programs.validation import rule_table, warn
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go_stream
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_list, as_mapping, rewritten
 from gpufleet_policies.configurations.objects import Object
 from gpufleet_policies.wrappers.charts import KnownChart, known_chart
 from gpufleet_policies.wrappers.holders import Holder, holders_of
@@ -51,6 +53,8 @@ class WrappedValues:
     """The values without what a tool fills in."""
     unknown: tuple[str, ...]
     """What of them is not known."""
+    program: Program
+    """The program that it installs."""
 
     def path_of(self, path: str) -> str:
         """The place in the text of a path in the values."""
@@ -107,6 +111,14 @@ def _opened(objects: Sequence[Object], holders: Sequence[Holder]) -> Iterator[Wr
                 found,
                 as_mapping(data) or {},
                 (*found.missing, *left_out),
+                Program(
+                    name=None if release.chart is None else program_name(release.chart),
+                    release=release.release,
+                    namespace=known(release.namespace) if release.namespace else NOTHING,
+                    values=rewritten(found.values, lambda v: UNKNOWN if _is_variable(v) else v),
+                    complete=not found.missing,
+                    place=found.place,
+                ),
             )
 
 
@@ -121,10 +133,14 @@ def _without_variables(value: Any, path: str, values: ReleaseValues, left_out: l
     if items is not None:
         found = [_without_variables(item, path, values, left_out) for item in items]
         return [item for item in found if item is not _LEFT_OUT]
-    if isinstance(value, str) and _VARIABLE.search(value) and "\n" not in value:
+    if _is_variable(value):
         left_out.append(f"{values.place_of(path)}: a tool fills it in")
         return _LEFT_OUT
     return value
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, str) and bool(_VARIABLE.search(value)) and "\n" not in value
 
 
 _LEFT_OUT = object()

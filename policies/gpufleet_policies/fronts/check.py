@@ -13,11 +13,11 @@ from gpufleet.contract.programs.context import read_context
 from gpufleet.contract.programs.validation import AdvertisedByConfig, Verdict
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
-from gpufleet.findings import Finding, Severity, error, has_errors, ordered
+from gpufleet.findings import Finding, Level, Severity, error, has_errors, ordered
+from gpufleet.findings.locator import NO_OBJECT
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.configurations.kinds import READ_TOGETHER
 from gpufleet_policies.fronts.audit.inputs import Input
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.reading import Reading, read_input, text_of
 from gpufleet_policies.fronts.audit.run import AuditContext, completed, context_of, judged
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
@@ -25,7 +25,6 @@ from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import each_document
 from gpufleet_policies.rules.checked import verdict
 from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import RuleSettings
 
 UNREADABLE = "document-unreadable"
@@ -54,7 +53,7 @@ class CheckedFile:
     """None where the file advertises nothing, or what it does is not known."""
     not_judged: tuple[Unjudged, ...]
     """What was seen, and no rule has judged or not wholly."""
-    waived: tuple[PlacedFinding, ...]
+    waived: tuple[Finding, ...]
     is_judged: bool
     """Whether rules have read anything of it."""
 
@@ -213,15 +212,13 @@ def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:
             yield Unjudged(read.name, where.line, str(where), "kind", reason)
 
 
-def _finding(one: PlacedFinding, settings: RuleSettings, *, several: bool) -> Finding:
+def _finding(one: Finding, settings: RuleSettings, *, several: bool) -> Finding:
     """A finding with its path in the document, and its object where there are several."""
-    found, where = one.finding.as_finding(), one.finding.violation.where
-    is_note = found.code in _NOTES and found.code not in settings.levels
-    return Finding(
-        found.code,
-        Severity.INFO if is_note else found.severity,
-        found.path if several and one.finding.locator.kind != _WHOLE else where,
-        found.message,
-        one.finding.violation.evidence,
-        found.fix,
+    is_note = one.code in _NOTES and one.code not in settings.levels
+    has_object = several and one.locator.kind != _WHOLE
+    return replace(
+        one,
+        severity=Severity.INFO if is_note else one.severity,
+        locator=NO_OBJECT,
+        path=one.place if has_object else one.path,
     )

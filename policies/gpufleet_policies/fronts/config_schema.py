@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from gpufleet_policies.rules.former_names import replaced
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, FORMER_NAME, RULES, by_id
-from gpufleet_policies.rules.rule import Level, Profile
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Profile
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES, by_id
 from gpufleet_policies.rules.settings import AUTO, THRESHOLDS, RuleSettings
 
 _THRESHOLDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -86,7 +86,7 @@ def settings_schema() -> dict[str, Any]:
     Properties have no defaults here: the engine would send them as if a person had written them,
     over those of the settings file.
     """
-    known = (*by_id(), *replaced(), EXCEPTION_INVALID, FORMER_NAME)
+    known = (*by_id(), EXCEPTION_INVALID)
     levels = {"type": "string", "enum": [level.value for level in Level]}
     return {
         "profile": {
@@ -111,7 +111,7 @@ def settings_schema() -> dict[str, Any]:
             "items": {
                 "type": "object",
                 "properties": {
-                    "rule": {"type": "string", "enum": [*(r.id for r in RULES), *replaced()]},
+                    "rule": {"type": "string", "enum": [r.id for r in RULES]},
                     "object": {"type": "string", "minLength": 1},
                     "reason": {"type": "string", "minLength": 1},
                     "until": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},

@@ -22,6 +22,9 @@ from pulumi.runtime.proto import analyzer_pb2 as protocol
 from gpufleet.catalogue import load
 from gpufleet.cluster import FleetFacts, Surroundings, WorkloadFacts, absent, known
 from gpufleet.cluster.nvidia import NvidiaConfig
+from gpufleet.findings import Finding, Level
+from gpufleet.rules.context import RuleContext, SameObject
+from gpufleet.rules.rule import Needs, Rule
 from gpufleet_policies.fronts.crossguard_configuration import (
     ConfigurationNote,
     Configurations,
@@ -31,10 +34,7 @@ from gpufleet_policies.fronts.crossguard_configuration import (
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS, policy_infos, severity
 from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
-from gpufleet_policies.rules.context import RuleContext, SameObject
-from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.registry import by_id, type_of, validating
-from gpufleet_policies.rules.rule import Level, Needs, Rule
 from gpufleet_policies.rules.validate import validate as run_rules
 
 Read = Callable[[], Mapping[str, Any]]
@@ -148,7 +148,7 @@ class Front:
         findings = [one for fact in facts for one in self._validate_one(fact, configured)]
         with self._program.lock:
             self._program.facts[urn] = facts
-            self._program.reported.update((f.rule, f.locator.urn, f.level) for f in findings)
+            self._program.reported.update((f.code, f.locator.urn, f.level) for f in findings)
         return found + _reported(findings, configured, is_stack=False)
 
     def analyze_stack(self) -> list[Reported]:
@@ -179,10 +179,10 @@ class Front:
                 changed = remediated(inputs, finding.remediation)
                 if changed is not None:
                     inputs = changed
-                    changes.append((finding.rule, by_id()[finding.rule].sentence, changed))
+                    changes.append((finding.code, by_id()[finding.code].sentence, changed))
         return changes
 
-    def _validate_stack(self, configured: Configured) -> list[PolicyFinding]:
+    def _validate_stack(self, configured: Configured) -> list[Finding]:
         with self._program.lock:
             seen = dict(self._program.facts)
             reported = set(self._program.reported)
@@ -199,18 +199,18 @@ class Front:
             for facts in everything
             if (rules := _across(type_of(facts), with_fleet=fleet is not None))
             for finding in run_rules(facts, context, configured.settings, rules)
-            if (finding.rule, finding.locator.urn, finding.level) not in reported
+            if (finding.code, finding.locator.urn, finding.level) not in reported
         ]
         configured.stack = (seen, findings)
         return findings
 
-    def _validate_one(self, facts: Any, configured: Configured) -> list[PolicyFinding]:
+    def _validate_one(self, facts: Any, configured: Configured) -> list[Finding]:
         if isinstance(facts, FleetFacts):
             return self._validate_fleet(facts, configured)
         fleet = self._fleet_for(facts, configured)
         return run_rules(facts, self._context(fleet, configured), configured.settings)
 
-    def _validate_fleet(self, fleet: FleetFacts, configured: Configured) -> list[PolicyFinding]:
+    def _validate_fleet(self, fleet: FleetFacts, configured: Configured) -> list[Finding]:
         with self._program.lock:
             self._program.fleets[fleet.locator.urn] = fleet
             waiting = list(self._program.waiting.values())
@@ -228,7 +228,7 @@ class Front:
                 reported = set(self._program.reported)
             for workload in waiting:
                 again = run_rules(workload, context, configured.settings, rules)
-                findings += [f for f in again if (f.rule, f.locator.urn, f.level) not in reported]
+                findings += [f for f in again if (f.code, f.locator.urn, f.level) not in reported]
         return findings
 
     def _fleet_for(self, facts: Any, configured: Configured) -> FleetFacts | None:
@@ -266,19 +266,19 @@ class Front:
 
 
 def _reported(
-    findings: Iterable[PolicyFinding], configured: Configured, *, is_stack: bool
+    findings: Iterable[Finding], configured: Configured, *, is_stack: bool
 ) -> list[Reported]:
     found: list[Reported] = []
     for finding in findings:
         level = configured.reported.get((is_stack, finding.level), finding.level)
         if level is Level.OFF:
             continue
-        rule = by_id().get(finding.rule)
+        rule = by_id().get(finding.code)
         found.append(
             Reported(
                 SETTINGS if rule is None else rule.id,
                 "Settings of the policies." if rule is None else rule.sentence,
-                finding.message,
+                finding.text,
                 level.enforced,
                 protocol.POLICY_SEVERITY_LOW if rule is None else severity(rule),
                 finding.locator.urn,

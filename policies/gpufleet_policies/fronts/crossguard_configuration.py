@@ -15,17 +15,20 @@ from typing import Any, cast
 
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.fleet import PRODUCTION
-from gpufleet.findings import FleetError
+from gpufleet.findings import Finding, FleetError, Level
+from gpufleet.rules.context import RuleContext, SameObject
+from gpufleet.rules.rule import Profile
 from gpufleet_policies.fronts.config_schema import threshold, thresholds_of
-from gpufleet_policies.fronts.crossguard_policies import FORMER, SETTINGS, declared_levels
+from gpufleet_policies.fronts.crossguard_policies import (
+    FORMER,
+    FORMER_NAME,
+    SETTINGS,
+    declared_levels,
+)
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from gpufleet_policies.fronts.settings_file import settings_of_pack
 from gpufleet_policies.readers.plain import plain
-from gpufleet_policies.rules.context import RuleContext, SameObject
-from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.former_names import replaced
-from gpufleet_policies.rules.registry import FORMER_NAME, by_id
-from gpufleet_policies.rules.rule import Level, Profile
+from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 
 SETTINGS_UNREADABLE = "policy-settings-unreadable"
@@ -87,7 +90,7 @@ class Configured:
     remediates: bool = True
     contexts: dict[SameObject, RuleContext] = field(default_factory=dict[SameObject, RuleContext])
     """Context of each fleet."""
-    stack: tuple[Mapping[str, Any], list[PolicyFinding]] | None = None
+    stack: tuple[Mapping[str, Any], list[Finding]] | None = None
     """Facts and findings of the rules that compare resources."""
 
     @property
@@ -147,10 +150,6 @@ class Configurations:
         except UnreadableFleetError as wrong:
             settings = read_settings(data)
             notes.append(_unreadable(str(wrong)))
-        notes += [
-            ConfigurationNote(one.code, Level.ADVISORY, f"{one.path}: {one.message}; {one.fix}")
-            for one in settings.notes
-        ]
         is_off = choice.is_off or settings.is_off
         if is_off:
             notes.append(_everything_off(settings.everything_off))
@@ -212,10 +211,6 @@ class _Choice:
         }
         self._used = [name for name in FORMER if config.get(name, (Level.OFF, {}))[1]]
         self.is_off = bool(given) and not is_former_style and set(given.values()) == {Level.OFF}
-        for name in config:
-            for rule in replaced().get(name, ()):
-                self.levels.setdefault(rule, config[name][0])
-        self.is_off = self.is_off and not any(name in replaced() for name in config)
         reporting = [name for name in FORMER if name != "gpufleet-remediate"]
         self.is_off |= all(self._changed.get(name) is Level.OFF for name in reporting)
         self.remediates = self._changed.get("gpufleet-remediate") is not Level.OFF
@@ -227,13 +222,9 @@ class _Choice:
 
     def notes(self) -> Iterator[ConfigurationNote]:
         """Former names, and names that do not exist."""
-        known = {*by_id(), *FORMER, *replaced(), SETTINGS, "all"}
+        known = {*by_id(), *FORMER, SETTINGS, "all"}
         for name in self._config:
-            if name in replaced():
-                rules = replaced()[name]
-                message = f"policy {name} is the former name of {len(rules)}, such as {rules[0]}"
-                yield ConfigurationNote(FORMER_NAME, Level.ADVISORY, f"{message}; name those")
-            elif name not in known:
+            if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"; write {near[0]}" if near else "; see `gpufleet policies rules`"
                 yield _unreadable(f"there is no policy {name!r}{hint}")

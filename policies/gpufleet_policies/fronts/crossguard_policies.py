@@ -5,17 +5,21 @@ from typing import Any
 
 from pulumi.runtime.proto import analyzer_pb2 as protocol
 
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Needs, Profile, Rule
 from gpufleet_policies.fronts.config_schema import (
     settings_schema,
     threshold_schema,
     thresholds_of,
 )
 from gpufleet_policies.rules.registry import RULES
-from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule
 from gpufleet_policies.rules.settings import RuleSettings
 
 SETTINGS = "gpufleet-settings"
 """Name of the policy that holds the shared settings and reports what is wrong with them."""
+
+FORMER_NAME = "policy-name-former"
+"""Code of the note about a former name of policies."""
 
 FORMER: Mapping[str, Level] = {
     "gpufleet-remediate": Level.REMEDIATE,

@@ -11,7 +11,7 @@ from functools import lru_cache
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet.catalogue.price_range import PUBLISHED_WAYS, price_range
 from gpufleet.cluster.pool import NodePool
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet.findings.money import usd_hour
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.cluster.fact import Fact, absent, known
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
 from gpufleet.documents.shapes import mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, text
 

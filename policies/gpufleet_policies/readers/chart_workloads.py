@@ -9,11 +9,11 @@ from typing import Any
 
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.release_values import joined
 from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.cluster.workload import WorkloadFacts
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     PodMakerKind,

@@ -6,9 +6,9 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

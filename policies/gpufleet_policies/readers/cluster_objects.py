@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.monitoring import (
     DeclaredNamespace,
     DeclaredService,
@@ -13,6 +12,7 @@ from gpufleet.cluster.monitoring import (
     MetricsSource,
 )
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.cluster.locator import Locator
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.fleet import fleet_from
 
 

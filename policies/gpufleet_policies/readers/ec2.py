@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.cluster.fact import Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import items
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

@@ -5,9 +5,9 @@ from typing import Any
 
 from gpufleet.cluster.capacity import LaunchTemplate, Reservation
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet.documents.shapes import is_list
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

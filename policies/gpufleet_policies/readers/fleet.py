@@ -7,9 +7,9 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, editions, load
 from gpufleet.cluster.fact import Fact, Provenance
 from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import MOST_GPUS
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet.partition.grant import Grant, slice_part
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, decimal, fact, text, whole

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
 from gpufleet.cluster.release_values import ReleaseValues, joined
 from gpufleet.cluster.subject import environment
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed

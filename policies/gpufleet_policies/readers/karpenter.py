@@ -6,7 +6,6 @@ from typing import Any
 
 from gpufleet.cluster.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import (
     DisruptionBudget,
     KarpenterFacts,
@@ -16,6 +15,7 @@ from gpufleet.cluster.pool import (
     TagField,
 )
 from gpufleet.documents.shapes import is_list, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,

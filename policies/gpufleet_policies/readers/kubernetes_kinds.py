@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet.cluster.locator import Locator
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers import (
     cluster_api,
     cluster_objects,

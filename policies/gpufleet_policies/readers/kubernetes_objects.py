@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.cluster.locator import Locator
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
 from gpufleet_policies.readers import autoscaler, claims
 from gpufleet_policies.readers.blocks import inside

@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.queues import (
     ClusterQueue,
     CohortFacts,
@@ -17,6 +16,7 @@ from gpufleet.cluster.queues import (
     ResourceFlavor,
 )
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import boolean, fact, whole

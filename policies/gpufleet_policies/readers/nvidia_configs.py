@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.nvidia import (
     MigEntry,
     MigLayouts,
@@ -14,6 +13,7 @@ from gpufleet.cluster.nvidia import (
     SharingConfig,
 )
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import kind_of_text
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.reading import boolean, fact, whole

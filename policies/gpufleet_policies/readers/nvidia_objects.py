@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet.cluster.release_values import joined, steps_of
 from gpufleet.documents.shapes import is_mapping, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
 from gpufleet_policies.readers.reading import boolean, fact, text

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.contract.schemas import (
     SchemaProblem,
@@ -16,6 +15,7 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import as_list, is_mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.reading import holds_unknown
 

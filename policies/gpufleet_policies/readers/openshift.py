@@ -5,9 +5,9 @@ from typing import Any
 
 from gpufleet.cluster.capacity import PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import Maker, NodePool, Size, TagField
 from gpufleet.documents.shapes import items
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, number, word
 from gpufleet_policies.readers.cluster_api import pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, taints

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.cluster.capacity import ScheduledSize
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.monitoring import CloudBudget, MetricsSource
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 

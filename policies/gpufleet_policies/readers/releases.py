@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
+from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.documents.shapes import rewritten
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
@@ -20,7 +20,6 @@ from gpufleet_policies.wrappers.links import inline_patches
 from gpufleet_policies.wrappers.registry import releases_of
 from gpufleet_policies.wrappers.release import values_of
 
-_VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[-+].*)?")
 _SUBSTITUTED = re.compile(r"\$\{[A-Za-z_]")
 """A variable that Flux, Argo CD's plugins or a script fill in (`postBuild.substitute`)."""
 
@@ -81,20 +80,13 @@ def opened(
         chart.name,
         values,
         locator,
-        version=_version(release.version),
+        version=release.release,
         place=parts.place if place is None else place,
         complete=not parts.missing,
         annotations=annotations,
         parts=parts if place is None else None,
         is_text=held_as_text,
     )
-
-
-def _version(written: str | None) -> Fact[str]:
-    """A version; a range, or a name of a branch, is one that is not known."""
-    if written is None:
-        return absent("version")
-    return known(written) if _VERSION.fullmatch(written) else unknown("version")
 
 
 def _without_variables(value: Any) -> Any:

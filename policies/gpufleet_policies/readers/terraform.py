@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
-from gpufleet.cluster.locator import Locator
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import camel_keys, inside
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.plain import plain

@@ -5,9 +5,9 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.cluster.fact import Fact, absent, known, unknown
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pool import Maker, NodePool, Size
 from gpufleet.documents.shapes import items
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, number, word
 from gpufleet_policies.readers.cluster_api import vgpu_board
 from gpufleet_policies.readers.machines import Machines

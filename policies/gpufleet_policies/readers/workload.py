@@ -5,10 +5,10 @@ from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.intent import WorkloadIntent
-from gpufleet.cluster.locator import Locator
 from gpufleet.cluster.pods import PodGroup
 from gpufleet.cluster.workload import JobFacts, WorkloadFacts
 from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers import intent as intents
 from gpufleet_policies.readers import scheduling
 from gpufleet_policies.readers.containers import as_fragment, containers

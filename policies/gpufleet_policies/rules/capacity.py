@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 def _certainty(context: RuleContext) -> Level:
@@ -21,7 +22,7 @@ def _certainty(context: RuleContext) -> Level:
     needs=[Needs.FLEET],
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
 )
-def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The pod would stay Pending. Pools that the pod's required labels exclude do not count."""
     assert context.fleet is not None
     for group in workload.pod_groups:
@@ -43,7 +44,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
                 if offered
                 else "add a pool that offers it"
             )
-            yield Violation(
+            yield finding(
                 where=group.where,
                 found=f"asks for {amount} x {resource}, which no such pool publishes",
                 limit=f"{limit}; the pods would stay Pending",
@@ -61,7 +62,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     needs=[Needs.FLEET],
     source="nodes.max of the pools",
 )
-def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """For jobs only the size of one pod counts: their pods may run one after another."""
     assert context.fleet is not None
     for group in workload.pod_groups:
@@ -72,7 +73,7 @@ def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
                 continue
             largest = max(offered, key=lambda pool: _per_node(pool, resource))
             if amount > _per_node(largest, resource):
-                yield Violation(
+                yield finding(
                     where=group.where,
                     found=f"one pod asks for {amount} x {resource}",
                     limit=f"a node of {largest.name} has {_per_node(largest, resource)}; the pod "
@@ -86,7 +87,7 @@ def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
             if workload.runs_to_completion or not group.pods.is_known or group.pods.value <= room:
                 continue
             names = ", ".join(f"{pool.name} (nodes.max {pool.maximum_nodes})" for pool in offered)
-            yield Violation(
+            yield finding(
                 where=group.where,
                 found=f"{group.pods.value} pods of {amount} x {resource}",
                 limit=f"{names} can hold {room} at most; {group.pods.value - room} would stay "

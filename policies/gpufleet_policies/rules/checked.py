@@ -9,19 +9,15 @@ from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fleet import PRODUCTION
 from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
 from gpufleet.cluster.pool import NodePool
-from gpufleet.contract.programs.autoscaler_signals import (
-    AutoscalerTarget,
-    TargetKey,
-    batches,
-    is_accelerator,
-)
+from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
+from gpufleet.contract.programs.autoscaler_signals import batches, is_accelerator
 from gpufleet.contract.programs.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
+from gpufleet.rules.context import RuleContext, SameObject, once
 from gpufleet_policies.configurations.kinds import validate_objects, validate_text
 from gpufleet_policies.readers.blocks import inside
-from gpufleet_policies.rules.context import RuleContext, SameObject, once
 
 MIG_LABEL = "nvidia.com/mig.config"
 """Node label that selects a config of mig-parted."""

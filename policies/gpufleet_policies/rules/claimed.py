@@ -7,7 +7,7 @@ from gpufleet.cluster import Amount, Container, PodGroup, Surroundings, Workload
 from gpufleet.cluster.claims import GPU_CLASS, DeviceClaim
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pods import PodClaim
-from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placement import PRODUCT_LABEL
 
 COUNTING = frozenset(

@@ -6,17 +6,19 @@ reports the findings of its code.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from gpufleet.cluster import Provenance
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.contract.programs.validation import Verdict
-from gpufleet.findings import Finding, Severity
+from gpufleet.findings import Finding, Level, Severity
+from gpufleet.findings.remediation import JsonPatch
+from gpufleet.messages import one_line
+from gpufleet.rules.context import RuleContext, SameObject
+from gpufleet.rules.rule import Check, Needs, Profile, Rule
 from gpufleet_policies.configurations.codes import KindRule, code_space
 from gpufleet_policies.rules.checked import declares, verdict
-from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.plugin_text import replicas_patch
-from gpufleet_policies.rules.remediation import JsonPatch
-from gpufleet_policies.rules.rule import Check, Level, Needs, Profile, Rule, Violation
 
 _LEVELS = {
     Verdict.REJECT: Level.MANDATORY,
@@ -81,10 +83,10 @@ _BY_THE_CHART = frozenset({"karpenter-overlay-gate-off", "karpenter-static-gate-
 _TOO_MANY = "device-plugin-mps-too-many-clients"
 
 
-def _violations(context: RuleContext, config: NvidiaConfig) -> dict[str, list[Violation]]:
+def _violations(context: RuleContext, config: NvidiaConfig) -> dict[str, list[Finding]]:
     """What is wrong with a configuration, by code; computed once for an object."""
     key = ("configuration", SameObject(config))
-    found: dict[str, list[Violation]] | None = context.memo.get(key)
+    found: dict[str, list[Finding]] | None = context.memo.get(key)
     if found is None:
         # A validation that breaks is reported by one rule, not by each.
         context.memo[key] = {}
@@ -95,7 +97,7 @@ def _violations(context: RuleContext, config: NvidiaConfig) -> dict[str, list[Vi
     return found
 
 
-def _by_code(config: NvidiaConfig, findings: Iterable[Finding]) -> dict[str, list[Violation]]:
+def _by_code(config: NvidiaConfig, findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     kept = [one for one in findings if _is_proven(config, one.code)]
     too_many = {
         one.path: limit
@@ -103,12 +105,12 @@ def _by_code(config: NvidiaConfig, findings: Iterable[Finding]) -> dict[str, lis
         if one.code == _TOO_MANY and isinstance(limit := one.evidence.get("limit"), int)
     }
     patch = replicas_patch(config, too_many)
-    found: dict[str, list[Violation]] = {}
+    found: dict[str, list[Finding]] = {}
     for finding in kept:
         if finding.code not in code_space():
             raise KeyError(finding.code)  # a finding without a rule would be lost unseen
         remediation = patch if finding.code == _TOO_MANY else ()
-        found.setdefault(finding.code, []).append(_violation(config, finding, remediation))
+        found.setdefault(finding.code, []).append(_draft(config, finding, remediation))
     return found
 
 
@@ -124,20 +126,20 @@ def _is_proven(config: NvidiaConfig, code: str) -> bool:
     return config.complete or not code.endswith(_ABSENCE)
 
 
-def _violation(config: NvidiaConfig, finding: Finding, remediation: JsonPatch) -> Violation:
-    return Violation(
-        where=config.written_at(finding.path),
-        found=finding.message,
-        limit="",
-        alternative=finding.fix or "",
-        evidence=finding.evidence,
-        at_most=Level.MANDATORY if finding.severity is Severity.ERROR else Level.ADVISORY,
+def _draft(config: NvidiaConfig, found: Finding, remediation: JsonPatch) -> Finding:
+    certain = found.severity is Severity.ERROR
+    return replace(
+        found,
+        path=one_line(config.written_at(found.path)),
+        message=one_line(found.message),
+        fix=None if found.fix is None else one_line(found.fix),
+        level=Level.MANDATORY if certain else Level.ADVISORY,
         remediation=remediation,
     )
 
 
 def _check(code: str) -> Check:
-    def check(context: RuleContext, config: NvidiaConfig) -> Iterable[Violation]:
+    def check(context: RuleContext, config: NvidiaConfig) -> Iterable[Finding]:
         return _violations(context, config).get(code, ())
 
     return check
@@ -148,7 +150,7 @@ def _rules() -> Iterator[Rule]:
         yield _rule(code, found, _check(code))
 
 
-def _rule(code: str, found: KindRule, check: Callable[..., Iterable[Violation]]) -> Rule:
+def _rule(code: str, found: KindRule, check: Callable[..., Iterable[Finding]]) -> Rule:
     return Rule(
         id=code,
         sentence=found.rule.sentence,

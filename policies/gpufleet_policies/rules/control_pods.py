@@ -5,8 +5,11 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money
+from gpufleet.findings.remediation import JsonPatch, remove
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import (
@@ -15,8 +18,6 @@ from gpufleet_policies.rules.placement import (
     PRODUCT_LABEL,
     candidates,
 )
-from gpufleet_policies.rules.remediation import JsonPatch, remove
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 _HELPERS = (
     "istio-proxy",
@@ -53,14 +54,14 @@ _GPU_NODE_LABELS = (
     source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers"
     "; reported by ray-project/kuberay#321 and NVIDIA/k8s-device-plugin#71",
 )
-def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops only for a Ray head that tells Ray it has no GPU. A head alone with GPUs is fine."""
     holders = [g for g in workload.pod_groups if g.gpu_resources]
     for group in holders:
         if workload.ray is not None and group.name == "head":
             yield from _head(context, workload, group, others=len(holders) > 1)
         elif group.name == "Launcher" and len(holders) > 1:
-            yield Violation(
+            yield finding(
                 where=f"group {group.name} ({group.place})",
                 found="the launcher asks for a GPU, and so do its workers",
                 limit="a launcher starts processes on the workers and computes nothing",
@@ -74,12 +75,12 @@ def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
 
 def _head(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, *, others: bool
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     ray = workload.ray
     assert ray is not None
     declared = ray.head_gpu_count
     if declared.is_known and declared.value.strip("\"'") in ("0", "0.0"):
-        yield Violation(
+        yield finding(
             where=f"group head ({group.place})",
             found="asks for a GPU and starts Ray with num-gpus 0",
             limit="Ray will never place work on it",
@@ -90,7 +91,7 @@ def _head(
         )
     elif others and not declared.is_unknown and _scales(workload):
         # In a cluster of fixed size the head is one node of several, as vLLM over Ray needs it.
-        yield Violation(
+        yield finding(
             where=f"group head ({group.place})",
             found="the head asks for a GPU, and only groups of workers can become smaller",
             limit="the head stays as long as the cluster: its GPUs cannot be scaled down",
@@ -119,9 +120,7 @@ def _without_gpu(container: Container) -> JsonPatch:
     )
 
 
-def _alongside(
-    context: RuleContext, workload: WorkloadFacts, group: PodGroup
-) -> Iterator[Violation]:
+def _alongside(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> Iterator[Finding]:
     """Sidecars, and init containers that make the pod hold more GPUs than it computes on."""
     holders = [c for c in group.containers if GPU in c.gpu_resources]
     main = [c for c in holders if not c.init]
@@ -140,7 +139,7 @@ def _alongside(
         if extra <= 0 or not total.is_known or total.value < 1:
             continue
         what = "a sidecar" if not container.init or container.restartable else "an init container"
-        yield Violation(
+        yield finding(
             where=container.where,
             found=f"{what} asks for {counts[id(container)]} x {GPU} next to the container that "
             "computes",
@@ -166,7 +165,7 @@ def _is_helper(container: Container) -> bool:
     "; reported by cloudpilot-ai/karpenter-provider-gcp#166",
     without_gpus=True,
 )
-def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where labels pin it, advises on a toleration of everything.
 
     Not for DaemonSets and operators' namespaces, claims, and runtimes that assign GPUs otherwise.
@@ -184,7 +183,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
             continue
         pin = next((key for key in group.node_labels if _is_pin(context, group, key)), None)
         if pin is not None and group.promises_gpus:
-            yield Violation(
+            yield finding(
                 where=group.place,
                 found=f"tells Ray that it has a GPU, is sent to GPU nodes by {pin}, and asks for "
                 "none",
@@ -194,7 +193,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
             )
             continue
         if pin is not None:
-            yield Violation(
+            yield finding(
                 where=group.place,
                 found=f"asks for no GPU, and node label {pin} sends it to GPU nodes",
                 limit="it prevents the removal of a GPU node where nothing computes",
@@ -207,7 +206,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
         tolerated = group.tolerations
         everything = tolerated.is_known and any(t.tolerates_everything for t in tolerated.value)
         if everything:
-            yield Violation(
+            yield finding(
                 where=f"{group.place}.tolerations",
                 found="asks for no GPU and tolerates every taint",
                 limit="it may land on a GPU node and prevent its removal",

@@ -7,12 +7,13 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.claims import GPU_CLASS, DeviceClaim
 from gpufleet.cluster.pods import PodClaim
 from gpufleet.cluster.pool import NodePool
-from gpufleet_policies.money import AmountKind, Money
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money
+from gpufleet.findings.remediation import remove
+from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.claimed import claim_of
-from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.remediation import remove
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _SOURCE = "Kubernetes `resource.k8s.io` API, pkg/apis/resource"
 
@@ -25,7 +26,7 @@ _SOURCE = "Kubernetes `resource.k8s.io` API, pkg/apis/resource"
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
-def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
+def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Finding]:
     """`allocationMode: All` of a GPU class; not where only agents of nodes use it."""
     if _only_for_agents(context, claim):
         return
@@ -33,7 +34,7 @@ def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
         if not request.is_gpu or not request.allocation.is_known:
             continue
         if request.allocation.value == "All":
-            yield Violation(
+            yield finding(
                 where=request.place,
                 found=f"takes all devices of class {request.device_class.value} on a node",
                 limit="GPUs that the pod does not compute on stay empty",
@@ -73,7 +74,7 @@ def _users(context: RuleContext) -> Users:
     needs=[Needs.SURROUNDINGS],
     source=_SOURCE,
 )
-def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
+def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Finding]:
     """No selector on the class of whole GPUs, and the declared pools have different GPUs."""
     kinds = _kinds_of_gpus(context)
     if len(kinds) < 2:
@@ -82,7 +83,7 @@ def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]
         known = request.device_class
         if not known.is_known or known.value != GPU_CLASS or not request.selectors.is_absent:
             continue
-        yield Violation(
+        yield finding(
             where=request.place,
             found=f"takes any device of class {GPU_CLASS}",
             limit=f"the pools have {', '.join(kinds)}: the dearest may be taken",
@@ -108,7 +109,7 @@ def _kinds_of_gpus(context: RuleContext) -> list[str]:
     formula="waste = pods x GPUs asked for by name x GPU-hour x 730 h",
     source=_SOURCE,
 )
-def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Claims of compute domains and network cards are correct with GPUs and do not count."""
     for group in workload.pod_groups:
         if not group.claims or not group.gpu_resources:
@@ -117,7 +118,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
             claim = claim_of(context.surroundings, workload, one)
             if claim is None or not claim.asks_for_gpus:
                 continue
-            yield Violation(
+            yield finding(
                 where=one.place,
                 found=f"claims GPUs through {claim.locator} and asks for {group.gpu_resources[0]}",
                 limit="the pod gets both, and the driver and the device plugin may assign the "
@@ -135,7 +136,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     formula="waste = pods x devices of the claim, in GPU-hours",
     source=_SOURCE,
 )
-def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The device is allocated to the pod all the same."""
     for group in workload.pod_groups:
         if not group.claims or not _containers_known(group):
@@ -144,7 +145,7 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
         for one in reversed(group.claims):
             if one.name in used or one.name == "?":
                 continue
-            yield Violation(
+            yield finding(
                 where=one.place,
                 found=f"claims {one.name}, and no container names it in resources.claims",
                 limit="the device is reserved, and nothing uses it",
@@ -185,7 +186,7 @@ def _containers_known(group: PodGroup) -> bool:
     source="Kubernetes, Dynamic Resource Allocation: a claim and its template are in the pod's "
     "namespace",
 )
-def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Advice where the claim is in another file: the namespace's own may be somewhere else."""
     here = workload.locator.namespace
     if context.surroundings is None or not here:
@@ -202,7 +203,7 @@ def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
         if not found or not all(other.namespace for other in found):
             continue
         together = any(other.file == workload.locator.file for other in found)
-        yield Violation(
+        yield finding(
             where=one.place,
             found=f"names {found[0]}, and the pods are in {here}",
             limit="claims are looked for in the pods' namespace: they wait for one for ever",
@@ -219,7 +220,7 @@ def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
-def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """More than one pod with `resourceClaimName`, unless the claim configures how it is shared."""
     for group in workload.running_groups():
         if not group.pods.is_known or group.pods.value < 2:
@@ -230,7 +231,7 @@ def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
             claim = claim_of(context.surroundings, workload, one)
             if claim is not None and (claim.configured or not claim.asks_for_gpus):
                 continue
-            yield Violation(
+            yield finding(
                 where=one.place,
                 found=f"{group.pods.value} pods use the one claim {one.claim.value}",
                 limit="they all run on the same device, on the same node",

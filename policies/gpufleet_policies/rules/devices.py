@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.rule import Level, Violation, rule
 from gpufleet_policies.rules.waiting import waits_for_ever
 
 _NO_DEVICES = frozenset({"", "none", "void"})
@@ -45,7 +46,7 @@ _ACCELERATORS = (
     source="NVIDIA/k8s-device-plugin#1294: a pod with a limit of 1 and the variable saw two GPUs; "
     "public file duddnr0719/Study k8s/gpu-deployment.yaml",
 )
-def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """NVIDIA_VISIBLE_DEVICES in a container with GPUs: by runtime and device list strategy it adds
     to the assigned GPUs, replaces them or is replaced. CUDA_VISIBLE_DEVICES only numbers them."""
     for _, container in workload.gpu_containers:
@@ -54,7 +55,7 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
             continue
         if value.strip().lower() in _NO_DEVICES:
             continue
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({container.place}.env)",
             found=f"asks for {container.gpu_resources[0]} and sets NVIDIA_VISIBLE_DEVICES={value}",
             limit="the container may see and use GPUs of other pods",
@@ -72,7 +73,7 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
     "files grandiv/fragrance-palette-scalable k8s/tgi.yaml and mshahzeb/k8s-llm-stack tgi.yaml",
     without_gpus=True,
 )
-def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Images with a CUDA build alone, and CUDA_VISIBLE_DEVICES with a number. Not where another
     accelerator is asked for, and not where another object completes the containers."""
     complete = workload.template_checked_on_creation or workload.locator.kind in _COMPLETE
@@ -85,7 +86,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
             why = None if container.init else _why(group, container)
             if why is None:
                 continue
-            yield Violation(
+            yield finding(
                 where=f"container {container.name} ({container.place}.resources)",
                 found=f"{why} and asks for no GPU",
                 limit="it finds no device, or takes one that the scheduler gives to others",
@@ -127,7 +128,7 @@ def _why(group: PodGroup, container: Container) -> str | None:
     source="Kubernetes, Assigning Pods to Nodes, nodeName; public files alarmed-ground/kube-gpu "
     "ollama.yaml and Sprit3Dan/sotaathome k8s/train-job.yaml",
 )
-def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`nodeName` in a template. Dumps of pods that run have it too: pods are left out."""
     if workload.locator.kind == "Pod" or workload.node_agent:
         return
@@ -135,7 +136,7 @@ def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[
         if not group.gpu_resources or not group.node_name.is_known:
             continue
         node = group.node_name.value
-        yield Violation(
+        yield finding(
             where=f"{group.place}.nodeName",
             found=f"asks for {group.gpu_resources[0]} on {node}",
             limit="the scheduler is passed over: without a free GPU the kubelet refuses the pod "
@@ -160,7 +161,7 @@ _NO_GPU_USE = re.compile(
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="the image itself; public file Electricpaper77/ai-rag-eval-platform k8s/gpu-job.yaml",
 )
-def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """By the image's name: curl, nginx, databases. What idles is a finding of its own."""
     for group, container in workload.gpu_containers:
         image = container.image.found or ""
@@ -170,7 +171,7 @@ def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
             continue
         if group not in workload.running_groups():
             continue
-        yield Violation(
+        yield finding(
             where=container.where,
             found=f"asks for {container.gpu_resources[0]} and runs {image}",
             limit="this program computes nothing on a GPU",

@@ -4,48 +4,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.intent import PREFIX
-from gpufleet.messages import one_line
+from gpufleet.findings.waiver import Waiver, WaiverKind
 from gpufleet.secret_text import masked
-from gpufleet_policies.rules.former_names import covered, is_known
 
 _WRITTEN = re.compile(r"^(?P<reason>.*?)\s*;\s*until\s*=\s*(?P<until>\S+)\s*$", re.DOTALL)
 _IGNORE = f"{PREFIX}ignore-"
-
-
-class WaiverKind(StrEnum):
-    """Where a waiver is written."""
-
-    ANNOTATION = "annotation"
-    COMMENT = "comment"
-    SETTINGS = "settings"
-    BASELINE = "baseline"
-
-    @property
-    def in_source(self) -> bool:
-        """Whether it is in the file of the object."""
-        return self in (WaiverKind.ANNOTATION, WaiverKind.COMMENT)
-
-
-@dataclass(frozen=True, slots=True)
-class Waiver:
-    """Why a finding does not count."""
-
-    kind: WaiverKind
-    place: str
-    """Annotation, comment, setting or baseline that holds it."""
-    reason: str
-    until: date | None = None
-    """Last day; None: a baseline has none."""
-
-    def __str__(self) -> str:
-        end = "" if self.until is None else f", until {self.until}"
-        return f"{one_line(self.reason)} ({one_line(self.place)}{end})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +46,7 @@ def exemptions(
     today: date,
     known_rules: Mapping[str, object],
 ) -> dict[str, Exemption]:
-    """Rule id -> its exemption for this object. The settings' own win over annotations.
-
-    An exemption by a former id holds for the rules in its place too, unless they have their own.
-    """
+    """Rule id -> its exemption for this object. The settings' own win over annotations."""
     found: dict[str, Exemption] = {}
     for rule, place, text in _written(subject):
         found[rule] = exemption(rule, place, text, today, known_rules, WaiverKind.ANNOTATION)
@@ -93,9 +58,6 @@ def exemptions(
                 problem = f"its date {exception.until} is past (today is {today})"
             waiver = Waiver(WaiverKind.SETTINGS, place, exception.reason, exception.until)
             found[exception.rule] = Exemption(exception.rule, place, problem, waiver)
-    for rule, one in tuple(found.items()):
-        for other in covered().get(rule, ()):
-            found.setdefault(other, one)
     return found
 
 
@@ -120,7 +82,7 @@ def exemption(
 ) -> Exemption:
     """An exception as it is written: `<reason>; until=YYYY-MM-DD`."""
     reason, until, problem = _parts(text)
-    if not is_known(rule, known_rules):
+    if rule not in known_rules:
         problem = f"there is no rule {rule!r}"
     elif until is not None and until < today:
         problem = f"its date {until} is past (today is {today})"

@@ -6,13 +6,13 @@ from fractions import Fraction
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.money.pools import way_price
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, expires, gpu_pools, place
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
 def _is_large_notebook_pool(context: RuleContext, pool: NodePool) -> bool:
@@ -54,7 +54,7 @@ def _smaller_minimum(pool: NodePool) -> str:
     formula="standing = nodes.min x price of a node x 730 h",
     source="AWS EKS best practices, compute: scale from zero",
 )
-def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Eight GPUs and more of uncommitted capacity, minimum above zero, interactive intent."""
     for pool in gpu_pools(context, subject):
         if not _is_large_notebook_pool(context, pool):
@@ -63,7 +63,7 @@ def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> I
         smaller = _smaller_machine(context, pool)
         if smaller:
             alternative += f"; or use {smaller}"
-        yield Violation(
+        yield finding(
             where=place(pool, pool.size.minimum_place),
             found=f"{pool.size.standing.value} node(s) with {pool.gpus_per_node.value} x "
             f"{_gpu(pool)} serve interactive use, bought {_bought(pool)}",
@@ -106,7 +106,7 @@ def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
     formula="standing = smallest size x price of a node x 730 h",
     source="AWS EKS best practices, cluster autoscaler: scaling from 0",
 )
-def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Not for capacity that is paid for anyway, not where the larger rule already fired, and not
     for pools that an expiry tag or a schedule ends.
 
@@ -126,7 +126,7 @@ def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Ite
         allowed = context.thresholds.standing_usd_per_month
         if allowed is not None and (money.usd_per_month or 0) <= allowed:
             continue
-        yield Violation(
+        yield finding(
             where=place(pool, pool.size.minimum_place),
             found=f"{standing.value} x {_gpu(pool)} node(s) always run, environment "
             f"{context.environment_of(subject).value}",
@@ -153,7 +153,7 @@ def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
     source="AWS EKS best practices: static groups are for reserved capacity"
     "; reported by aws/karpenter-provider-aws#3244",
 )
-def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Left to the other rules where they already name the pool. Karpenter's static pools count."""
     for pool in gpu_pools(context, subject):
         if not _is_fixed(pool) or pool.is_committed or not _certain_capacity(pool.capacity):
@@ -170,7 +170,7 @@ def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
             if pool.compiled is not None
             else pool.size.minimum_place
         )
-        yield Violation(
+        yield finding(
             where=where,
             found=found,
             limit="only reserved capacity should have a fixed size",
@@ -203,9 +203,7 @@ def _certain_capacity(capacity: Fact[frozenset[str]]) -> bool:
     formula="waste = expected nodes x (on-demand - spot price) x 730 h",
     source="AWS EKS best practices: Spot for interruptible work",
 )
-def on_demand_for_batch(
-    context: RuleContext, subject: NodePool | FleetFacts
-) -> Iterator[Violation]:
+def on_demand_for_batch(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Pools with intent batch whose machine has a known spot price.
 
     `interruptible-work-on-demand` covers workloads that declare their mode.
@@ -222,7 +220,7 @@ def on_demand_for_batch(
         name, listed, spot = found
         count = nodes.value
         gpus = nodes_money(context, pool, count, AmountKind.WASTE).gpus
-        yield Violation(
+        yield finding(
             where=place(pool, pool.capacity_place),
             found=f"intent batch, and only onDemand at {usd_hour(listed)}",
             limit=f"{name} sells as spot for at most {usd_hour(spot)}",

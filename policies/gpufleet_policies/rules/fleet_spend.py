@@ -5,10 +5,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts, PoolFacts, Provenance
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.rule import Level, Violation, rule
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import MICRO_USD, AmountKind, Money, usd_hour
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 
 
 @rule(
@@ -20,13 +20,13 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     formula="exposure = sum over pools of nodes.max x GPUs of a node, in GPU-hours",
     source="FinOps practice: no commitment without a bound",
 )
-def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
+def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]:
     """One violation per fleet, naming every cause."""
     if not fleet.unbounded or not fleet.maximum_spend.is_absent:
         return
     unpriced = [pool for pool in fleet.pools if pool.maximum_spend.is_absent]
     gpus = sum(pool.maximum_nodes * pool.gpus_per_node * pool.gpu_fraction for pool in unpriced)
-    yield Violation(
+    yield finding(
         where=", ".join(f"{pool.path} ({pool.name})" for pool in unpriced),
         found=f"the largest spend has no bound: {'; '.join(fleet.unbounded)}",
         limit="every pool needs a price or a bound",
@@ -46,7 +46,7 @@ def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violati
     formula="exposure = largest spend of the fleet",
     source="a limit that is not declared is not checked",
 )
-def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
+def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]:
     """Neither the spec nor the project's policy settings name a limit."""
     if not fleet.budget_micro_usd.is_absent or context.thresholds.budget_usd_per_hour is not None:
         return
@@ -58,7 +58,7 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Violatio
             AmountKind.EXPOSURE, Fraction(spend), _gpus(fleet.pools), "all pools at nodes.max"
         )
         suggestion = str(-(-spend // MICRO_USD))
-    yield Violation(
+    yield finding(
         where="budget.usdPerHour",
         found=found,
         limit="a budget in the spec is required here",
@@ -76,7 +76,7 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Violatio
     formula="exposure = largest spend - budget",
     source="FinOps practice",
 )
-def budget_exceeded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
+def budget_exceeded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]:
     """The spec's own budget and the one of the policy settings, the smaller of them."""
     limits: list[tuple[Decimal, str]] = []
     if fleet.budget_micro_usd.is_known:
@@ -91,7 +91,7 @@ def budget_exceeded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violati
     over = spend - int(limit * MICRO_USD)
     if over <= 0:
         return
-    yield Violation(
+    yield finding(
         where="budget.usdPerHour",
         found=f"all pools at nodes.max cost {usd_hour(spend)}",
         limit=f"{origin} is {limit:,.2f} USD/h",

@@ -5,11 +5,12 @@ from fractions import Fraction
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.remediation import remove
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.readers.reading import decimal
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.remediation import remove
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 FRACTIONS = ("gpu-fraction", "gpu-memory")
 """Annotations by which KAI's scheduler shares a GPU."""
@@ -24,7 +25,7 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
     "; reported by kai-scheduler/KAI-Scheduler#49",
     without_gpus=True,
 )
-def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """KAI's annotations `gpu-fraction` and `gpu-memory`; its scheduler refuses the pod."""
     written = [name for name in FRACTIONS if name in workload.annotations]
     if not written:
@@ -36,7 +37,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
         if GPU in container.gpu_resources
     ]
     if len(written) > 1 and not holders:
-        yield Violation(
+        yield finding(
             where=f"metadata.annotations[{written[0]}]",
             found=f"asks for a part of a GPU twice: {said}",
             limit="only one of them is allowed: the scheduler refuses the pod",
@@ -45,7 +46,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
     for group, container in holders:
         part = _part_of_gpu(workload.annotations.get(FRACTIONS[0]))
         place = container.resources_place
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({place or container.place})",
             found=f"asks for whole {GPU} and has {said}",
             limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "

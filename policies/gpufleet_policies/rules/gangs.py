@@ -6,13 +6,14 @@ from fractions import Fraction
 from gpufleet.cluster import Locator, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.queues import LocalQueue
-from gpufleet_policies.rules.context import RuleContext, once
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.remediation import JsonPatch
+from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.kai_queues import KAI_QUEUES
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.purpose import is_inference, is_training, serving, training
-from gpufleet_policies.rules.remediation import JsonPatch
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _GANGS = frozenset(
@@ -46,7 +47,7 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
     source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165"
     "; reported by kubeflow/trainer#165",
 )
-def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Jobs, and what is known to train, of two pods and more with many GPUs; advice for what has no
     end, and for a TrainJob, whose runtime may make a group of its pods. Not for groups that serve.
     """
@@ -64,7 +65,7 @@ def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
     if largest is None or total < context.thresholds.training_gpus:
         return
     queue = _only_queue(context, workload)
-    yield Violation(
+    yield finding(
         where="metadata.labels",
         found=f"{int(total)} GPUs that are of use only together, and no queue or group of pods",
         limit="pods that have started hold their GPUs while the others wait; "
@@ -129,7 +130,7 @@ def _has_gang(workload: WorkloadFacts) -> bool:
     needs=[Needs.FLEET, Needs.SURROUNDINGS],
     source="AWS EKS best practices, compute: low priority for work that can wait",
 )
-def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A job and a server of one program may share a pool, and neither has a PriorityClass."""
     if not workload.runs_to_completion or workload.is_idle_now or _is_queued(workload):
         return
@@ -138,7 +139,7 @@ def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
         shared = sorted(name for name in _pools(context, group) if name in servers)
         if not shared:
             continue
-        yield Violation(
+        yield finding(
             where=f"{group.place}.priorityClassName",
             found=f"runs on {', '.join(shared)} with {servers[shared[0]]}, and neither has a "
             "priority",

@@ -14,10 +14,11 @@ from gpufleet.contract.driver_ranges import (
     module_problem,
     operator_problem,
 )
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pools import all_pools
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _MATRIX = (
     "NVIDIA data center drivers, matrix of CUDA toolkit, driver and architecture; "
@@ -78,11 +79,11 @@ def _violations(
     problem_of: Callable[[Gpu, str, Catalogue], RangeProblem | None],
     *,
     certain: bool = True,
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     for pool, gpu, level in _operator_pools(context, choices):
         problem = problem_of(gpu, found, context.catalogue)
         if problem is not None:
-            yield Violation(
+            yield finding(
                 where=f"{choices.place}.{where}".strip("."),
                 found=f"{problem.message}, which {pool.name} has",
                 limit=f"{problem.reason.fact} ({problem.reason.source})",
@@ -100,7 +101,7 @@ def _violations(
     needs=[Needs.SURROUNDINGS],
     source=_MATRIX,
 )
-def driver_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
+def driver_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """The version that the values name, else the default one of the chart's release.
 
     Advisory where the image of the nodes may bring a driver of its own.
@@ -121,7 +122,7 @@ def driver_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[V
     source="NVIDIA driver installation guide, Kernel Modules: open ones from Turing on, and only "
     "these from Blackwell on; NVIDIA GPU Operator platform support: GH200",
 )
-def modules_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
+def modules_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """`auto`, the default, chooses by GPU."""
     if choices.kernel_modules.is_known:
         found = choices.kernel_modules.value
@@ -136,7 +137,7 @@ def modules_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA GPU Operator release notes",
 )
-def operator_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
+def operator_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """The release notes name the GPU in a later release."""
     if choices.version.is_known:
         found = choices.version.value
@@ -151,7 +152,7 @@ def operator_for_gpu(context: RuleContext, choices: OperatorChoices) -> Iterator
     needs=[Needs.SURROUNDINGS],
     source=_MATRIX,
 )
-def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The tag names the toolkit: `nvidia/cuda:13.0.1-...`, `pytorch:2.9.0-cuda13.0-...`.
 
     Only where no GPU pool that may take the pods has a GPU it supports.
@@ -169,7 +170,7 @@ def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
             if first is None or None in problems:
                 continue
             names = ", ".join(pool.name for pool, _ in pools)
-            yield Violation(
+            yield finding(
                 where=f"container {container.name} ({container.place}.image)",
                 found=f"{container.image.value}: {first.message}",
                 limit=f"its pods run on {names}; {first.reason.source}",

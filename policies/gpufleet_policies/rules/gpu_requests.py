@@ -6,14 +6,15 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, SHARED_SUFFIX, is_gpu_resource
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.remediation import JsonPatch, add, replace
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates
 from gpufleet_policies.rules.published import published
-from gpufleet_policies.rules.remediation import JsonPatch, add, replace
-from gpufleet_policies.rules.rule import Level, Violation, rule
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 _SHARE = Decimal("0.8")
@@ -50,14 +51,14 @@ def _refusal(workload: WorkloadFacts) -> str:
     dev=Level.MANDATORY,
     source=_SOURCE,
 )
-def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Extended resources cannot be overcommitted: limit and request are one number."""
     for _, container in _containers(workload):
         for resource, amount in container.requests.items():
             if not is_gpu_resource(resource) or resource in container.limits:
                 continue
             written = amount.value.text if amount.is_known else "the same amount"
-            yield Violation(
+            yield finding(
                 where=_where(container),
                 found=f"requests {resource} without a limit",
                 limit=f"a limit is required: {_refusal(workload)}",
@@ -76,7 +77,7 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
     dev=Level.MANDATORY,
     source=_SOURCE,
 )
-def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Compared as quantities: `1`, `"1"` and `1000m` are equal."""
     for _, container in _containers(workload):
         for resource, request in container.requests.items():
@@ -87,7 +88,7 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
                 continue
             if request.value.number == limit.value.number:
                 continue
-            yield Violation(
+            yield finding(
                 where=_where(container),
                 found=f"requests {request.value.text} {resource} and limits {limit.value.text}",
                 limit=f"both must be equal: {_refusal(workload)}",
@@ -107,14 +108,14 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     dev=Level.MANDATORY,
     source=_SOURCE,
 )
-def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Devices are counted in whole numbers; parts are resources of their own."""
     for group, container in _containers(workload):
         for resource in container.gpu_resources:
             amount = container.gpus(resource)
             if not amount.is_known or amount.value.is_whole:
                 continue
-            yield Violation(
+            yield finding(
                 where=f"container {container.name} ({amount.place or container.place})",
                 found=f"asks for {amount.value.text} {resource}",
                 limit=f"only whole devices can be asked for: {_refusal(workload)}",
@@ -153,7 +154,7 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
     "; reported by NVIDIA/k8s-device-plugin#421",
     sees_pools=True,
 )
-def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """By the `.shared` name alone, or because every pool that can run it shares the GPU."""
     for group, container in workload.gpu_containers:
         asked_for = [
@@ -174,7 +175,7 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
             money = None
             if total.is_known and total.value and len(group.gpu_resources) == 1:
                 money = held(context, workload, group, Fraction(asked - 1, total.value))
-            yield Violation(
+            yield finding(
                 where=f"container {container.name} ({amount.place or container.place})",
                 found=f"asks for {asked} x {resource}, shares of a GPU",
                 limit="one share is all a container can use: the device plugin fails the pod "
@@ -205,7 +206,7 @@ def _one_share(container: Container, resource: str) -> JsonPatch:
     strict=Level.MANDATORY,
     source="AWS EKS best practices, compute: requests of GPU pods",
 )
-def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Neither request nor limit; one of them is enough, and so is one for the whole pod."""
     for group, container in workload.gpu_containers:
         if not container.resources_known:
@@ -219,7 +220,7 @@ def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterato
         ]
         if missing:
             share = _share_of_node(context, group, container)
-            yield Violation(
+            yield finding(
                 where=_where(container),
                 found=f"asks for a GPU and for no {' and no '.join(missing)}",
                 limit="pods without requests are evicted first and placed blindly, so that GPUs of "

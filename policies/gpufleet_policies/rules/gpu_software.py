@@ -6,11 +6,12 @@ from gpufleet.catalogue.model import NodeImage
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
-from gpufleet_policies.money import AmountKind
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import gpu_pools
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _OPERATOR = "gpu-operator"
 
@@ -45,7 +46,7 @@ def _on(choice: Fact[bool]) -> bool:
     source="NVIDIA/gpu-operator#126; NVIDIA/k8s-device-plugin#255; contents of the node images in "
     "the catalogue",
 )
-def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The GPU Operator runs a part that the image of the pool has.
 
     A node label `nvidia.com/gpu.deploy.<part>: "false"` switches off the
@@ -73,7 +74,7 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violati
                 if part == "driver":
                     continue  # the operator labels such nodes pre-installed, and runs no driver
                 words = part.replace("_", " ")
-                yield Violation(
+                yield finding(
                     where=pool.image.place or "amiType",
                     found=f"{pool.image.value} has the {words}, and {choices.locator} installs it "
                     "too",
@@ -99,7 +100,7 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
 )
-def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
+def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """The device plugin's chart, and a GPU Operator that runs one too; reported on the chart.
 
     A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.
@@ -108,7 +109,7 @@ def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Vio
         return
     for operator in _operators(context):
         if _on(operator.plugin_enabled):
-            yield Violation(
+            yield finding(
                 where="",
                 found=f"{operator.locator} runs a device plugin too",
                 limit="the kubelet keeps the devices of the plugin that registered last, "

@@ -7,7 +7,7 @@ from gpufleet.cluster import PodGroup
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker
 from gpufleet.partition.grant import Division, Grant, grant
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import gpu_of_labels
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering

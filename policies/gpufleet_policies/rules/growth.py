@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import Autoscaler, PodGroup, WorkloadFacts
 from gpufleet.cluster.scaling import ScalingFacts
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.capacity import room_for
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_room import declared_room
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.scaling import target_of
 
 
@@ -19,7 +20,7 @@ from gpufleet_policies.rules.scaling import target_of
     needs=[Needs.POOLS, Needs.SURROUNDINGS],
     source="nodes.max of the pools",
 )
-def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Violation]:
+def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
     """Advice only: the pool may be meant to be the limit. Of declared pools those that the pods
     name."""
     if isinstance(subject, Autoscaler):
@@ -38,7 +39,7 @@ def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterat
 
 def _validated(
     context: RuleContext, scaling: ScalingFacts, workload: WorkloadFacts, group: PodGroup
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     if not scaling.maximum.is_known or not group.together.is_known:
         return
     room = room_for(context, group) or declared_room(context, group)
@@ -52,7 +53,7 @@ def _validated(
     )
     if most <= pods:
         return
-    yield Violation(
+    yield finding(
         where=scaling.maximum.place or scaling.place,
         found=f"may grow {workload.locator} to {most} pods",
         limit=f"{pools} can hold {pods} pods with {resource}; the others would stay Pending",

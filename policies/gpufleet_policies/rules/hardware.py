@@ -8,10 +8,10 @@ from operator import attrgetter
 from gpufleet.catalogue import Catalogue, Cloud, Gpu, UnknownKeyError
 from gpufleet.cluster import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.money import AmountKind, Money, cheapest_offers, gpu_hour
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.rules.context import RuleContext, once
+from gpufleet_policies.money import cheapest_offers, gpu_hour
 from gpufleet_policies.money.prices import GpuOffer, cloud_of
-from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.cluster import Container, WorkloadFacts
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.rule import Level, Violation, rule
 from gpufleet_policies.rules.waiting import goes_on, last_statement, waits_for_ever
 
 _LAUNCHES = re.compile(r"\b(?:mpirun|mpiexec|orterun|horovodrun|deepspeed|pdsh)\b")
@@ -25,7 +26,7 @@ _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", 
     source="idle rules of run-time GPU audits"
     "; reported by kai-scheduler/KAI-Scheduler#262 and Project-HAMi/HAMi#71",
 )
-def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not while suspended or at 0 replicas: then nothing is held."""
     if workload.suspended.is_known and workload.suspended.value:
         return
@@ -41,7 +42,7 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
             resource = container.gpu_resources[0]
             amount = container.gpus(resource)
             asked = amount.value.text if amount.is_known else "some"
-            yield Violation(
+            yield finding(
                 where=container.where,
                 found=f"holds {asked} x {container.source(resource)} and runs `{waiting}`",
                 limit="a container that holds a GPU must compute",
@@ -72,7 +73,7 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
     source="Kubernetes: controllers that restart their pods are for programs that do not end"
     "; reported by NVIDIA/k8s-device-plugin#1934",
 )
-def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
     kind = workload.locator.kind
     if workload.runs_to_completion or kind == "PodTemplate":
@@ -85,7 +86,7 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         test = ends_at_once(container)
         if test is None:
             continue
-        yield Violation(
+        yield finding(
             where=container.where,
             found=f"runs `{test}`, which ends, in a {kind}",
             limit="the pod restarts again and again and keeps its GPU",
@@ -146,7 +147,7 @@ _UNUSED_PART = Fraction(7, 10)
     formula="waste = pods x GPUs x GPU-hour x 730 h x 0.7 (assumed part without a user)",
     source="FinOps practice; idle rules of run-time GPU audits; reported by kubeflow/kubeflow#6920",
 )
-def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kubeflow notebooks, and what declares the mode `interactive`; stops outside production only.
 
     A culler shows by `gpufleet.dev/culled-after-seconds` or by Kubeflow's own annotation; one that
@@ -174,7 +175,7 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     for group in workload.running_groups():
         if group.place not in holders or not group.deadline_seconds.is_absent:
             continue
-        yield Violation(
+        yield finding(
             where=group.place,
             found=f"an interactive {workload.locator.kind} holds a GPU, and {ends}",
             limit="an interactive workload must stop when it is not used",

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet_policies.money import AmountKind
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.findings.remediation import JsonPatch, add
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.cron import shortest_interval
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.remediation import JsonPatch, add
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 _LONGEST = (
     "kueue.x-k8s.io/max-exec-time-seconds",
@@ -33,7 +34,7 @@ SOON_SECONDS = 300
     strict=Level.MANDATORY,
     source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
 )
-def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kinds with a deadline field of their own; Kueue's label counts too."""
     if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
         return
@@ -42,7 +43,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     field = workload.deadline_seconds.place
     if all(g.deadline_seconds.is_known for g in workload.pod_groups if g.gpu_resources):
         return
-    yield Violation(
+    yield finding(
         where=field,
         found="no deadline is set",
         limit="a job that hangs keeps its GPUs until it is stopped by hand",
@@ -72,7 +73,7 @@ def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
     source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set"
     "; reported by ray-project/kuberay#1023 and ray-project/kuberay#1101",
 )
-def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not with a deletion strategy, and not for a cluster chosen by `clusterSelector`."""
     ray = workload.ray
     if ray is None or not workload.uses_gpus:
@@ -84,7 +85,7 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     patch = [add(value=True, place=place)]
     if job is not None and job.time_to_live.is_absent:
         patch.append(add(SOON_SECONDS, job.time_to_live_place))
-    yield Violation(
+    yield finding(
         where=place,
         found="is not true, and no deletionStrategy deletes the cluster",
         limit="its GPUs stay after the job; ttlSecondsAfterFinished works only with it",
@@ -104,7 +105,7 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     formula="exposure = pods x GPUs x GPU-hour for each hour of a run, times its retries",
     source="Kubernetes Job `backoffLimit`, elastic `maxRestarts` of training operators",
 )
-def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """More than 10 retries or 50 restarts, and no deadline: that one is over all retries."""
     job = workload.job
     if job is None or not workload.uses_gpus or workload.deadline_seconds.is_known:
@@ -116,7 +117,7 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
     ):
         if not number.is_known or number.value <= limit:
             continue
-        yield Violation(
+        yield finding(
             where=place,
             found=f"may start {number.value} times again",
             limit=f"more than {limit} retries hide a broken job, and no deadline ends it",
@@ -134,7 +135,7 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
     formula="exposure = pods x GPUs x GPU-hour for each hour that runs overlap",
     source="Kubernetes CronJob `concurrencyPolicy`: Allow unless set",
 )
-def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """With a deadline only where the schedule comes back sooner than that."""
     job = workload.job
     if job is None or not job.schedule.is_known or not workload.uses_gpus:
@@ -148,7 +149,7 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     if deadline.is_known and interval is not None and deadline.value <= interval:
         return
     longest = f"{deadline.value} s" if deadline.is_known else "without limit"
-    yield Violation(
+    yield finding(
         where="spec.concurrencyPolicy",
         found=f"runs may overlap: one starts by `{job.schedule.value}` and may take {longest}",
         limit="each run that overlaps holds GPUs of its own",
@@ -171,7 +172,7 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     " rayjob_controller.go: a RayJob's field delays the end of its cluster, and no field of"
     " it deletes the RayJob",
 )
-def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Off unless switched on: finished pods hold no GPU, they only fill the API server."""
     job = workload.job
     if job is None or not job.time_to_live_place or not job.time_to_live.is_absent:
@@ -182,7 +183,7 @@ def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
         return
     place = job.time_to_live_place
     patch = (add(DAY_SECONDS, place),) if place == "spec.ttlSecondsAfterFinished" else ()
-    yield Violation(
+    yield finding(
         where=place,
         found="is not set",
         limit="finished jobs and their pods are never deleted; they hold no GPU",

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.rule import Level, Violation, rule
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 
 KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
 """Labels by which a pod names its queue: today's, and the one before."""
@@ -21,7 +22,7 @@ _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "Cr
     source="KAI scheduler, quickstart: label kai.scheduler/queue and schedulerName; reported by "
     "romanbaron/KAI-Scheduler#1 and kai-scheduler/KAI-Scheduler#932",
 )
-def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Pods with GPUs. The scheduler's name counts for kinds that no operator writes pods for."""
     for group in workload.running_groups():
         if not group.gpu_resources:
@@ -29,7 +30,7 @@ def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
         labels = {**workload.labels, **group.labels}
         named = [key for key in KAI_QUEUES if key in labels]
         if named and _is_of_default(workload, group):
-            yield Violation(
+            yield finding(
                 where=f"{group.place}.schedulerName",
                 found=f"the label {named[0]} names the queue {labels[named[0]]}, and the default "
                 "scheduler takes the pods",
@@ -40,7 +41,7 @@ def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
         elif not named and _is_of_kai(group) and workload.metadata_known:
             for key in sorted(workload.annotations.keys() & set(KAI_QUEUES)):
                 queue = workload.annotations[key]
-                yield Violation(
+                yield finding(
                     where=f"metadata.annotations[{key}]",
                     found=f"names the queue {queue} in an annotation",
                     limit=f"{_KAI} reads it from a label, and takes its default queue else",

@@ -5,14 +5,15 @@ from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.pool import KarpenterFacts, NodePool
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money
+from gpufleet.findings.remediation import JsonPatch, add
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import nodes_money
 from gpufleet_policies.rules.pools import gpu_pools, gpu_workloads
 from gpufleet_policies.rules.purpose import is_training
-from gpufleet_policies.rules.remediation import JsonPatch, add
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _DISRUPTION = "spec.disruption"
 _SHORT_SECONDS = 600
@@ -46,7 +47,7 @@ def _set(pool: KarpenterFacts, **values: str) -> JsonPatch:
     source="Karpenter documentation, disruption: consolidateAfter, budgets"
     "; reported by aws-samples/comfyui-on-eks#6 and aws/karpenter-provider-aws#8447",
 )
-def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`consolidateAfter: Never`, or a budget that is always 0 for empty nodes.
 
     Absent fields are good defaults and never fire; static pools are never consolidated anyway.
@@ -56,7 +57,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
             continue
         money = nodes_money(context, pool, 1, AmountKind.EXPOSURE)
         if karpenter.consolidate_after.found == "Never":
-            yield Violation(
+            yield finding(
                 where=f"{_DISRUPTION}.consolidateAfter",
                 found="consolidateAfter is Never, so empty GPU nodes stay",
                 limit="an empty GPU node must be removed automatically",
@@ -68,7 +69,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
         budgets = karpenter.budgets.value if karpenter.budgets.is_known else ()
         blocked = [i for i, one in enumerate(budgets) if one.always_zero_for("Empty")]
         if blocked:
-            yield Violation(
+            yield finding(
                 where=f"{_DISRUPTION}.budgets[{blocked[0]}]",
                 found="a budget of 0 nodes without a schedule forbids removing empty nodes",
                 limit="an empty GPU node must be removed automatically",
@@ -85,11 +86,11 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
     source="Karpenter documentation, disruption: expireAfter"
     "; reported by aws/karpenter-provider-aws#5733",
 )
-def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`expireAfter: Never`; an absent field means 720 hours."""
     for _, karpenter in _dynamic(context, subject):
         if karpenter.expire_after.found == "Never":
-            yield Violation(
+            yield finding(
                 where="spec.template.spec.expireAfter",
                 found="expireAfter is Never",
                 limit="nodes that never expire keep old drivers and images",
@@ -106,7 +107,7 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation
     strict=Level.MANDATORY,
     source="AWS EKS best practices: consolidation and interruption-sensitive workloads",
 )
-def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The pool is labelled for training, or training without checkpoints selects it.
 
     Silent where a budget keeps underused nodes, or pods wait ten minutes and more.
@@ -125,7 +126,7 @@ def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Viola
         because = _for_training(context, pool)
         if because is None:
             continue
-        yield Violation(
+        yield finding(
             where=f"{_DISRUPTION}.consolidationPolicy",
             found=f"{karpenter.policy.value} after {karpenter.consolidate_after.value}, and "
             f"{because}",
@@ -164,7 +165,7 @@ def _pinned(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bo
     formula="exposure = price of one node x 730 h, for each node that waits",
     source="Karpenter documentation, disruption: terminationGracePeriod",
 )
-def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`expireAfter` is written, no `terminationGracePeriod`, and GPU pods forbid disruption.
 
     A duration as the annotation's value is fine, and so is a pool without `expireAfter` of its own.
@@ -176,7 +177,7 @@ def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Violatio
             continue
         for workload in gpu_workloads(context):
             if _forbids_disruption(workload) and _may_run(context, workload, pool):
-                yield Violation(
+                yield finding(
                     where="spec.template.spec.expireAfter",
                     found=f"nodes expire after {karpenter.expire_after.value}, and "
                     f"{workload.locator} says karpenter.sh/do-not-disrupt: true",
@@ -206,7 +207,7 @@ def _may_run(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> b
     formula="waste = price of one node x the hours beyond one, once a day",
     source="Karpenter documentation, disruption: consolidateAfter",
 )
-def slow(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def slow(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """Silent for pools labelled for training: a long wait is right there."""
     for pool, karpenter in _dynamic(context, subject):
         after = karpenter.consolidate_after_seconds
@@ -217,7 +218,7 @@ def slow(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
         hours = Fraction(after.value - _SLOW_SECONDS, 3600)
         whole = nodes_money(context, pool, 1, AmountKind.WASTE)
         price = whole.micro_usd_per_hour
-        yield Violation(
+        yield finding(
             where=f"{_DISRUPTION}.consolidateAfter",
             found=f"an empty node stays {karpenter.consolidate_after.value}",
             limit="an hour is enough for pods that come back",

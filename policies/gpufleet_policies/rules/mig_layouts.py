@@ -8,14 +8,16 @@ from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.cluster import FleetFacts, PoolFacts
 from gpufleet.cluster.nvidia import MigLayouts
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.money import AmountKind, Money, gpu_hour
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
+from gpufleet_policies.money import gpu_hour
 from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
 from gpufleet_policies.rules.pools import gpu_pools
 from gpufleet_policies.rules.published import geometry as shape_of
 from gpufleet_policies.rules.published import layouts_of
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
 @rule(
@@ -29,9 +31,9 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
 )
 def stranded_slices(
     context: RuleContext, subject: FleetFacts | MigLayouts | NodePool
-) -> Iterator[Violation]:
-    """One violation per distinct layout; mandatory from two slices on one GPU
-    that has room for a further instance of the same profiles.
+) -> Iterator[Finding]:
+    """One violation per distinct layout; mandatory from two slices on one GPU that has room for a
+    further instance of the same profiles.
 
     A layout that a pool's label selects is checked with the pool's GPU. A finding about a layout of
     a mig-parted file that no pool here selects is advice, for every GPU that has its profiles.
@@ -49,7 +51,7 @@ def stranded_slices(
         yield from _validate_configs(context, subject)
 
 
-def _validate_labelled(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
+def _validate_labelled(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
     name, shape = pool.labels.get(MIG_LABEL), shape_of(context, pool)
     layouts = None if name is None or shape is None else layouts_of(context, pool, name)
     if layouts is None or shape is None:
@@ -61,7 +63,7 @@ def _validate_labelled(context: RuleContext, pool: NodePool) -> Iterator[Violati
         lost, better = found
         alike = sum(dict(layout) == dict(devices) for layout in layouts)
         part = Fraction(lost * alike, shape.compute_slices * len(layouts))
-        yield Violation(
+        yield finding(
             where=f"label {MIG_LABEL}: {name}",
             found=f"{_spelled(dict(devices))} on {alike} of {len(layouts)} GPUs strands {lost} of "
             f"{shape.compute_slices} compute slices each",
@@ -86,7 +88,7 @@ def _stranded(shape: MigGeometry, layout: dict[str, int]) -> tuple[int, str] | N
     return placed.stranded_compute, "" if better is None else str(better)
 
 
-def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Violation]:
+def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Finding]:
     selected = {name for name, _ in selected_layouts(context)}
     for name, entries in subject.layouts.items():
         if name in selected or name.startswith("all-"):
@@ -105,7 +107,7 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Vio
                 ((one, shape) for one, shape in zip(found, shapes, strict=True) if one),
                 key=lambda pair: pair[0],
             )
-            yield Violation(
+            yield finding(
                 where=f"{subject.place} {name}".strip(),
                 found=f"{_spelled(layout)} strands {lost} of {shape.compute_slices} compute slices "
                 "of each GPU",
@@ -137,7 +139,7 @@ def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeo
             yield geometry
 
 
-def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
+def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Finding]:
     # Geometry needs the spec types; only fleets that do strand something pay for importing them.
     from gpufleet.partition.nearest import better_layout
     from gpufleet.partition.placement import MigPlacement, place
@@ -159,7 +161,7 @@ def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]
         part = Fraction(placed.stranded_compute, geometry.compute_slices)
         nodes = pool.expected_nodes
         price = gpu_hour(pool)
-        yield Violation(
+        yield finding(
             where=f"{pool.path}.sharing.mig.layouts of {pool.name}",
             found=f"{_spelled(devices)} on {alike} of {pool.gpus_per_node} GPUs strands "
             f"{placed.stranded_compute} of {geometry.compute_slices} compute slices each",
@@ -192,7 +194,7 @@ def _spelled(devices: dict[str, int]) -> str:
     formula="waste = standing nodes x price of a node x 730 h, while the MIG manager fails",
     source="GKE: partition sizes of each GPU, as in the catalogue",
 )
-def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`gpuPartitionSize` by the sizes of the machine. Layouts of mig-parted are reported by
     mig-layout-impossible, mig-profile-unknown and mig-unsupported.
     """
@@ -205,7 +207,7 @@ def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
         if row is None or size.value in offered:
             continue
         sizes = ", ".join(offered)
-        yield Violation(
+        yield finding(
             where=f"{pool.shared.place}.gpuPartitionSize",
             found=f"{size.value} on {row.name} with {row.accelerator.gpu}",
             limit=f"GKE cuts it into {sizes}" if sizes else "this GPU has no MIG partitions on GKE",

@@ -8,10 +8,12 @@ from gpufleet.cluster import FleetFacts, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import MigEntry, MigLayouts
 from gpufleet.cluster.pool import NodePool
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money
 from gpufleet.partition.grant import slice_part
-from gpufleet_policies.money import AmountKind, Money
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts, pools_for
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, named
@@ -23,7 +25,6 @@ from gpufleet_policies.rules.published import (
     strategy,
 )
 from gpufleet_policies.rules.purpose import serving
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 def _differ(layouts: tuple[dict[str, int], ...]) -> bool:
@@ -44,7 +45,7 @@ def _entry_layouts(entries: tuple[MigEntry, ...]) -> tuple[dict[str, int], ...]:
     formula="waste = standing nodes x price of a node x 730 h: no slice is published",
     source="NVIDIA k8s-device-plugin, MIG strategies; GPU Operator values: mig.strategy",
 )
-def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Violation]:
+def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Finding]:
     """The strategy `single`, also the operator's default, and profiles that differ on a node.
 
     A layout that a pool's label selects is checked with the pool's GPUs; a finding about a layout
@@ -62,7 +63,7 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
         ]
         if names:
             what = f"config {names[0]} cuts" if len(names) == 1 else f"configs {_listed(names)} cut"
-            yield Violation(
+            yield finding(
                 where=f"{subject.place} {names[0]}".strip(),
                 found=f"{what} GPUs differently",
                 limit="the strategy single, in force here, publishes nothing then",
@@ -76,7 +77,7 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
         layouts = None if name is None else layouts_of(context, pool, name)
         if layouts is None or not _differ(tuple(dict(one) for one in layouts)):
             continue
-        yield Violation(
+        yield finding(
             where=f"label nvidia.com/mig.config: {name}",
             found=f"{name} cuts the {len(layouts)} GPUs of a node differently",
             limit="the strategy single, in force here, publishes nothing then",
@@ -111,7 +112,7 @@ def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]
     formula="waste = node of the cheapest pool x 730 h, which is idle while the pod waits",
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy",
 )
-def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A slice that no selectable layout has, or a whole GPU where `mixed` partitions every GPU.
 
     Only where all GPUs of each pool that would take the pods are known. gpu-resource-not-offered
@@ -132,7 +133,7 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
         if any(resource in offer.resources for offer in known):
             continue
         offered = sorted({name for offer in known for name in offer.resources})
-        yield Violation(
+        yield finding(
             where=f"group {group.name}" if group.name else group.place,
             found=f"asks for {asked} x {resource}, which no pool here publishes",
             limit=f"{', '.join(pool.name for pool in pools)} publish(es) "
@@ -151,7 +152,7 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
     source="NVIDIA MIG User Guide, CUDA device enumeration: a process sees a single MIG instance; "
     "NVIDIA/k8s-device-plugin#446 and #728",
 )
-def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A container that starts a server, or that names slices of several kinds, of which the device
     plugin's variable says one. Other programs may start a process for each slice."""
     del context
@@ -168,7 +169,7 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         if group not in workload.running_groups():
             continue
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({container.place}.resources)",
             found="asks for " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
             limit="a CUDA process sees one MIG slice: the others are held and compute nothing",
@@ -187,7 +188,7 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
     formula="waste = unrequested slices x their part of a GPU x GPU-hour x 730 h",
     source="own: published slices against requests at the largest scale",
 )
-def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Counts every workload here at its largest size, and only pools that hold nodes anyway.
 
     Silent where nothing here asks for any slice of the pool: then its workloads are declared
@@ -209,7 +210,7 @@ def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> 
             there = per_node * standing.value
             spare = there - wanted[resource]
             if spare > 0 and not resource.endswith(SHARED_SUFFIX):
-                yield Violation(
+                yield finding(
                     where=f"{resource} of {named(pool)}",
                     found=f"{there} slices are published, and all workloads here ask for "
                     f"{wanted[resource]}",

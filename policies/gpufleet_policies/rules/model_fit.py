@@ -6,9 +6,11 @@ from fractions import Fraction
 
 from gpufleet.cluster import Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
+from gpufleet.findings import Finding, Level, finding
 from gpufleet.partition.grant import Grant
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.money import GpuOffer, gpu_hour
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
 from gpufleet_policies.rules.model_requests import (
@@ -20,7 +22,6 @@ from gpufleet_policies.rules.model_requests import (
     runs,
 )
 from gpufleet_policies.rules.placement import described
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
@@ -53,7 +54,7 @@ class _Better:
     "; reported by aws/karpenter-provider-aws#3244",
     sees_pools=True,
 )
-def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """One question: does something cheaper hold the model? A latency or throughput goal mutes it.
 
     In this order: a share or slice the fleet offers; below 35 % of the memory fewer, smaller or
@@ -73,7 +74,7 @@ def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
         if found is None:
             continue
         hardware = request.hardware
-        yield Violation(
+        yield finding(
             where=request.where,
             found=request.found,
             limit=found.limit,
@@ -248,7 +249,7 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
     "huggingface/text-generation-inference#1687: out of memory while the weights are loaded",
     sees_pools=True,
 )
-def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The weights alone, without cache and workspace, against all memory of the pods of one copy.
 
     A named model of the catalogue and a declared size stop; a size guessed from a name is advice.
@@ -267,7 +268,7 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
         wanted = max(weights.bytes, 0 if need is None else need.bytes)
         shared = held.grant if held.grant is not None and held.grant.replicas > 1 else None
         container = next(c for c in group.containers if c.gpu_resources)
-        yield Violation(
+        yield finding(
             where=container.where,
             found=f"asks for {held.asked} = {held.what}, and the weights of the model take "
             f"{weights}",

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet_policies.rules.pool_money import patchable
-from gpufleet_policies.rules.remediation import JsonPatch, add
 
 _CHART = "helm.sh"
 """API group of workloads that a chart makes: their labels are not the release's."""

@@ -9,12 +9,12 @@ from math import ceil
 
 from gpufleet.cluster import Locator, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.rules.context import RuleContext, SameObject, once
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.findings.remediation import JsonPatch, replace
+from gpufleet.rules.context import RuleContext, SameObject, once
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import waste
-from gpufleet_policies.rules.remediation import JsonPatch, replace
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 _LITTLE = Decimal("0.25")
@@ -92,7 +92,7 @@ def _on_machines(
     source="OpenCost's idle cost: what is paid for and cannot be asked for",
     sees_pools=True,
 )
-def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """For every machine it may land on; stops where half of a node's GPUs or more stay empty."""
     for group, found in _packed(context, workload):
         if not all(one.pods < one.by_gpus for one in found):
@@ -103,7 +103,7 @@ def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         cores = None if shape.cores is None else shape.cores * share
         memory = None if shape.memory_bytes is None else shape.memory_bytes * share
         asks = _too_much(best, cores, memory)
-        yield Violation(
+        yield finding(
             where=group.place,
             found=f"each pod asks for {' and '.join(asks)} with {best.gpus} of {shape.gpus} "
             "GPUs "
@@ -180,7 +180,7 @@ def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -
     formula="waste = nodes x (GPUs of a node mod GPUs of a pod) x GPU-hour x 730 h",
     source="arithmetic of nodes and pods",
 )
-def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """One machine type only, and no other declared workload that the free GPUs could serve."""
     for group, found in _packed(context, workload):
         one = found[0]
@@ -193,7 +193,7 @@ def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
             continue
         nodes = ceil(group.pods.value / one.by_gpus)
         fitting = [n for n in range(1, one.shape.gpus + 1) if one.shape.gpus % n == 0]
-        yield Violation(
+        yield finding(
             where=group.place,
             found=f"each pod asks for {one.gpus} of {one.shape.gpus} GPUs of a {one.shape.priced}",
             limit=f"{rest} of every node stay empty, and no declared workload fits on them",
@@ -245,14 +245,14 @@ def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str
     source="OpenCost's idle cost of CPU and memory",
     sees_pools=True,
 )
-def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Off unless switched on: below a quarter of both, on every machine it may land on."""
     for group, found in _packed(context, workload):
         one = found[0]
         used = [_used(one) for one in found]
         if not all(both is not None and max(both) < _LITTLE for both in used):
             continue
-        yield Violation(
+        yield finding(
             where=group.place,
             found=f"{one.by_gpus} pods fill the GPUs of a {one.shape.priced} and ask for less than "
             "a quarter of its CPUs and memory",

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts, known
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.money import AmountKind
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.findings.remediation import replace
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.remediation import replace
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
     source="the command line itself: tensor x pipeline x data parallel size, processes per node"
     "; reported by vllm-project/vllm#29447 and HRNet/HRNet-Semantic-Segmentation#171",
 )
-def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Where both numbers are written, and for vLLM, which uses one GPU unless told otherwise: there
     a person decides which number is wrong. `auto` and `gpu` prove nothing.
 
@@ -105,7 +106,7 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
             )
             if place and GPU in amounts and found.container.launch.gpus.is_known
         )
-        yield Violation(
+        yield finding(
             where=found.container.where,
             found=f"asks for {found.asked} x {found.source}{found.of} and starts processes on "
             f"{found.opened}",
@@ -133,7 +134,7 @@ def _standing(workload: WorkloadFacts) -> tuple[int, PodGroup | None]:
     return total, holding
 
 
-def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Ray Serve: all replicas of all applications against the GPUs of the cluster."""
     ray = workload.ray
     if ray is None or not ray.serving_gpus.is_known:
@@ -144,7 +145,7 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     used = ray.serving_gpus.value
     if holding is None or used >= total:
         return
-    yield Violation(
+    yield finding(
         where=ray.serving_gpus.place,
         found=f"its applications can use {used} GPUs, and the cluster holds {total}",
         limit=f"{total - used} of them stay idle",
@@ -163,13 +164,13 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     source="the command line itself: tensor x pipeline x data parallel size, processes per node"
     "; reported by vllm-project/vllm#15217 and vllm-project/vllm#8908",
 )
-def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Explicit sizes only; over several pods the GPUs of the whole group count."""
     for found in _compared(workload):
         if found.opened <= found.asked:
             continue
         needed = -(-found.opened // found.pods)
-        yield Violation(
+        yield finding(
             where=found.container.where,
             found=f"starts processes on {found.opened} GPUs and asks for {found.asked} x "
             f"{found.source}{found.of}",
@@ -191,7 +192,7 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     "ray-project/kuberay#1090; public files akamai-developers/kuberay-gpu-llm-quickstart and "
     "akamai-developers/multimodal-kuberay manifests/rayservice.yaml",
 )
-def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """All replicas of all applications against all pods, where Ray's autoscaler is off."""
     ray = workload.ray
     if ray is None or not ray.serving_gpus.is_known or ray.autoscaling.found is not False:
@@ -199,7 +200,7 @@ def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
     total, holding = _standing(workload)
     if holding is None or ray.serving_gpus.value <= total:
         return
-    yield Violation(
+    yield finding(
         where=ray.serving_gpus.place,
         found=f"its applications may grow to {ray.serving_gpus.value} GPUs, and the cluster has "
         f"{total}",

@@ -6,7 +6,7 @@ from gpufleet.catalogue import UnknownKeyError
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
     INSTANCE_TYPE_LABELS,

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.rule import Level, Violation, rule
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 
 
 @rule(
@@ -14,12 +15,12 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     strict=Level.MANDATORY,
     source="Kubernetes, Good practices for Secrets; forms of tokens: gitleaks config/gitleaks.toml",
 )
-def plain_secret(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def plain_secret(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Tokens of known forms, options such as `--token=` with a value, and addresses with a
     password, such as those of proxies. No message repeats the value."""
     for _, container in workload.gpu_containers:
         for place, kind in container.plain_secrets:
-            yield Violation(
+            yield finding(
                 where=f"container {container.name} ({place})",
                 found=f"holds {kind}",
                 limit="whoever may read the object, its file or the list of processes has it",

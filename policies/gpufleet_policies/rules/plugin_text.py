@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.cluster.nvidia import NvidiaConfig, SharingConfig
+from gpufleet.findings.remediation import JsonPatch, add, replace, steps
 from gpufleet_policies.readers.nvidia_configs import parsed
-from gpufleet_policies.rules.remediation import JsonPatch, add, replace, steps
 
 
 def sharing_patch(config: SharingConfig, key: str, value: bool) -> JsonPatch:

@@ -6,15 +6,15 @@ from fractions import Fraction
 from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.capacity import AutoscalerLimit, CapacityBuffer, Reservation
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.findings.remediation import add
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
-from gpufleet_policies.rules.remediation import add
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 @rule(
@@ -26,7 +26,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
     source="Karpenter documentation, NodePool limits; AWS EKS best practices, cost"
     "; reported by aws/karpenter-provider-aws#516",
 )
-def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """No limit at all is refused: its spend has no bound.
 
     Limits in cpu or memory count, through the machine they allow most GPUs with. Where a
@@ -48,7 +48,7 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
         if found.gpus <= most or pool.is_committed or pool.compiled is not None:
             continue  # a fleet's nodes.max is meant: its budget is the limit
         cost = found.micro_usd_per_hour
-        yield Violation(
+        yield finding(
             where=place(pool, pool.size.maximum_place),
             found=f"{found.because} allows {int(found.gpus)} GPUs",
             limit=f"a pool of more than {most} GPUs must be confirmed (thresholds.maxGpus)",
@@ -63,9 +63,9 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
         )
 
 
-def _endless(context: RuleContext, pool: NodePool, found: LargestSize) -> Violation:
+def _endless(context: RuleContext, pool: NodePool, found: LargestSize) -> Finding:
     is_karpenter = pool.karpenter is not None
-    return Violation(
+    return finding(
         where=place(pool, pool.size.maximum_place),
         found=f"{found.because}: the number of GPUs, and their cost, is unbounded",
         limit="every GPU pool needs a largest size",
@@ -95,12 +95,12 @@ def _lower(pool: NodePool, most: int) -> str:
     formula="exposure = largest number of GPUs, in GPU-hours",
     source="GKE API, clusterAutoscaling.resourceLimits",
 )
-def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[Violation]:
+def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[Finding]:
     """Its limit of a GPU type is above `maxGpus` of the thresholds."""
     most = context.thresholds.max_gpus
     if limit.maximum.is_known and limit.maximum.value > most:
         name = limit.gpu.value if limit.gpu.is_known else "GPUs"
-        yield Violation(
+        yield finding(
             where="clusterAutoscaling.resourceLimits",
             found=f"auto-provisioning may make {limit.maximum.value} x {name}",
             limit=f"more than {most} GPUs must be confirmed (thresholds.maxGpus)",
@@ -119,12 +119,12 @@ def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[V
     formula="waste = warm nodes x price of a node x 730 h",
     source="EC2 Auto Scaling, warm pools: Running instances are billed, Stopped ones pay disks",
 )
-def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """Only in the state Running; stopped and hibernated machines pay their disks."""
     for pool in gpu_pools(context, subject):
         if pool.warm_nodes.is_known and pool.warm_nodes.value > 0:
             stopped = "STOPPED" if pool.maker is Maker.EKS else "Stopped"
-            yield Violation(
+            yield finding(
                 where=pool.warm_nodes.place,
                 found=f"{pool.warm_nodes.value} running node(s) wait in the warm pool",
                 limit="a warm pool of GPU machines must be STOPPED: running ones cost as much as "
@@ -146,7 +146,7 @@ def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     formula="waste = replicas x GPUs of its pod x cheapest GPU-hour of the pools x 730 h",
     source="autoscaling.x-k8s.io CapacityBuffer (alpha); Karpenter documentation",
 )
-def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Violation]:
+def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Finding]:
     """The pod it keeps room for is the workload, or PodTemplate, it names."""
     names = [n.value for n in (buffer.pod_template, buffer.scalable) if n.is_known]
     for workload in context.declared(WorkloadFacts):
@@ -163,7 +163,7 @@ def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Vi
         )
         if replicas < 1 or asked < 1:
             continue
-        yield Violation(
+        yield finding(
             where="spec.replicas" if buffer.replicas.is_known else "spec.percentage",
             found=f"room for {replicas} pod(s) of {workload.locator} with {asked} GPU(s) each is "
             "kept free",
@@ -214,7 +214,7 @@ def _cheapest(context: RuleContext, workload: WorkloadFacts, count: int) -> Mone
     formula="waste = reserved GPUs no pool reaches x GPU-hour x 730 h",
     source="AWS EKS best practices: reservations bill whether used or idle",
 )
-def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Violation]:
+def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Finding]:
     """Pools that name the reservation; for open ones also every pool of the same machine.
 
     Silent where no pool is declared with it, or some limit cannot be read.
@@ -234,7 +234,7 @@ def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Violati
     idle = reserved.count.value - reachable
     if idle > 0:
         who = ", ".join(pool.name for pool in users) or "no pool"
-        yield Violation(
+        yield finding(
             where="instanceCount",
             found=f"{reserved.count.value} machines are reserved, and {who} can use "
             f"{reachable} of them at most",
@@ -261,7 +261,7 @@ def _may_consume(pool: NodePool, reserved: Reservation) -> bool:
 
 def _unselected(
     context: RuleContext, reserved: Reservation, users: list[NodePool]
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     """Enough nodes, and nothing declared that would run on them."""
     workloads = gpu_workloads(context)
     if not users or not workloads:
@@ -270,7 +270,7 @@ def _unselected(
         for group in workload.pod_groups:
             if any(accepts(context, pool, group) is not False for pool in users):
                 return
-    yield Violation(
+    yield finding(
         where="instanceCount",
         found=f"{', '.join(pool.name for pool in users)} can use the reservation, and no workload "
         "here can run on it",

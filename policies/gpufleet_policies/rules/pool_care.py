@@ -6,8 +6,11 @@ from fractions import Fraction
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.intent import PREFIX
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.money import AmountKind
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.findings.remediation import JsonPatch, add
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.owners import label_patch, tag_patch
 from gpufleet_policies.rules.pool_money import nodes_money, patchable, setting
 from gpufleet_policies.rules.pools import (
@@ -16,8 +19,6 @@ from gpufleet_policies.rules.pools import (
     same_cluster,
     template_seen,
 )
-from gpufleet_policies.rules.remediation import JsonPatch, add
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 _EKS_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
 _TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
@@ -49,7 +50,7 @@ _NEVER_ALONE = (Maker.KARPENTER, Maker.OPENSHIFT)
     source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself"
     "; reported by 2i2c-org/infrastructure#4209",
 )
-def untainted(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """No taint that repels. A pool that is the cluster's only one must not be tainted.
 
     Advice where it is not known whether another pool exists, and on GKE, which adds the taint
@@ -65,7 +66,7 @@ def untainted(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
             continue
         certain = others is True and pool.maker is not Maker.GKE
         gke = " (GKE adds one if a pool without GPUs exists first)"
-        yield Violation(
+        yield finding(
             where=pool.taints_place or "taints",
             found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
             limit="pods without GPUs land on GPU nodes and prevent their removal",
@@ -108,13 +109,13 @@ def _taint(pool: NodePool) -> JsonPatch:
     dev=Level.ADVISORY,
     source="AWS EKS best practices: node health; GKE: node auto-repair",
 )
-def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """EKS leaves node repair off unless it is switched on; GKE has it on."""
     for pool in gpu_pools(context, subject):
         if not pool.repair.is_known or pool.repair.value:
             continue
         eks = pool.maker is Maker.EKS
-        yield Violation(
+        yield finding(
             where=pool.repair_place,
             found="automatic repair is off",
             limit="a node with a broken GPU costs as much as a working one",
@@ -133,7 +134,7 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violatio
     formula="exposure = price of one node x 730 h, for each node with busy CPUs and free GPUs",
     source="AWS EKS best practices, cluster autoscaler: accelerators",
 )
-def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """AWS groups that carry the cluster autoscaler's tags and lack k8s.amazonaws.com/accelerator.
 
     Managed node groups say nothing about who scales them; their tags do. Groups whose tags say that
@@ -146,7 +147,7 @@ def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Viola
             continue
         if _ACCELERATOR in pool.labels or (not pool.labels_known and pool.maker is Maker.EKS):
             continue
-        yield Violation(
+        yield finding(
             where="labels" if pool.maker is Maker.EKS else "tags",
             found=f"the cluster autoscaler scales it, and nodes lack the label {_ACCELERATOR}",
             limit="without it a node with busy CPUs and free GPUs is never removed",
@@ -177,7 +178,7 @@ def _short(pool: NodePool) -> str:
     strict=Level.MANDATORY,
     source="FinOps practice: cost allocation needs owners",
 )
-def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Iterator[Violation]:
+def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Iterator[Finding]:
     """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
 
     A pool answers with its tags and labels, by default for owner, cost-center and environment, and
@@ -229,8 +230,8 @@ def _ownerless(
     *,
     remediation: JsonPatch,
     at_most: Level = Level.MANDATORY,
-) -> Violation:
-    return Violation(
+) -> Finding:
+    return finding(
         where=place,
         found=f"lacks {', '.join(missing)}",
         limit=f"GPU capacity carries {', '.join(wanted)}",

@@ -6,17 +6,17 @@ from fractions import Fraction
 from gpufleet.cluster import PodGroup, Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.fleet_pools import spot_saving
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.placed import place_of, pools_for
 from gpufleet_policies.rules.pools import same_cluster
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.purpose import is_training, saves_checkpoints
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 def _interruptible(workload: WorkloadFacts) -> Provenance | None:
@@ -40,7 +40,7 @@ def _interruptible(workload: WorkloadFacts) -> Provenance | None:
     formula="waste = pods x GPUs x (on-demand - spot) per GPU-hour, while it runs",
     source="AWS EKS best practices: Spot for interruptible work; gpuaudit's spot rule",
 )
-def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Mode batch, training that saves checkpoints, or `interruptible: true`; on one node.
 
     Every pool it may run on is known and buys on demand only. Reservations, capacity blocks, flex
@@ -63,7 +63,7 @@ def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
             (p.gpus_per_node.value for p in pools if p.gpus_per_node.is_known), default=1
         )
         gpu_hour = Fraction(listed - spot, per_node)
-        yield Violation(
+        yield finding(
             where=group.where,
             found=f"may be stopped, and {', '.join(pool.name for pool in pools)} buy(s) "
             f"{name} on demand only, at {usd_hour(listed)}",
@@ -102,7 +102,7 @@ def _spot_pool(pool: NodePool) -> str:
     needs=[Needs.SURROUNDINGS],
     source="AWS EKS best practices: Spot and distributed training",
 )
-def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """All pools it may run on buy spot only. `gpufleet.dev/checkpoint-seconds` settles it."""
     if not is_training(workload) or saves_checkpoints(workload):
         return
@@ -112,7 +112,7 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
         pools = pools_for(context, group)
         if not pools or not all(p.capacity.found == frozenset({"spot"}) for p in pools):
             continue
-        yield Violation(
+        yield finding(
             where=group.where,
             found=f"{pods} pods of {asked} GPU(s) train together on "
             f"{', '.join(pool.name for pool in pools)}, spot only, and no checkpoint is declared",
@@ -165,7 +165,7 @@ def _has_whole_gpus(context: RuleContext, pool: NodePool) -> bool:
     formula="waste = pods x GPUs x (dearest - cheapest GPU-hour) x 730 h",
     source="AWS EKS best practices: schedule by well-known labels",
 )
-def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """No required label at all, and pools with different GPUs certainly take the pods.
 
     Silent with MIG or shared names, which belong to one pool, and where prices are not known.
@@ -177,7 +177,7 @@ def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
         if len(models) < 2 or len(prices) < 2 or prices[0][0] >= prices[-1][0]:
             continue
         cheapest, dearest = prices[0], prices[-1]
-        yield Violation(
+        yield finding(
             where=group.where,
             found=f"asks for {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
             limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "

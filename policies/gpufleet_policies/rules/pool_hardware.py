@@ -8,15 +8,15 @@ from functools import lru_cache
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet.cluster import FleetFacts, PodGroup
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.findings.remediation import JsonPatch, remove
+from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import priced_where_it_is
-from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.placed import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
-from gpufleet_policies.rules.remediation import JsonPatch, remove
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _SAME = Fraction(9, 10)
 """Part of the old bandwidth that counts as the same."""
@@ -52,7 +52,7 @@ def _price(row: InstanceType, way: str) -> int | None:
     formula="waste = smallest size (at least 1) x difference of node prices x 730 h",
     source="AWS EKS best practices: right-sized instance types",
 )
-def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
 
     Pods must declare what they need. EFA, GPUDirect and local NVMe of the machine are kept: the
@@ -77,7 +77,7 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
         name, price = cheaper
         nodes = smallest(pool)
         cores, memory = need
-        yield Violation(
+        yield finding(
             where=place(pool, pool.instance_types_place),
             found=f"{row.name} at {usd_hour(own)}, and its pods ask for {float(cores):g} CPUs and "
             f"{float(memory) / (1 << 30):.0f} GiB on a node",
@@ -108,7 +108,7 @@ def _need(context: RuleContext, pool: NodePool, count: int) -> tuple[Decimal, De
     return max(c for c, _ in worst), max(m for _, m in worst)
 
 
-def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
+def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[Finding]:
     """Types of a list that are larger than another of it, which would do."""
     if pool.maker is Maker.FLEET:
         return  # its types follow from the GPU it names
@@ -136,7 +136,7 @@ def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[
     listed = ", ".join(row.name for row in larger)
     left = ", ".join(row.name for row in rows if row not in larger)
     cores, memory = need
-    yield Violation(
+    yield finding(
         where=place(pool, pool.types_listed_at or pool.instance_types_place),
         found=f"{listed} next to {left}, and its pods ask for {float(cores):g} CPUs and "
         f"{float(memory) / (1 << 30):.0f} GiB on a node",
@@ -233,7 +233,7 @@ def _loses(row: InstanceType, other: InstanceType) -> bool:
     formula="waste = smallest size (at least 1) x GPUs x difference of GPU-hours x 730 h",
     source="AWS EKS best practices: newer generations; rates and prices of the catalogue",
 )
-def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """A newer architecture of the same cloud has at least the memory, the 16-bit rate, nine tenths
     of the bandwidth, NVLink where there was one, as many on a node, and a lower price.
 
@@ -257,7 +257,7 @@ def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
         other, price = better
         mine = Fraction(own, row.accelerator.count)
         gpus = smallest(pool) * row.accelerator.count
-        yield Violation(
+        yield finding(
             where=place(pool, pool.instance_types_place),
             found=f"{row.name} with {row.accelerator.gpu} at {usd_hour(mine)} per GPU",
             limit=f"{other.name} has {other.accelerator.gpu} at {usd_hour(price)} per GPU, with as "
@@ -320,7 +320,7 @@ def _newer(
     source="AWS EKS best practices, Spot; Karpenter documentation: 15 types for spot-to-spot"
     "; reported by aws/karpenter-provider-aws#7038",
 )
-def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Pools that buy nothing but spot and may use fewer than `manyTypes` machine types.
 
     GKE pools have exactly one type: a second pool is the solution there, and nothing is reported.
@@ -334,7 +334,7 @@ def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> I
         row = context.catalogue.instances.get(types.value[0])
         if row is not None and row.cloud == "gcp":
             continue
-        yield Violation(
+        yield finding(
             where=place(pool, pool.instance_types_place),
             found=f"only spot, of {len(types.value)} machine type(s)",
             limit=f"spot capacity is dependable with {context.thresholds.many_types} types or more",

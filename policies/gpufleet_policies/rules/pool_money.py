@@ -3,12 +3,11 @@
 from fractions import Fraction
 
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.money import AmountKind, Money
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.findings.remediation import JsonPatch, add
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pools import gpus
-from gpufleet_policies.rules.remediation import JsonPatch, add
 
 
 def nodes_money(context: RuleContext, pool: NodePool, nodes: int, kind: AmountKind) -> Money:

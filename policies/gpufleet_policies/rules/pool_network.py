@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.purpose import is_training
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _WHOLE_NODE = 4
 """GPUs per node from which a training pod that takes them all spans nodes for speed."""
@@ -23,7 +24,7 @@ _EFA = "vpc.amazonaws.com/efa"
     needs=[Needs.SURROUNDINGS],
     source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
 )
-def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A pool it is pinned to spans zones and nothing keeps the pods in one.
 
     Zone selectors, affinity on the zone, Kueue's required topology, placement policies and
@@ -39,7 +40,7 @@ def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
         if not pools or len(spread) < len(pools):
             continue
         zones = spread[0].zones.value if spread[0].zones.is_known else ()
-        yield Violation(
+        yield finding(
             where=group.where,
             found=f"{pods} training pods of {asked} GPU(s) on {spread[0].name}, which spans "
             f"{len(zones) or 'all'} zones",
@@ -65,7 +66,7 @@ def _spans_zones(pool: NodePool) -> bool:
     formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",
     source="AWS EKS best practices, networking: EFA; GKE: GPUDirect",
 )
-def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
 
     Either the pods do not ask for it, or the pool does not have it.
@@ -79,7 +80,7 @@ def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
             missing = _missing_fabric(context, pool, group, asked)
             if missing is None:
                 continue
-            yield Violation(
+            yield finding(
                 where=group.where,
                 found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
                 limit="between nodes the ordinary network is many times slower than the GPUs",

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.pool import NodePool
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import reach
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import names_pool, place_of, pools_for
 from gpufleet_policies.rules.published import published
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 @rule(
@@ -19,7 +20,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
     needs=[Needs.SURROUNDINGS],
     source="largest sizes of the pools; what their nodes publish",
 )
-def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Mandatory where the pods name the pool, else advice: the cluster may have other pools.
 
     Only where every pool that would take the pods is known. For jobs only the size of one pod
@@ -49,13 +50,13 @@ class _Room:
 
 def _validated(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, resource: str, asked: int
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     room = _room(context, group, resource, asked)
     if room is None or not room.per_node:
         return  # not known, or other rules report that nothing publishes it
     level = Level.MANDATORY if names_pool(group) else Level.ADVISORY
     if asked > room.per_node:
-        yield Violation(
+        yield finding(
             where=group.where,
             found=f"one pod asks for {asked} x {resource}",
             limit=f"a node of {room.largest} has {room.per_node}; the pod would stay Pending",
@@ -68,7 +69,7 @@ def _validated(
         return
     lacking = group.pods.value - room.pods
     if lacking > 0:
-        yield Violation(
+        yield finding(
             where=group.where,
             found=f"{group.pods.value} pods of {asked} x {resource}",
             limit=f"{room.names} can hold {room.pods} at most; {lacking} would stay Pending",

@@ -10,7 +10,7 @@ from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler, ScheduledS
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.intent import PREFIX
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
-from gpufleet_policies.rules.context import RuleContext, once
+from gpufleet.rules.context import RuleContext, once
 
 POOLS = (NodePool, FleetFacts)
 """Subjects of every rule about pools: the same checks for every maker of pools."""

@@ -15,13 +15,13 @@ from gpufleet.cluster.monitoring import (
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.cluster.queues import ClusterQueue, LocalQueue
-from gpufleet_policies.money import HOURS_PER_MONTH, AmountKind, Money
-from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.creation import Creation
+from gpufleet.findings.money import HOURS_PER_MONTH, MICRO_USD, AmountKind, Money, usd_hour
+from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
-from gpufleet_policies.rules.context import RuleContext, once
-from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, validated_pools
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
@@ -50,7 +50,7 @@ def spend_of(context: RuleContext) -> StackSpend:
     needs=[Needs.SURROUNDINGS],
     source="OpenCost: GPU efficiency is 0 without DCGM; AWS EKS best practices, observability",
 )
-def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on.
 
     Silent where no operator and no fleet is declared here: then another program installs it.
@@ -66,7 +66,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
         return
     if any(choice.dcgm_exporter.is_unknown for choice in choices):
         return
-    yield Violation(
+    yield finding(
         where="",
         found="no DCGM exporter is declared with the GPU pools",
         limit="without it idle GPUs are not visible, and cost tools show an efficiency of 0",
@@ -84,11 +84,11 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     source="NVIDIA/dcgm-exporter internal/pkg/transformation/kubernetes.go: no kubelet socket, "
     "ignoring; NVIDIA/gpu-monitoring-tools#138",
 )
-def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Violation]:
+def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Finding]:
     """DCGM_EXPORTER_KUBERNETES, and nothing mounted at /var/lib/kubelet/pod-resources."""
     del context
     if source.blind:
-        yield Violation(
+        yield finding(
             where=source.blind,
             found="DCGM_EXPORTER_KUBERNETES is true, and the kubelet's pod-resources socket is not "
             "mounted",
@@ -115,7 +115,7 @@ def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
     formula="standing = sum over pools of smallest size x price of a node x 730 h",
     source="FinOps practice",
 )
-def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Standing cost above `quietUsdPerMonth` and neither an AWS nor a Google budget.
 
     Only where the cloud itself is declared here: a folder of manifests can hold no budget.
@@ -132,7 +132,7 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
     quiet = context.thresholds.quiet_usd_per_month
     if month <= Fraction(quiet):
         return
-    yield Violation(
+    yield finding(
         where="",
         found=f"the pools cost at least {usd_hour(standing)}",
         limit=f"above {quiet:,} USD a month a budget must send a notification",
@@ -156,7 +156,7 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
     formula="standing or exposure of all pools together - budget",
     source="FinOps practice",
 )
-def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """`budgets` of the settings, for the environment of the first pool that has one.
 
     The smallest sizes against standingUsdPerMonth stop; the largest against exposureUsdPerHour stop
@@ -174,7 +174,7 @@ def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterat
         hourly = spend.standing.micro_usd_per_hour or 0
         allowed = Fraction(budget.standing_usd_per_month) * MICRO_USD / HOURS_PER_MONTH
         if hourly > allowed:
-            yield Violation(
+            yield finding(
                 where=_dearest(spend, "standing"),
                 found=f"all pools at their smallest size cost {usd_hour(hourly)}",
                 limit=f"budgets.{name}.standingUsdPerMonth is {budget.standing_usd_per_month:,}",
@@ -191,12 +191,12 @@ def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterat
         yield from _exposure(spend, name, Fraction(budget.exposure_usd_per_hour))
 
 
-def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Violation]:
+def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Finding]:
     hourly = spend.exposure.micro_usd_per_hour or 0
     over = Fraction(hourly) - limit * MICRO_USD
     causes = [cause for cause in spend.exposure.causes if not cause.endswith(UNREADABLE)]
     if causes:
-        yield Violation(
+        yield finding(
             where="",
             found=f"the largest spend has no bound: {'; '.join(causes)}",
             limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
@@ -204,7 +204,7 @@ def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Violati
             evidence={"causes": causes},
         )
     elif over > 0:
-        yield Violation(
+        yield finding(
             where=_dearest(spend, "exposure"),
             found=f"all pools at their largest size cost {usd_hour(hourly)}",
             limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
@@ -228,7 +228,7 @@ def _dearest(spend: StackSpend, which: str) -> str:
     needs=[Needs.SURROUNDINGS],
     source="Kubernetes documentation, ResourceQuota of extended resources",
 )
-def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterator[Violation]:
+def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterator[Finding]:
     """Made here, with GPU workloads in it; neither a ResourceQuota for GPUs nor a LocalQueue."""
     name = namespace.locator.name
     inside = [w for w in gpu_workloads(context) if w.locator.namespace == name]
@@ -238,7 +238,7 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
         return
     if any(queue.locator.namespace == name for queue in context.anywhere(LocalQueue)):
         return
-    yield Violation(
+    yield finding(
         where="",
         found=f"{len(inside)} GPU workload(s) run in it, and nothing limits how many GPUs",
         limit="a namespace with GPU workloads needs a quota or a queue",

@@ -12,8 +12,8 @@ from gpufleet.cluster.nvidia import MigEntry, MigLayouts, OperatorChoices, Shari
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.partition.grant import UNDIVIDED, Division, Grant, grant
 from gpufleet.partition.names import resource_of, total
+from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.rules.checked import MIG_LABEL
-from gpufleet_policies.rules.context import RuleContext, once
 
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 

@@ -16,12 +16,13 @@ from gpufleet.cluster.queues import (
     QueueAdmissionCheck,
     ResourceFlavor,
 )
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import reach
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import carries
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
@@ -35,7 +36,7 @@ _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
     formula="waste = GPUs of the half that started x GPU-hour, while it waits: not computed",
     source="Kueue documentation, all-or-nothing scheduling",
 )
-def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
+def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """Neither waitForPodsReady, nor a topology, nor a check that provisions all nodes at once.
 
     Reported once, on the first queue with GPUs, and only where Kueue's own configuration, or its
@@ -55,7 +56,7 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Viola
     if any(c.controller.found == _PROVISIONING for c in context.anywhere(QueueAdmissionCheck)):
         return
     where = configurations[0] if configurations else charts[0]
-    yield Violation(
+    yield finding(
         where=str(where.locator),
         found="Kueue queues GPU jobs, and waitForPodsReady is off",
         limit="jobs that start only some pods hold GPUs and wait for the others",
@@ -73,7 +74,7 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Viola
     formula="GPUs beyond the pools' largest size are admitted and wait: no money",
     source="Kueue documentation, ClusterQueue and ResourceFlavor",
 )
-def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[Violation]:
+def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[Finding]:
     """Nominal quotas of all ClusterQueues and Cohorts against the pools its labels select.
 
     Silent for flavours without labels of which no pool is declared, and for pools without a bound.
@@ -89,7 +90,7 @@ def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[V
         there = _reachable(context, pools, resource)
         if there is None or not nominal.is_known or nominal.value <= there:
             continue
-        yield Violation(
+        yield finding(
             where=f"quota of {resource}",
             found=f"queues may admit {nominal.value} x {resource}",
             limit=f"{', '.join(pool.name for pool in pools)} can have {there} at most",
@@ -141,7 +142,7 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
     needs=[Needs.SURROUNDINGS],
     source="Kueue documentation, ClusterQueue: cohorts and lending",
 )
-def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
+def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
 
     Other queues are those of one program, or of one file: files of a folder may be of several
@@ -189,11 +190,11 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     "djinnos/djinn#2841: every Workload stayed Pending; public file "
     "Pradeeptalari14/tp-gpu-scheduler kueue-config.yaml",
 )
-def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
+def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """Advice in a cohort: the queue may only lend its quota."""
     if queue.selects_namespaces or not queue.quotas:
         return
-    yield Violation(
+    yield finding(
         where="spec.namespaceSelector",
         found="is not written",
         limit="it selects nothing then: no Workload of any namespace is admitted",
@@ -202,8 +203,8 @@ def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Violatio
     )
 
 
-def _stranded(where: str, gpus: int, because: str, fix: str) -> Violation:
-    return Violation(
+def _stranded(where: str, gpus: int, because: str, fix: str) -> Finding:
+    return finding(
         where=where,
         found=f"{gpus} GPUs of quota, and {because}",
         limit="quota that its team does not use stays unused",
@@ -221,14 +222,14 @@ def _stranded(where: str, gpus: int, because: str, fix: str) -> Violation:
     formula="exposure = everything its cohort has: see the pools",
     source="Kueue documentation, borrowingLimit; KAI Scheduler, queues: -1 is without a limit",
 )
-def without_cap(context: RuleContext, queue: ClusterQueue | KaiQueue) -> Iterator[Violation]:
+def without_cap(context: RuleContext, queue: ClusterQueue | KaiQueue) -> Iterator[Finding]:
     """KAI: quota and limit both -1. Kueue: in a cohort and without borrowingLimit."""
     if not context.is_nonproduction(queue):
         return
     environment = context.environment_of(queue).value
     if isinstance(queue, KaiQueue):
         if queue.quota.found == -1 and queue.limit.found == -1:
-            yield Violation(
+            yield finding(
                 where="spec.resources.gpu",
                 found=f"quota -1 and limit -1 in {environment}",
                 limit="a queue outside production must not take every GPU",
@@ -239,7 +240,7 @@ def without_cap(context: RuleContext, queue: ClusterQueue | KaiQueue) -> Iterato
         return
     for quota in queue.quotas:
         if quota.borrowing_limit.is_absent:
-            yield Violation(
+            yield finding(
                 where=quota.place,
                 found=f"{quota.resource} of flavour {quota.flavor} has no borrowingLimit in "
                 f"{environment}",

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import Container, WorkloadFacts
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.purpose import is_inference
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 _ROLLED_OUT = frozenset(
     {"Deployment", "StatefulSet", "Rollout", "DeploymentConfig", "LeaderWorkerSet"}
@@ -20,7 +21,7 @@ _ROLLED_OUT = frozenset(
     source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers"
     "; reported by vllm-project/vllm#1710 and NVIDIA/nccl#525",
 )
-def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC."""
     for group, container in workload.gpu_containers:
         opened = container.launch.gpus
@@ -28,7 +29,7 @@ def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iter
             continue
         if container.shares_memory or group.host_ipc or not _is_listed(container):
             continue
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({container.place}.volumeMounts)",
             found=f"starts {opened.value} processes that talk through /dev/shm, and mounts nothing "
             "there",
@@ -52,7 +53,7 @@ def _is_listed(container: Container) -> bool:
     dev=Level.ADVISORY,
     source="Kubernetes, readiness and startup probes of slow starting containers",
 )
-def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kinds with rollouts that declare the mode inference, or name the port they serve on.
 
     A readiness or startup probe is enough.
@@ -72,7 +73,7 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         if ".workerTemplate" in group.place and led:
             continue  # its leader answers
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({container.place}.readinessProbe)",
             found="holds a GPU, serves, and has neither a readiness nor a startup probe",
             limit="a rollout ends working servers as soon as their successors start to load",

@@ -4,6 +4,7 @@ configurations."""
 from collections.abc import Iterable
 from functools import cache
 
+from gpufleet.rules.rule import Rule
 from gpufleet_policies.rules import (
     capacity,
     control_pods,
@@ -45,7 +46,6 @@ from gpufleet_policies.rules import (
     vgpu,
 )
 from gpufleet_policies.rules.configurations import CONFIG_RULES
-from gpufleet_policies.rules.rule import Rule
 
 FAMILIES = (
     fleet_spend,
@@ -103,13 +103,10 @@ RULES: tuple[Rule, ...] = (*PACK_RULES, *CONFIG_RULES)
 EXCEPTION_INVALID = "policy-exception-invalid"
 """Code of the finding about an exception that does not count: no reason, past or bad date."""
 
-FORMER_NAME = "policy-name-former"
-"""Code of the note about an exception or a setting with the former name of rules."""
-
 RULE_FAILED = "policy-rule-failed"
 """Code of the note about a rule that could not validate an object because the rule itself broke."""
 
-NOTES = frozenset({EXCEPTION_INVALID, FORMER_NAME, RULE_FAILED})
+NOTES = frozenset({EXCEPTION_INVALID, RULE_FAILED})
 """Codes of findings about the policy itself."""
 
 

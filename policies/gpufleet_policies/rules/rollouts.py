@@ -5,12 +5,13 @@ from difflib import SequenceMatcher
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.capacity import room_for
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.pool_room import declared_room
 from gpufleet_policies.rules.pools import all_pools
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 @rule(
@@ -21,7 +22,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
     source="defilantech/LLMKube#192 and ai-runway/airunway#400: without a free GPU the new pod of "
     "a rollout stays Pending, and the old one stays",
 )
-def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A Deployment whose replicas fill the pools at their largest, and that may not go below them.
 
     The defaults do that up to three replicas: one pod more, none fewer.
@@ -35,7 +36,7 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
         resource, most, names = room
         if pods > most or pods + workload.surge.value <= most:
             continue
-        yield Violation(
+        yield finding(
             where="spec.strategy.rollingUpdate",
             found=f"a rollout starts {workload.surge.value} pod(s) beside {pods} with {resource} "
             "and ends none before",
@@ -54,7 +55,7 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     source="a public EKS sample (rag-it-model) tolerates `nvidia/gpu`; "
     "NVIDIA/k8s-device-plugin#68: the taint is `nvidia.com/gpu`",
 )
-def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not where the right key is tolerated too, and not where a declared pool has such a taint."""
     if not workload.uses_gpus:
         return
@@ -73,7 +74,7 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
         for one in tolerated:
             if one.key in taints or not _is_nearly_the_taint(one.key):
                 continue
-            yield Violation(
+            yield finding(
                 where=f"{group.place}.tolerations",
                 found=f"tolerates {one.key}",
                 limit=f"the taint of GPU nodes is {GPU}: the pods may stay Pending",
@@ -90,7 +91,7 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     source="Kubernetes, Taints and Tolerations: the default operator is Equal; GKE taints with "
     "nvidia.com/gpu=present; public file SilverMind-Project/continuous-tracking k8s/triton.yaml",
 )
-def of_no_value(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def of_no_value(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """No operator and no value. Not where a declared pool has the taint: its value may be empty."""
     if any(
         taint.key == GPU
@@ -107,7 +108,7 @@ def of_no_value(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
         opens = any(one.tolerates_everything for one in tolerated)
         if opens or not ours or any(one.operator != "Equal" or one.value for one in ours):
             continue
-        yield Violation(
+        yield finding(
             where=f"{group.place}.tolerations",
             found=f"tolerates {GPU} without operator and value, so the empty value alone",
             limit="GPU nodes are usually tainted with a value (present, true): the pods would stay "

@@ -7,14 +7,15 @@ from fractions import Fraction
 from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU, Container
 from gpufleet.cluster.fact import Fact
-from gpufleet_policies.money import Money
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.creation import Creation
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.creation import Creation
+from gpufleet.findings.money import Money
+from gpufleet.findings.remediation import JsonPatch, add, replace
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
-from gpufleet_policies.rules.remediation import JsonPatch, add, replace
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
@@ -84,7 +85,7 @@ def _money(
     needs=[Needs.SURROUNDINGS],
     source="AWS EKS best practices: scale on model performance; GKE: autoscaling of inference",
 )
-def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """It serves, has two replicas or more, no HPA or ScaledObject, and no scaling of its own kind.
 
     What serves: the mode inference, a kind for servers, or a known model server by its program.
@@ -102,7 +103,7 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
             continue
         if group.together.is_known and group.pods.value == group.together.value:
             continue  # one replica over several pods
-        yield Violation(
+        yield finding(
             where=f"{group.pods.place}",
             found=f"{group.pods.value} replicas at all times",
             limit="a server of several replicas should follow its load",
@@ -147,7 +148,7 @@ def _is_vllm(container: Container) -> bool:
     formula="waste = smallest size x GPUs x GPU-hour x 730 h x 0.65 (outside office hours)",
     source="KEDA: minReplicaCount defaults to 0; KServe: minReplicas defaults to 1",
 )
-def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The smallest size its kind, its autoscaler and their defaults give, is one or more.
 
     KEDA without minReplicaCount goes to zero. Shares and slices are ignored: they cost little.
@@ -166,7 +167,7 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
             continue
         if not smallest.is_known or smallest.value < 1:
             continue
-        yield Violation(
+        yield finding(
             where=smallest.place or group.place,
             found=f"{smallest.value} replica(s) stay in {context.environment_of(workload).value}",
             limit="workloads outside production scale to 0 outside office hours",
@@ -206,14 +207,14 @@ def _scalings(
     "idleTimeoutSeconds"
     "; reported by ray-project/kuberay#942 and kedacore/keda#2598",
 )
-def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Violation]:
+def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
     """The cooldown of an autoscaler whose target asks for GPUs, or of the object's own scaling."""
     for scaling, what, _ in _scalings(context, subject):
         wait = scaling.cooldown_seconds
         if not wait.is_known or wait.value <= SLOW_SECONDS:
             continue
         place = scaling.cooldown_place
-        yield Violation(
+        yield finding(
             where=place,
             found=f"an idle replica of {what} stays {wait.value} s",
             limit=f"{SLOW_SECONDS} s are enough",
@@ -225,13 +226,13 @@ def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Itera
         yield from _serve_too_slow(subject)
 
 
-def _serve_too_slow(workload: WorkloadFacts) -> Iterator[Violation]:
+def _serve_too_slow(workload: WorkloadFacts) -> Iterator[Finding]:
     """Ray Serve decides about replicas before Ray decides about nodes: its delay comes on top."""
     if workload.ray is None or not workload.uses_gpus:
         return
     delay = workload.ray.downscale_delay_seconds
     if delay.is_known and delay.value > SLOW_SECONDS:
-        yield Violation(
+        yield finding(
             where=f"{delay.place}: downscale_delay_s",
             found=f"an idle replica of {workload.locator} stays {delay.value} s",
             limit=f"{SLOW_SECONDS} s are enough",
@@ -251,14 +252,12 @@ def _written(value: int, place: str) -> JsonPatch:
     dev=Level.ADVISORY,
     source="own: smallest and largest size are the same; reported by kedacore/keda#2619",
 )
-def min_equals_max(
-    context: RuleContext, subject: Autoscaler | WorkloadFacts
-) -> Iterator[Violation]:
+def min_equals_max(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
     """Smallest and largest size are the same and at least 2."""
     for scaling, what, _ in _scalings(context, subject):
         low, high = scaling.minimum, scaling.maximum
         if low.is_known and high.is_known and low.value == high.value >= 2:
-            yield Violation(
+            yield finding(
                 where=low.place or scaling.place,
                 found=f"{what} has a smallest and a largest size of {low.value}",
                 limit="an autoscaler needs a range of sizes",
@@ -275,13 +274,13 @@ def min_equals_max(
     source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32"
     "; reported by ray-project/kuberay#865",
 )
-def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """In-tree autoscaling is on and `maxReplicas` is not written."""
     if workload.ray is None or workload.ray.autoscaling.found is not True:
         return
     for scaling, what, _ in _scalings(context, workload):
         if scaling.maximum.is_absent:
-            yield Violation(
+            yield finding(
                 where=scaling.place,
                 found=f"maxReplicas of {what} is not set",
                 limit="Ray may then ask for GPUs without a limit",

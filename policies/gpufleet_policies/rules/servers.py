@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.monitoring import DeclaredService
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _SOON_SECONDS = 120
 """Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
@@ -48,7 +49,7 @@ def _is_vllm(container: Container) -> bool:
     "public file kcjones91/k8s-applications apps/vllm/deployment.yaml",
     without_gpus=True,
 )
-def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A Service of that name in the namespace, and service links that are on, their default. Not
     where the container sets VLLM_PORT itself."""
     services = [
@@ -64,7 +65,7 @@ def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         for container in group.containers:
             if container.init or not _is_vllm(container) or "VLLM_PORT" in container.variables:
                 continue
-            yield Violation(
+            yield finding(
                 where=f"container {container.name} ({group.place}.enableServiceLinks)",
                 found="runs vLLM next to the Service vllm: Kubernetes sets VLLM_PORT to "
                 "tcp://ADDRESS:PORT",
@@ -82,7 +83,7 @@ def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
     source="Kubernetes, Jobs: for work that ends; public file amirhnajafiz/file-access-patterns "
     "k8s/vllm.yaml",
 )
-def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """One container with GPUs that starts a server alone, and no deadline of Job or pod."""
     if workload.locator.kind != "Job" or workload.api_group != "batch" or workload.is_idle_now:
         return
@@ -93,7 +94,7 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
             continue
         if sum(not one.init for one in group.containers) > 1:
             continue
-        yield Violation(
+        yield finding(
             where=container.where,
             found="starts a model server in a Job without a deadline",
             limit="the server does not end: the Job holds its GPU until someone deletes it",
@@ -110,7 +111,7 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
     source="kserve/kserve#5062: liveness probes of 120 s ended servers that loaded; public file "
     "QuanHNguyen232/ML-pipeline kubernetes/vllm-deployment.yaml",
 )
-def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Less than two minutes of delay and failures together, half of what a readiness probe of the
     same path is written to wait, or less than it takes to fetch weights that no volume keeps; and
     no startup probe. Triton loads models of any size: two minutes count where one is named."""
@@ -131,7 +132,7 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
         fetched = None if soon or late else _fetched(context, workload, container, seconds)
         if not (soon or late or fetched):
             continue
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({container.place}.livenessProbe)",
             found=f"is ended {seconds} s after its start when it does not answer yet",
             limit="to load a model takes minutes: the pod restarts again and again with its GPU"
@@ -178,7 +179,7 @@ def _fetched(
     source="triton-inference-server/server, quickstart: HTTP 8000, gRPC 8001, metrics 8002; public "
     "file notandruu/gpu-inference-platform k8s/triton-deployment.yaml",
 )
-def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """tritonserver without options for ports, and a command line that is known."""
     for _, container in workload.gpu_containers:
         words = container.words.found or ()
@@ -193,7 +194,7 @@ def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
         }
         for number in sorted(ports & {_TRITON_METRICS, _TRITON_GRPC}):
             other = "metrics" if number == _TRITON_METRICS else "gRPC"
-            yield Violation(
+            yield finding(
                 where=container.where,
                 found=f"probes {_TRITON_PATH} on port {number}",
                 limit=f"Triton serves {other} there and its health on 8000: the probe always fails",

@@ -8,12 +8,11 @@ from typing import Any
 
 from gpufleet.cluster import Provenance
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet.findings import Finding, FleetError, error, warning
-from gpufleet_policies.rules.context import EnvironmentBudget, RuleContext, Thresholds
+from gpufleet.findings import Finding, FleetError, Level, error
+from gpufleet.rules.context import EnvironmentBudget, RuleContext, Thresholds
+from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.rules.exceptions import SettledException
-from gpufleet_policies.rules.former_names import covered, is_known, replaced
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, FORMER_NAME, by_id
-from gpufleet_policies.rules.rule import Level, Profile, Rule
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 
 KEYS = (
     "profile",
@@ -61,13 +60,11 @@ class RuleSettings:
     environment: str | None = None
     """Environment of the checked program, for objects that do not declare theirs."""
     levels: Mapping[str, Level] = field(default_factory=dict[str, Level])
-    """Rule id -> level, over the profile's. Former ids are written out."""
+    """Rule id -> level, over the profile's."""
     exceptions: tuple[SettledException, ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
     fleet: Any = None
     """The pools of workloads whose GpuFleet is in another program: a path or plain data."""
-    notes: tuple[Finding, ...] = ()
-    """Warnings about the settings themselves, such as former ids."""
     asked_for: frozenset[str] = frozenset()
     """Rules that a command names one by one: advisory where their level is off."""
     clusters: tuple[str, ...] = ()
@@ -118,8 +115,7 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
     if environment is not None and not isinstance(environment, str):
         problems.append(_problem("environment", f"{environment!r} is no name", "prod, dev, ..."))
         environment = None
-    notes: list[Finding] = []
-    levels = _with_covered(dict(_levels(data.get("rules"), problems)), notes)
+    levels = dict(_levels(data.get("rules"), problems))
     exceptions = tuple(_exceptions(data.get("exceptions"), problems))
     thresholds = replace(
         _thresholds(data.get("thresholds"), problems),
@@ -139,7 +135,6 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         exceptions,
         thresholds,
         data.get("fleet"),
-        tuple(notes),
         clusters=clusters,
         everything_off=reason,
     )
@@ -163,26 +158,6 @@ def _problem(path: str, message: str, allowed: str) -> Finding:
     return error("policy-setting-invalid", path, message, f"one of: {allowed}")
 
 
-def _with_covered(levels: dict[str, Level], notes: list[Finding]) -> dict[str, Level]:
-    """Levels with those of the rules that a written id holds for as well; what is written itself
-    wins."""
-    found: dict[str, Level] = {}
-    for rule, level in levels.items():
-        rules = covered().get(rule, ())
-        found.update(dict.fromkeys(rules, level))
-        if rule in replaced():
-            notes.append(
-                warning(
-                    FORMER_NAME,
-                    f"rules.{rule}",
-                    f"{rule} is the former name of {len(rules)} rules, such as {rules[0]}",
-                    "name the rules that you mean; `gpufleet policies rules` lists them",
-                )
-            )
-    kept = {rule: level for rule, level in levels.items() if rule not in replaced()}
-    return {**found, **kept}
-
-
 def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
     if value is None:
         return
@@ -190,7 +165,7 @@ def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
         problems.append(_problem("rules", "must map rule ids to levels", ", ".join(Level)))
         return
     for rule, level in value.items():
-        if not is_known(rule, by_id()) and rule != EXCEPTION_INVALID:
+        if rule not in by_id() and rule != EXCEPTION_INVALID:
             problems.append(_problem(f"rules.{rule}", "no such rule", "`gpufleet policies rules`"))
         elif level not in list(Level):
             problems.append(_problem(f"rules.{rule}", f"{level!r} is no level", ", ".join(Level)))
@@ -205,7 +180,7 @@ def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledExceptio
         texts = {key: fields.get(key) for key in ("rule", "object", "reason")}
         until = fields.get("until")
         day = _day(until)
-        if not is_known(str(texts["rule"]), by_id()):
+        if str(texts["rule"]) not in by_id():
             problems.append(
                 _problem(
                     f"{path}.rule", f"{texts['rule']!r} is no rule", "`gpufleet policies rules`"

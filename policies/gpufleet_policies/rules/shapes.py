@@ -12,8 +12,8 @@ from fractions import Fraction
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster import PodGroup
 from gpufleet.cluster.pool import NodePool
+from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is
-from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
 

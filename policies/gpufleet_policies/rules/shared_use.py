@@ -5,14 +5,15 @@ from decimal import ROUND_DOWN, Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts
-from gpufleet_policies.money import AmountKind
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.grants import GKE_STRATEGY, PoolGrant, shared_grants
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
 from gpufleet_policies.rules.model_requests import held_memory, larger_share
 from gpufleet_policies.rules.purpose import training
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 USUAL_SHARE = Decimal("0.9")
 """Part of a GPU's memory that vLLM takes by default (`--gpu-memory-utilization`)."""
@@ -26,7 +27,7 @@ USUAL_SHARE = Decimal("0.9")
     formula="waste = pods x share x GPU-hour x (replicas - 1) / replicas, when all turns are taken",
     source="NVIDIA k8s-device-plugin README: shared access to GPUs, no isolation of memory",
 )
-def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where several pods train together: two ranks may land on one GPU."""
     evidence = training(workload)
     if evidence is None:
@@ -34,7 +35,7 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     for group in workload.running_groups():
         for share in shared_grants(context, group):
             several = group.pods.is_known and group.pods.value > 1
-            yield Violation(
+            yield finding(
                 where=group.place,
                 found=f"trains on {share}, one of {share.grant.replicas} shares of a GPU",
                 limit="ranks of one program may land on one GPU and wait for each other"
@@ -59,14 +60,14 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     dev=Level.MANDATORY,
     source="GKE: share GPUs with multiple workloads using NVIDIA MPS, `hostIPC: true` is required",
 )
-def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The pod selects nodes by GKE's label of the MPS strategy. NVIDIA's own device plugin needs no
     such field: it mounts the daemon's pipe into the pod.
     """
     for group in workload.running_groups():
         if group.host_ipc or group.node_labels.get(GKE_STRATEGY) != frozenset({"mps"}):
             continue
-        yield Violation(
+        yield finding(
             where=f"{group.place}.hostIPC",
             found="selects nodes that share GPUs by MPS, and has no hostIPC",
             limit="GKE's MPS control daemon is reached only through the host's IPC namespace",
@@ -82,7 +83,7 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     formula="standing = pods x share x GPU-hour x 730 h while they restart",
     source="NVIDIA k8s-device-plugin README: time-slicing limits no memory, MPS divides it evenly",
 )
-def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where the part of the memory is written; vLLM's own 0.9 and estimates only advise."""
     for group in workload.running_groups():
         if _cannot_load(context, workload, group):
@@ -132,7 +133,7 @@ def _too_greedy(
     group: PodGroup,
     container: Container,
     share: PoolGrant,
-) -> Violation:
+) -> Finding:
     taken = _taken(container)
     assert taken is not None
     part, evidence = taken
@@ -150,7 +151,7 @@ def _too_greedy(
         wanted = int(weights.bytes * ROOM) if need is None else need.bytes
         alternative = larger_share(share.grant, wanted)
     said = "" if evidence is Provenance.EXPLICIT else ", its usual value,"
-    return Violation(
+    return finding(
         where=container.where,
         found=f"takes {part}{said} of a GPU's memory on {share}, where {replicas} pods meet",
         limit=f"{replicas} x {part} is more than one GPU; the second pod ends because "
@@ -167,7 +168,7 @@ def _needs_more(
     workload: WorkloadFacts,
     group: PodGroup,
     share: PoolGrant,
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     """By what the model needs: MPS gives each pod its part, time-slicing lets pods collide."""
     need, own = memory_need(workload.intent, context.catalogue), share.grant
     if need is None or own.device_bytes is None or own.memory_bytes is None:
@@ -178,7 +179,7 @@ def _needs_more(
     enough = own.memory_bytes if own.is_enforced else own.device_bytes // meeting
     if need.bytes <= enough:
         return
-    yield Violation(
+    yield finding(
         where=group.place,
         found=f"needs {need} on {share}, one of {own.replicas} shares of {gib(own.device_bytes)}",
         limit=f"MPS gives each pod {gib(own.memory_bytes)}"

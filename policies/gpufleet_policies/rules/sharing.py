@@ -7,13 +7,14 @@ from gpufleet.cluster.container import GPU, MIG_PREFIX
 from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.nvidia import OperatorChoices, SharingConfig
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.remediation import JsonPatch
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.plugin_text import sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
 from gpufleet_policies.rules.published import published, sharing_for, strategy
-from gpufleet_policies.rules.remediation import JsonPatch
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 GKE_MOST_CLIENTS = 48
 """Most clients of one GPU on GKE, by time-sharing and by MPS (GKE: GPU sharing strategies)."""
@@ -31,7 +32,7 @@ _MANY_TURNS = 16
 )
 def replicas_range(
     context: RuleContext, subject: SharingConfig | NodePool | FleetFacts
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     """Outside GKE's 2 to 48; more than 16 turns is advice. What the device plugin refuses is
     reported by device-plugin-replicas-invalid and device-plugin-mps-too-many-clients.
     """
@@ -44,8 +45,8 @@ def replicas_range(
             yield from _of_pool(pool)
 
 
-def _many(replicas: int, where: str) -> Violation:
-    return Violation(
+def _many(replicas: int, where: str) -> Finding:
+    return finding(
         where=where,
         found=f"{replicas} pods take turns on each GPU",
         limit=f"above {_MANY_TURNS} each gets too little time, and all share its memory",
@@ -55,14 +56,14 @@ def _many(replicas: int, where: str) -> Violation:
     )
 
 
-def _of_pool(pool: NodePool) -> Iterator[Violation]:
+def _of_pool(pool: NodePool) -> Iterator[Finding]:
     replicas = pool.shared.replicas
     if not replicas.is_known or not pool.shared.strategy.is_known:
         return
     if pool.maker is Maker.GKE and not 2 <= replicas.value <= GKE_MOST_CLIENTS:
         nearest = min(max(replicas.value, 2), GKE_MOST_CLIENTS)
         where = f"{pool.shared.place}.gpuSharingConfig"
-        yield Violation(
+        yield finding(
             where=f"{where}.maxSharedClientsPerGpu",
             found=f"{replicas.value} clients of each GPU",
             limit=f"GKE takes 2 to {GKE_MOST_CLIENTS}",
@@ -81,7 +82,7 @@ def _of_pool(pool: NodePool) -> Iterator[Violation]:
     dev=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin, cmd/nvidia-device-plugin/main.go and internal/plugin/mps.go",
 )
-def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Violation]:
+def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Finding]:
     """The strategy `mixed` in the chart that installs the plugin, or MPS of a MIG resource. In the
     same document it is reported by device-plugin-mps-mixed.
     """
@@ -89,7 +90,7 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Viola
         return
     own, cluster = subject.mig_strategy, strategy(context)
     if own.is_absent and cluster.found == "mixed":
-        yield Violation(
+        yield finding(
             where=subject.place,
             found="MPS, and the plugin is installed with the MIG strategy mixed",
             limit="the device plugin refuses MPS under the strategy mixed",
@@ -98,7 +99,7 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Viola
         return
     for one in subject.resources:
         if one.name.startswith(MIG_PREFIX) and not own.is_known:
-            yield Violation(
+            yield finding(
                 where=one.place,
                 found=f"MPS of {one.name}",
                 limit="the device plugin refuses MPS on MIG devices",
@@ -114,7 +115,7 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Viola
     strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin README: failRequestsGreaterThanOne, recommended true",
 )
-def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
+def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
     """`failRequestsGreaterThanOne` is absent: a false was chosen. MPS sets it by itself.
 
     The configurations of one object are one finding.
@@ -127,7 +128,7 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Viola
         return
     more = f" in {len(alike)} configurations" if len(alike) > 1 else ""
     patches = [sharing_patch(one, "failRequestsGreaterThanOne", value=True) for one in alike]
-    yield Violation(
+    yield finding(
         where=config.place,
         found=f"failRequestsGreaterThanOne is not set{more}",
         limit="a pod that asks for two shares takes the share of another pod and gains nothing",
@@ -155,7 +156,7 @@ def _accepts_several(config: SharingConfig) -> bool:
     formula="a share instead of a whole GPU, or a whole GPU for a small pod: not computed",
     source="NVIDIA k8s-device-plugin README: renameByDefault",
 )
-def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> Iterator[Violation]:
+def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> Iterator[Finding]:
     """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
 
     Reported once: on the device-plugin configuration where it is declared here, else on the pool.
@@ -200,7 +201,7 @@ def _renamed(config: SharingConfig) -> JsonPatch:
 
 def _collision(
     context: RuleContext, pool: NodePool, where: str, remediation: JsonPatch
-) -> Iterator[Violation]:
+) -> Iterator[Finding]:
     offer = published(context, pool)
     if offer is None or offer.replicas.get(GPU, 1) < 2 or pool.taints.is_unknown:
         return
@@ -214,7 +215,7 @@ def _collision(
             continue
         if _keys(pool) != _keys(other):
             continue
-        yield Violation(
+        yield finding(
             where=where,
             found=f"{named(pool)} publishes shares and {named(other)} whole GPUs, both as "
             "nvidia.com/gpu",
@@ -241,13 +242,13 @@ def _keys(pool: NodePool) -> frozenset[str]:
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA GPU Operator documentation: MPS, limitations; dcgm-exporter",
 )
-def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
+def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
     """Sharing and a DCGM exporter are declared, and `requireAttribution` is among the settings."""
     if not context.thresholds.require_attribution or not config.resources:
         return
     if not context.declared(MetricsSource):
         return
-    yield Violation(
+    yield finding(
         where=config.place,
         found=f"{config.mode} is on, and costs are booked by pod (requireAttribution)",
         limit="DCGM's metrics do not distinguish pods that share a GPU",
@@ -262,7 +263,7 @@ def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[V
     dev=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin README: resources that can be time-sliced",
 )
-def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
+def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
     """Slices exist under the strategy `mixed` only (device-plugin-resource-not-offered
     reports that of the same document); a profile no layout here has matches nothing; where it
     works, tenants of a slice share its memory unprotected, which is advice.
@@ -277,7 +278,7 @@ def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Vi
         if chosen.is_known and chosen.value != "mixed":
             if not config.mig_strategy.is_absent:
                 continue
-            yield Violation(
+            yield finding(
                 where=one.place,
                 found=f"{one.name} under the MIG strategy {chosen.value}",
                 limit="slices have names of their own under the strategy mixed only: nothing is "
@@ -285,14 +286,14 @@ def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Vi
                 alternative=f"share nvidia.com/gpu, or set the strategy mixed (not {chosen.value})",
             )
         elif offered is not None and one.name not in offered:
-            yield Violation(
+            yield finding(
                 where=one.place,
                 found=f"{one.name}, which no layout here publishes",
                 limit=f"published are {', '.join(sorted(offered)) or 'none'}: nothing is shared",
                 alternative="name a profile of the layout",
             )
         else:
-            yield Violation(
+            yield finding(
                 where=one.place,
                 found=f"{one.name} is shared by {one.replicas} pods in turn",
                 limit="they share the slice's memory without protection, which MIG should prevent",

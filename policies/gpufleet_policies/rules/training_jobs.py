@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet_policies.rules.context import RuleContext
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.rule import Level, Violation, rule
 
 _CONTAINER = {
     "PyTorchJob": "pytorch",
@@ -29,7 +30,7 @@ _CONTAINER = {
     "file TorchedHat/pytorch-dist-bench k8s/pytorchjob.yaml",
     without_gpus=True,
 )
-def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kinds of kubeflow.org/v1, each with a name of its own."""
     name = _CONTAINER.get(workload.locator.kind)
     if name is None or workload.api_group != "kubeflow.org":
@@ -38,7 +39,7 @@ def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
         names = [one.name for one in group.containers if not one.init]
         if not group.containers_known or not names or name in names or "?" in names:
             continue
-        yield Violation(
+        yield finding(
             where=f"group {group.name} ({group.place}.containers)",
             found=f"has no container called {name}, only {', '.join(names)}",
             limit="the training operator refuses the job, or sets no rendezvous up",
@@ -56,7 +57,7 @@ def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
     source="PyTorch, init_process_group: all ranks of WORLD_SIZE must join; public file "
     "shivangraval50/distributed-ml-training kubernetes/training-job.yaml",
 )
-def fewer_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def fewer_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """WORLD_SIZE against the pods of a Job that run at a time, each with a rank for each GPU."""
     if workload.locator.kind != "Job" or workload.api_group != "batch":
         return
@@ -68,7 +69,7 @@ def fewer_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
         most = group.pods.value * max(asked.value, 1)
         if container.init or int(ranks) <= most or len(ranks) > 6:
             continue
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({container.place}.env)",
             found=f"waits for {ranks} ranks, and {group.pods.value} pod(s) with {asked.value} "
             "GPU(s) run at a time",
@@ -91,7 +92,7 @@ _NUMBER = ("-np", "--np")
     formula="waste = pods x (GPUs - processes) x GPU-hour for each hour it runs",
     source="the command line itself; public file KeitaW/p5-nccl-test-2024-07-19 nccl-test.yaml",
 )
-def fewer_processes(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def fewer_processes(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`mpirun -np` of the launcher against the GPUs of all workers; `-g` of nccl-tests counts."""
     if workload.locator.kind != "MPIJob":
         return
@@ -107,7 +108,7 @@ def fewer_processes(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         for container in group.containers:
             started = _processes(container.words.found or ())
             if group.name == "Launcher" and started is not None and started < total:
-                yield Violation(
+                yield finding(
                     where=container.where,
                     found=f"starts {started} processes of a GPU each, and the workers hold {total}",
                     limit=f"{total - started} GPUs stay idle",
@@ -145,7 +146,7 @@ _SET_UP = frozenset({"PyTorchJob", "TrainJob", "TrainingRuntime", "ClusterTraini
     "--master-addr, and MASTER_ADDR is not read; mlc-ai/pith-train#91: each node met itself; "
     "public file danielvegamyhre/translate-ai jobset.yaml",
 )
-def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """More than one `--nnodes`; not where the kind's controller writes the address."""
     if workload.locator.kind in _SET_UP:
         return
@@ -156,7 +157,7 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
             continue
         if not launch.meeting.is_absent or group not in workload.running_groups():
             continue
-        yield Violation(
+        yield finding(
             where=container.where,
             found=f"torchrun waits for {nodes.value} pods, and is told no address",
             limit="each pod waits at 127.0.0.1 for the others, until it gives up",
@@ -180,7 +181,7 @@ _NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io
     "Service; kubernetes-sigs/jobset#603; public file ahmabboud/ahmabboud-finetune_llama3_8b_k8s "
     "k8s/training-job.yaml",
 )
-def unknown_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def unknown_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`NAME-0.SERVICE` in MASTER_ADDR or in torchrun's options, against the pods' subdomain."""
     if _NAMED_PODS.get(workload.locator.kind) != workload.api_group:
         return
@@ -192,7 +193,7 @@ def unknown_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
             continue
         if group.subdomain.is_unknown or group.subdomain.found == service:
             continue
-        yield Violation(
+        yield finding(
             where=f"container {container.name} ({container.place}.env)",
             found=f"looks for {pod}.{service}, and the pods have the subdomain "
             f"{group.subdomain.found}"

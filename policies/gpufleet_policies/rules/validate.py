@@ -8,22 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
-from gpufleet_policies.money import AmountKind
+from gpufleet.findings import Finding, Level, Severity, finding
+from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.rule import Needs, Profile, Rule
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
-from gpufleet_policies.rules.context import RuleContext, once
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
-from gpufleet_policies.rules.finding import PolicyFinding, of_compile
-from gpufleet_policies.rules.former_names import replaced
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.registry import (
     EXCEPTION_INVALID,
-    FORMER_NAME,
     RULE_FAILED,
     by_id,
     type_of,
     validating,
 )
-from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule, Violation
 from gpufleet_policies.rules.settings import RuleSettings, weighted
 
 
@@ -34,7 +31,7 @@ def validate(
     rules: Sequence[Rule] | None = None,
     *,
     keep_waived: bool = False,
-) -> list[PolicyFinding]:
+) -> list[Finding]:
     """Every finding about one object. Never raises: a rule that does becomes an advisory note.
 
     Those of a declaration that does not compile are those of the compiler, whatever the settings.
@@ -43,13 +40,12 @@ def validate(
     findings that an exception silences too, with their waiver.
     """
     if isinstance(subject, UncompiledFleet):
-        return list(of_compile(subject))
+        return list(_of_compile(subject))
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
     profile = settings.profile_for(context, subject)
-    findings: list[PolicyFinding] = []
+    findings: list[Finding] = []
     if rules is None:
         findings += _invalid_exceptions(subject, silenced, profile, settings)
-        findings += _former_names(subject, silenced, settings)
     # Most pods of a cluster have no GPU: they are of interest to very few rules.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
     rules = validating(type_of(subject)) if rules is None else rules
@@ -68,7 +64,7 @@ def validate(
                 findings += [
                     replace(one, waiver=exemption.waiver)
                     for one in _run(rule, level, subject, context)
-                    if one.rule == rule.id
+                    if one.code == rule.id
                 ]
     return findings
 
@@ -105,7 +101,7 @@ def _can_validate(rule: Rule, context: RuleContext) -> bool:
 
 def _found_by(
     rule: Rule, subject: Any, context: RuleContext
-) -> tuple[Container[str], list[PolicyFinding]]:
+) -> tuple[Container[str], list[Finding]]:
     """Ids of the rules for which a shared validation found something; a note where it raises."""
     assert rule.found_by is not None
     try:
@@ -114,39 +110,53 @@ def _found_by(
         return (), [_broken(rule, subject.locator, error)]
 
 
-def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[PolicyFinding]:
+def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[Finding]:
     try:
         if rule.family in COUNTING and isinstance(subject, WorkloadFacts):
             subject = with_claims(context, subject)
-        violations = list(rule.check(context, subject))
+        drafts = list(rule.check(context, subject))
     except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
         return [_broken(rule, subject.locator, error)]
-    if not violations:
-        return []
-    return [
-        PolicyFinding(
-            rule.id,
-            weighted(level.enforced, rule, violation.provenance, violation.at_most),
-            subject.locator,
-            violation,
-            rule.annotation,
-            rule.docs,
-            beneath=_beneath(subject, violation, context),
-        )
-        for violation in violations
-    ]
+    return [_finding(draft, rule, level, subject, context) for draft in drafts]
 
 
-def _beneath(subject: Any, violation: Violation, context: RuleContext) -> tuple[str, ...]:
-    """The pools a workload's waste may be part of, as messages name them."""
-    wastes = violation.money is not None and violation.money.kind is AmountKind.WASTE
-    if not wastes or not isinstance(subject, WorkloadFacts):
+def _finding(
+    draft: Finding, rule: Rule, level: Level, subject: Any, context: RuleContext
+) -> Finding:
+    """What a rule found, with its code, object and level."""
+    weighed = weighted(level.enforced, rule, draft.provenance, draft.level)
+    return replace(
+        draft,
+        code=rule.id,
+        severity=_severity(weighed),
+        level=weighed,
+        locator=subject.locator,
+        beneath=_beneath(subject, draft, context),
+        annotation=rule.annotation,
+        docs=rule.docs,
+    )
+
+
+def _severity(level: Level) -> Severity:
+    return Severity.ERROR if level is Level.MANDATORY else Severity.WARNING
+
+
+def _note(code: str, level: Level, locator: Locator, docs: str, draft: Finding) -> Finding:
+    """A finding about the policies themselves, which nothing silences."""
+    return replace(
+        draft, code=code, severity=_severity(level), level=level, locator=locator, docs=docs
+    )
+
+
+def _beneath(subject: Any, draft: Finding, context: RuleContext) -> tuple[str, ...]:
+    """The pools a workload's money may be part of, as messages name them."""
+    if draft.money is None or not isinstance(subject, WorkloadFacts):
         return ()
     pools = [pool for group in subject.pod_groups for pool in pools_for(context, group)]
     return tuple(dict.fromkeys(str(pool.locator) for pool in pools))
 
 
-def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
+def _broken(rule: Rule, locator: Locator, error: Exception) -> Finding:
     """A note without the error's text: that could quote a secret property."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -154,20 +164,28 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
     place = ""
     if trace is not None:
         place = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-    return PolicyFinding(
+    return _note(
         RULE_FAILED,
         Level.ADVISORY,
         locator,
-        Violation(
+        rule.docs,
+        finding(
             where="",
             found=f"rule {rule.id} could not check the object: {type(error).__name__}{place}",
             limit=f"the object is not checked by this rule (Python {sys.version_info.major}."
             f"{sys.version_info.minor})",
             alternative="please report it with the object's manifest",
         ),
-        "",
-        rule.docs,
     )
+
+
+def _of_compile(fleet: UncompiledFleet) -> Iterator[Finding]:
+    """What `gpufleet compile` finds in a declaration: errors are mandatory, warnings advice."""
+    levels = {Severity.ERROR: Level.MANDATORY, Severity.WARNING: Level.ADVISORY}
+    for one in fleet.findings:
+        if one.severity in levels:
+            level = levels[one.severity]
+            yield replace(one, level=level, locator=fleet.locator, docs="docs/fleet-spec.md")
 
 
 def _invalid_exceptions(
@@ -175,7 +193,7 @@ def _invalid_exceptions(
     found: Mapping[str, Exemption],
     profile: Profile,
     settings: RuleSettings,
-) -> Iterator[PolicyFinding]:
+) -> Iterator[Finding]:
     """Exceptions that do not count are themselves reported."""
     for rule, exemption in found.items():
         if exemption.problem is not None and rule == exemption.rule:
@@ -184,46 +202,21 @@ def _invalid_exceptions(
 
 def invalid_exception(
     locator: Locator, exemption: Exemption, profile: Profile | None, settings: RuleSettings
-) -> Iterator[PolicyFinding]:
+) -> Iterator[Finding]:
     """The finding about an exception that does not count, unless the settings turn it off."""
     usual = Level.MANDATORY if profile is Profile.STRICT else Level.ADVISORY
     level = settings.levels.get(EXCEPTION_INVALID, usual)
     if level is Level.OFF:
         return
-    yield PolicyFinding(
+    yield _note(
         EXCEPTION_INVALID,
         level,
         locator,
-        Violation(
+        f"docs/policies.md#{EXCEPTION_INVALID}",
+        finding(
             where=exemption.place,
             found=f"the exception does not count: {exemption.problem}",
             limit="an exception needs an existing rule, a reason, and a date that is not past",
             alternative='write "<reason>; until=YYYY-MM-DD", or remove it',
         ),
-        "",
-        f"docs/policies.md#{EXCEPTION_INVALID}",
     )
-
-
-def _former_names(
-    subject: Any, found: Mapping[str, Exemption], settings: RuleSettings
-) -> Iterator[PolicyFinding]:
-    """Exceptions by a former id count, and are noted."""
-    level = settings.levels.get(FORMER_NAME, Level.ADVISORY)
-    for rule, exemption in found.items():
-        if level is Level.OFF or rule not in replaced() or rule != exemption.rule:
-            continue
-        rules = replaced()[rule]
-        yield PolicyFinding(
-            FORMER_NAME,
-            level,
-            subject.locator,
-            Violation(
-                where=exemption.place,
-                found=f"{rule} is the former name of {len(rules)} rules, such as {rules[0]}",
-                limit="it still silences all of them",
-                alternative="name the rule whose finding is meant",
-            ),
-            "",
-            f"docs/policies.md#{FORMER_NAME}",
-        )

@@ -8,14 +8,15 @@ from gpufleet.catalogue.gpu import VgpuBoard
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
-from gpufleet_policies.money import AmountKind, Money
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind, Money
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.model_memory import gib, memory_need
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import saving, smallest
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _GIB = 1 << 30
 
@@ -56,7 +57,7 @@ def _board(context: RuleContext, pool: NodePool) -> VgpuBoard | None:
     formula="waste = machines x (its part of a GPU - that of the smaller type) x GPU-hour x 730 h",
     source="NVIDIA vGPU types of the catalogue",
 )
-def oversized(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def oversized(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Every model declared for the pool fits a smaller type of the same GPU and kind.
 
     Only on new machines: changing the type of a running one replaces it.
@@ -76,7 +77,7 @@ def oversized(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
         choice = min(smaller)
         part = Fraction(1, board.time_sliced.get(own, 1)) - Fraction(1, board.time_sliced[choice])
         nodes = smallest(pool)
-        yield Violation(
+        yield finding(
             where=_place(pool),
             found=f"{pool.vgpu_profile.value} with {own} GiB, and its pods need {gib(need)}",
             limit=f"the type with {choice} GiB holds them",
@@ -115,7 +116,7 @@ def _needs(context: RuleContext, pool: NodePool) -> list[int]:
     formula="waste = standing machines x price x 0.9, the part of their speed assumed lost",
     source="NVIDIA GPU Operator values: driver.licensingConfig; NVIDIA vGPU licensing",
 )
-def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
+def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """The operator installs the driver of guests that use vGPUs, and names no licence Secret."""
     if not choices.licence.is_known or choices.licence.value:
         return
@@ -125,7 +126,7 @@ def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Viola
     if not pools:
         return
     pool = pools[0]
-    yield Violation(
+    yield finding(
         where=f"{choices.place}.driver.licensingConfig".strip("."),
         found=f"{pool.name} has {pool.vgpu_profile.value}, and driver.licensingConfig names no "
         "Secret",
@@ -146,7 +147,7 @@ def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Viola
     formula="waste = free part of the last card of each size x GPU-hour x 730 h",
     source="NVIDIA vGPU documentation: same-size placement; vGPU types of the catalogue",
 )
-def mixed_profiles(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+def mixed_profiles(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """Same-size placement is the host's default: the last card of a size takes no other size.
 
     Reported once, on the pool that leaves most, and only where the rest of all sizes together would
@@ -165,7 +166,7 @@ def mixed_profiles(context: RuleContext, subject: NodePool) -> Iterator[Violatio
             continue
         names = ", ".join(f"{one.name} ({one.vgpu_profile.value})" for _, _, one in rests)
         low = pool_price(pool, context.catalogue).low
-        yield Violation(
+        yield finding(
             where="vGPUProfile",
             found=f"{names} leave {float(total):.2f} cards unused at their largest size",
             limit="with same-size placement a card that has one size takes no other",

@@ -123,7 +123,7 @@ def _argo_sources(source: Document, place: str, folder: str) -> Iterator[ValuesS
             written = file if file.startswith(("$", "/")) or not folder else f"{folder}/{file}"
             held = HeldElsewhere("file", written, optional=optional)
             yield ValuesSource(f"{place}.{at}", held=held)
-    if isinstance(helm.get("valuesObject"), dict):
+    if helm.get("valuesObject") is not None:
         yield ValuesSource(f"{place}.valuesObject", helm["valuesObject"])
     elif helm.get("values") is not None:
         yield ValuesSource(f"{place}.values", helm["values"])

@@ -30,7 +30,7 @@ spec:
 def rules_in(path: Path) -> list[str]:
     found = audit(find_inputs([str(path)]), read_settings({}), TODAY)
     assert not [one for one in found.files if one.problem]
-    return [one.finding.rule for one in found.findings]
+    return [one.code for one in found.findings]
 
 
 def test_yaml_above_four_mebibytes_is_read_to_its_end(tmp_path: Path):

@@ -14,6 +14,7 @@ import pytest
 
 from gpufleet_policies.fronts.audit.baseline import without_known
 from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import Audit, audit
 from gpufleet_policies.fronts.audit.sarif import as_sarif
 from gpufleet_policies.rules.settings import read_settings
@@ -67,14 +68,14 @@ def test_fingerprints_outlive_moves_and_are_those_of_the_baseline(result: Audit,
     after = {f["ruleId"]: f["partialFingerprints"] for f in results(as_sarif(again, "1"))}
     assert before == after
     for finding in result.findings:
-        known = before[finding.finding.rule]["gpufleetFinding/v1"]
-        assert known == finding.fingerprint
+        known = before[finding.code]["gpufleetFinding/v1"]
+        assert known == fingerprint(finding)
 
 
 def test_known_findings_are_suppressed_not_left_out(result: Audit):
     from collections import Counter
 
-    known = Counter(finding.fingerprint for finding in result.findings)
+    known = Counter(fingerprint(finding) for finding in result.findings)
     document = as_sarif(without_known(result, known), "1")
     jsonschema.Draft7Validator(SARIF).validate(document)
     assert len(results(document)) == len(result.findings)

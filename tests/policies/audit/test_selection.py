@@ -272,7 +272,7 @@ def test_waived_findings_are_listed_everywhere(folder: Path):
 
 
 OWN = """
-from gpufleet_policies.own_rules import Level, RuleContext, Violation, WorkloadFacts, rule
+from gpufleet_policies.own_rules import Level, RuleContext, WorkloadFacts, finding, rule
 
 @rule(
     "team-namespace",
@@ -285,7 +285,7 @@ from gpufleet_policies.own_rules import Level, RuleContext, Violation, WorkloadF
 )
 def namespace(context: RuleContext, workload: WorkloadFacts):
     if workload.locator.namespace != "research":
-        yield Violation("", f"is in {workload.locator.namespace}", "only research", "move it")
+        yield finding("", f"is in {workload.locator.namespace}", "only research", "move it")
 """
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.cluster import FleetFacts, Surroundings
+from gpufleet.findings import Finding, Level
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate
 from tests.policies.objects import SPEC, TODAY, changed, summary
@@ -93,14 +92,14 @@ class Case:
 
     def message(self) -> str:
         """What is reported about the bad object."""
-        return next(f.message for f in self.findings(self.bad) if f.rule == self.rule)
+        return next(f.text for f in self.findings(self.bad) if f.code == self.rule)
 
     @cached_property
     def alongside_facts(self) -> tuple[Any, ...]:
         """Facts of what is next to; those that no rule knows are left out."""
         return tuple(facts for thing in self.alongside for facts in thing.all_facts())
 
-    def findings(self, thing: Thing, **settings: Any) -> list[PolicyFinding]:
+    def findings(self, thing: Thing, **settings: Any) -> list[Finding]:
         """What the rules say about an object in its surroundings."""
         subjects = thing.all_facts()
         assert subjects, f"no rule validates {thing.type}"

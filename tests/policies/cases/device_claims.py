@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, manifest
 from tests.policies.cases.workloads import LIMITS, deployment
 from tests.policies.objects import DEPLOYMENT, REMOVE, changed

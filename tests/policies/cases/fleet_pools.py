@@ -1,6 +1,6 @@
 """Cases of rules/fleet_pools.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, fleet_thing
 
 CASES = (

@@ -1,6 +1,6 @@
 """Cases of rules/gangs.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, manifest
 from tests.policies.cases.workloads import LIMITS, WHOLE, deployment, job, torch
 from tests.policies.objects import REMOVE, changed

@@ -1,6 +1,6 @@
 """Cases of rules/growth.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, manifest
 from tests.policies.cases.pools import karpenter
 from tests.policies.cases.scaling import PROMETHEUS

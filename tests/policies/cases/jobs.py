@@ -1,6 +1,6 @@
 """Cases of rules/jobs.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.workloads import JOB, job, template
 from tests.policies.objects import REMOVE, changed

@@ -1,6 +1,6 @@
 """Cases of rules/karpenter_pools.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.pools import QUIET, karpenter
 from tests.policies.cases.workloads import deployment

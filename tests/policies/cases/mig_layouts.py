@@ -1,6 +1,6 @@
 """Cases of rules/mig_layouts.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, Thing, fleet_thing, manifest
 from tests.policies.cases.pools import QUIET, gke_pool, node_group
 

@@ -1,6 +1,6 @@
 """Cases of rules/mig_workloads.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.jobs import STRICT
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group

@@ -1,6 +1,6 @@
 """Cases of rules/packing.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 from tests.policies.objects import DEPLOYMENT, changed

@@ -1,6 +1,6 @@
 """Cases of rules/parallelism.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.workloads import CONTAINER, LIMITS, SHARED_MEMORY, deployment, template
 

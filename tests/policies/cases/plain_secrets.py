@@ -1,6 +1,6 @@
 """Cases of rules/plain_secrets.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.workloads import CONTAINER, deployment
 

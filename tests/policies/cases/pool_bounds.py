@@ -1,6 +1,6 @@
 """Cases of rules/pool_bounds.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import QUIET, karpenter, node_group
 from tests.policies.cases.workloads import LIMITS, deployment

@@ -1,6 +1,6 @@
 """Cases of rules/pool_care.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.pools import QUIET, node_group
 from tests.policies.objects import REMOVE

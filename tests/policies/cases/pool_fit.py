@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import QUIET, SMALL, node_group
 from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment, job, torch

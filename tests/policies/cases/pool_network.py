@@ -1,6 +1,6 @@
 """Cases of rules/pool_network.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing
 from tests.policies.cases.pool_fit import EFA, TEMPLATE, WORKER, h100, training
 from tests.policies.cases.pools import QUIET, node_group

@@ -1,6 +1,6 @@
 """Cases of rules/program.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, EXPORTER, QUIET, node_group
 from tests.policies.cases.sharing import operator

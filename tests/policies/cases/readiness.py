@@ -1,6 +1,6 @@
 """Cases of rules/readiness.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.workloads import CONTAINER, LIMITS, SHARED_MEMORY, deployment
 from tests.policies.objects import REMOVE

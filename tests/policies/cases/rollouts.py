@@ -1,6 +1,6 @@
 """Cases of rules/rollouts.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case, fleet_thing
 from tests.policies.cases.workloads import LIMITS, deployment
 

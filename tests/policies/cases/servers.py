@@ -1,6 +1,6 @@
 """Cases of rules/servers.py."""
 
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, manifest
 from tests.policies.cases.workloads import CONTAINER, deployment, job
 from tests.policies.objects import REMOVE

@@ -93,9 +93,9 @@ def test_context_forms() -> None:
     assert context.labelled_profile == "1g.10gb"
     assert context.env == {"MIG_STRATEGY": "single"}
     assert context.feature_gates == {"A": True, "B": False}
-    assert context.version == (0, 15, 0)
+    assert context.version.value == "v0.15.0"
     assert context.chart is not None
-    assert (context.chart.name, context.chart.version) == ("gpu-operator", "v26.7.0")
+    assert (context.chart.name, context.chart.release.value) == ("gpu-operator", "v26.7.0")
 
 
 def test_names_of_the_network_operator() -> None:

@@ -68,7 +68,7 @@ def test_audit_judges_values_files_and_releases_of_these_charts(tmp_path: Path) 
     (tmp_path / "keda-values.yaml").write_text('webhooks: {enabled: "false"}\n')
     (tmp_path / "release.yaml").write_text(release("kueue", '{enablePrometheus: "false"}'))
     result = audit(find_inputs([str(tmp_path)]), read_settings({}), TODAY)
-    found = {(Path(one.file).name, one.finding.rule) for one in result.findings}
+    found = {(Path(one.file).name, one.code) for one in result.findings}
     assert {
         ("keda-values.yaml", "chart-values-wrong-type"),
         ("release.yaml", "chart-values-wrong-type"),

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import mig_parted
-from gpufleet.contract.programs.context import CheckContext
 from gpufleet.contract.programs.validation import Verdict
 from gpufleet_policies.configurations.document import read_documents
 from gpufleet_policies.configurations.kinds import validate_text
@@ -31,9 +31,7 @@ def test_every_profile_has_its_default_config() -> None:
         accepted = {
             name
             for name in configs
-            if mig_parted.validate(
-                read, CheckContext(gpu=gpu, gpus_per_node=8, select=name)
-            ).verdict
+            if mig_parted.validate(read, Site(gpu=gpu, gpus_per_node=8, select=name)).verdict
             is Verdict.ACCEPT
         }
         wanted = {f"all-{profile.label}" for profile in gpu.mig.profiles.values()}

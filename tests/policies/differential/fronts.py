@@ -74,15 +74,12 @@ def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any
 
 def by_audit(result: run.Audit) -> list[Said]:
     """Findings of an audit, with the message that the engine shows."""
-    return sorted(
-        Said(one.finding.rule, one.finding.level.value, _plain(one.finding.message))
-        for one in result.findings
-    )
+    return sorted(Said(one.code, one.level.value, _plain(one.text)) for one in result.findings)
 
 
 def in_short(result: run.Audit) -> list[Said]:
     """Findings of an audit, with the message that commands show."""
-    return _said(one.finding.as_finding() for one in result.findings)
+    return _said(one for one in result.findings)
 
 
 def by_check(result: CheckedFile) -> list[Said]:
@@ -138,7 +135,7 @@ class _Asked:
     named: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def compared(self, audit: run.Audit, check: CheckedFile) -> None:
-        self.fired |= {("audit", one.finding.rule) for one in audit.findings}
+        self.fired |= {("audit", one.code) for one in audit.findings}
         self.fired |= {("check", one.code) for one in check.findings}
         said = [one for one in by_check(check) if one.rule != UNREADABLE]
         self.pairs.append((("audit", in_short(audit)), ("check", said)))

@@ -248,9 +248,9 @@ def _without(rule: str, of: str) -> Callable[..., Any]:
     def forgetful(*args: Any, **kwargs: Any) -> Any:
         result = real(*args, **kwargs)
         if isinstance(result, list):
-            return [one for one in result if one.rule != rule]
+            return [one for one in result if one.code != rule]
         files = tuple(
-            _replaced(file, findings=tuple(f for f in file.findings if f.finding.rule != rule))
+            _replaced(file, findings=tuple(f for f in file.findings if f.code != rule))
             for file in result.files
         )
         return _replaced(result, files=files)

@@ -12,9 +12,9 @@ from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.fact import known
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import ClusterQueue
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 from gpufleet_policies.money.stack import spend_as_dict, stack_spend
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pools import all_pools
 from tests.policies.cases.case import FLEET, Thing
 from tests.policies.cases.pools import CPU_GROUP, gke_pool, karpenter, node_group

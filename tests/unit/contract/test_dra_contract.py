@@ -129,7 +129,7 @@ def test_one_driver_for_all_pools() -> None:
     [
         ({"values": {"featureGates": {"DynamicMIG": False}}}, "dra-gate-switched-off"),
         ({"values": {"featureGates": {"PassthroughSupport": True}}}, "dra-gates-conflict"),
-        ({"values": {"featureGates": {"Dynamic": True}}}, "dra-gates-conflict"),
+        ({"values": {"featureGates": {"Dynamic": True}}}, "dra-gate-unknown"),
         ({"values": {"featureGates": {"IMEXDaemonsWithDNSNames": False}}}, "dra-gates-conflict"),
         ({"enabled": False}, "dra-driver-disabled"),
         ({"values": {"resources": {"gpus": {"enabled": False}}}}, "dra-driver-serves-no-gpus"),

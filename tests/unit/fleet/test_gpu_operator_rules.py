@@ -112,7 +112,7 @@ def test_nearest_key_is_named() -> None:
 def test_an_unknown_key_of_another_chart_version_only_warns() -> None:
     values = {"values": {"devicePlugn": {}}}
     assert found(values)["gpu-operator-key-misspelt"].severity is Severity.ERROR
-    other = found({**values, "version": "v26.3.3"})["gpu-operator-key-misspelt"]
+    other = found({**values, "version": "v26.3.3"})["gpu-operator-key-unknown"]
     assert other.severity is Severity.WARNING
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import Gpu, load
+from gpufleet.cluster.site import Site
 from gpufleet.findings import Finding, Severity
 from gpufleet.partition.dra import mig_class
 from gpufleet.partition.dra_counters import counters
-from gpufleet.partition.dra_gates import DEFAULT_VERSION, DEFAULTS, EXCLUDES, conflicts
+from gpufleet.partition.dra_gates import EXCLUDES, conflicts
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.partition.slot_table import slot_table
@@ -196,13 +197,10 @@ def test_small_shares_are_a_warning() -> None:
     assert small.fix == "write `clients: 15` or fewer"
 
 
-def test_the_default_gates_are_those_of_the_chart_of_the_catalogue() -> None:
-    assert load().charts["dra-driver-nvidia-gpu"].version == ".".join(map(str, DEFAULT_VERSION))
-
-
 def test_every_gate_of_an_exclusion_exists() -> None:
-    assert {gate for pair in EXCLUDES for gate in pair} <= set(DEFAULTS)
-    assert conflicts(["DynamicMig"]) == ["there is no gate DynamicMig"]
+    known = Site().release_of("dra-driver-nvidia-gpu").gates
+    assert {gate for pair in EXCLUDES for gate in pair} <= set(known)
+    assert conflicts(["DynamicMig"], known) == ["there is no gate DynamicMig"]
     assert conflicts(["DeviceMetadata"]) == ["DeviceMetadata needs PassthroughSupport"]
     assert conflicts(["DynamicMIG", "TimeSlicingSettings"]) == []
 

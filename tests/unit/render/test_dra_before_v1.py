@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from gpufleet.cluster.claims import DeviceClaim
-from gpufleet.cluster.locator import Locator
 from gpufleet.contract.schemas.newer_fields import newer_problems
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity
+from gpufleet.findings.locator import Locator
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.dra import claims, device_classes

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.cluster.scaling import AutoscalerTarget
 from gpufleet.documents.paths import entries_at, mapping_at
 
 _UTILISATION = re.compile(
@@ -29,7 +29,6 @@ _KUBELET_OF = re.compile(r"\bcontainer_[a-z_]+\{[^{}]*\b(?:pod|container)=~?\"\^
 _MEAN = re.compile(r"\s*avg\s*\(")
 _PER_POD = re.compile(r"^\s*sum\s*\([^()]*\)\s*/\s*count\s*\([^()]*\)\s*$")
 _GROUPED = re.compile(r"\)\s*(by|without)\s*\([^()]*\)\s*$")
-MIG = "nvidia.com/mig-"
 _MAKERS = ("nvidia.com/", "amd.com/", "aws.amazon.com/neuron", "google.com/tpu")
 
 
@@ -74,25 +73,6 @@ def is_mean(query: str) -> bool:
 def gives_one_number(query: str) -> bool:
     """Whether some aggregation leaves no labels over."""
     return _AGGREGATED.search(query) is not None and _GROUPED.search(query) is None
-
-
-@dataclass(frozen=True, slots=True)
-class AutoscalerTarget:
-    """A workload of the same text that an autoscaler names."""
-
-    batches: bool
-    """Whether one of its images is of a server that batches requests."""
-    accelerators: frozenset[str]
-    """Accelerators its containers ask for."""
-
-    @property
-    def sliced(self) -> bool:
-        """Whether it runs on MIG slices."""
-        return any(name.startswith(MIG) for name in self.accelerators)
-
-
-TargetKey = tuple[str, str, str]
-"""Kind, namespace and name of a workload."""
 
 
 def batches(image: str) -> bool:

@@ -1,17 +1,16 @@
-"""What is known about the place where a configuration will be read: hardware, versions, chart."""
+"""The context file: facts that it adds to a `Site`."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.contract.programs.autoscaler_signals import AutoscalerTarget, TargetKey
+from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known
+from gpufleet.cluster.program import Program, program_name
+from gpufleet.cluster.site import Layout, Site
 from gpufleet.contract.programs.validation import CheckReport, reject, rule_table
-from gpufleet.documents.paths import value_at
-
-Layout = Mapping[str, int]
+from gpufleet.documents.shapes import is_mapping
 
 KEYS = (
     "gpu",
@@ -52,78 +51,11 @@ RULES = rule_table(
 _CHART_KEYS = frozenset({"name", "version", "namespace", "values", "kubernetesVersion"})
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledChart:
-    """A chart that is, or will be, installed in the same cluster."""
-
-    name: str | None = None
-    version: str | None = None
-    namespace: str | None = None
-    values: Mapping[str, Any] | None = None
-    """None: nothing is known about them."""
-    kubernetes_version: str | None = None
-
-    def value(self, path: str) -> Any:
-        """The value at a dotted path, None where nothing is written."""
-        return value_at(self.values, path)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckContext:
-    """What the context file says. What it does not say is None, and only then a default counts."""
-
-    gpu: Gpu | None = None
-    gpus_per_node: int | None = None
-    product: str | None = None
-    """Value of the node label `nvidia.com/gpu.product`, suffixes included."""
-    layouts: tuple[Layout | None, ...] | None = None
-    """What each GPU of the node is cut into; None in it: MIG off."""
-    feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    version: tuple[int, ...] | None = None
-    """Of the component that will read the configuration."""
-    env: Mapping[str, str] | None = None
-    """Environment of that component. None: nothing is known about it."""
-    chart: InstalledChart | None = None
-    environment: str | None = None
-    """`prod`, `staging`, `dev`: what must be pinned there."""
-    kubernetes_version: tuple[int, ...] | None = None
-    """Minor version of the cluster, `(1, 36)`."""
-    previous: Any = None
-    """The object as it is now, where changes are validated."""
-    select: str | None = None
-    """The config, or ConfigMap key, that a node will be given."""
-    device_classes: frozenset[str] = frozenset()
-    """DeviceClasses that the text itself creates."""
-    targets: Mapping[TargetKey, AutoscalerTarget] = field(
-        default_factory=dict[TargetKey, AutoscalerTarget]
-    )
-    """Workloads of other documents that an autoscaler may name."""
-
-    @property
-    def bare_product(self) -> str | None:
-        """The product label of a whole, unshared GPU."""
-        if self.product is not None:
-            return re.sub(r"(-MIG-[0-9a-zA-Z.]+)?(-SHARED)?$", "", self.product.replace(" ", "-"))
-        return self.gpu.product_label if self.gpu is not None else None
-
-    @property
-    def labelled_profile(self) -> str | None:
-        """The MIG profile in the product label, in the label's spelling."""
-        found = re.search(r"-MIG-([0-9][0-9a-zA-Z.]*)", self.product or "")
-        return found[1] if found else None
-
-    @property
-    def gpu_count(self) -> int | None:
-        """GPUs of the node, where known."""
-        if self.gpus_per_node is not None:
-            return self.gpus_per_node
-        return len(self.layouts) if self.layouts is not None else None
-
-
 def read_context(
-    data: object, gpu: str | None = None, select: str | None = None
-) -> tuple[CheckContext, CheckReport]:
-    """The context file as data (None: no file), with `--gpu` in front of its `gpu`.
+    data: object, gpu: str | None = None, select: str | None = None, reader: str = ""
+) -> tuple[Site, CheckReport]:
+    """The context file as data (None: no file), with `--gpu` in front of its `gpu`. `reader`: the
+    program that its `version` is about; empty: whatever reads the configuration.
 
     Everything wrong with it is in the report; the context then lacks that part.
     """
@@ -141,17 +73,18 @@ def read_context(
     reading = _Reading(raw, report)
     product = reading.text("product")
     return (
-        CheckContext(
+        Site(
             gpu=_gpu(gpu if gpu is not None else reading.text("gpu"), product, report),
             gpus_per_node=reading.count("gpusPerNode"),
             product=product,
             layouts=reading.layouts(),
             feature_gates=reading.gates(),
+            reader=reader,
             version=reading.version(),
             env=reading.env(),
-            chart=reading.chart(),
+            programs=reading.programs(),
             environment=reading.text("environment"),
-            kubernetes_version=reading.kubernetes_version(),
+            kubernetes=reading.kubernetes(),
             previous=raw.get("previous"),
             select=select,
         ),
@@ -238,25 +171,30 @@ class _Reading:
         self.wrong("featureGates", "a mapping of gate to true or false")
         return {}
 
-    def version(self) -> tuple[int, ...] | None:
+    def version(self) -> Fact[str]:
         value = self.raw.get("version")
         if value is None:
-            return None
-        found = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", str(value))
-        if found is None or isinstance(value, bool):
+            return NOTHING
+        if isinstance(value, bool) or re.match(r"v?(\d+)\.(\d+)", str(value)) is None:
             self.wrong("version", "a version such as v0.15.0")
-            return None
-        return tuple(int(part or 0) for part in found.groups())
+            return NOTHING
+        return _declared(str(value), "context.version")
 
-    def kubernetes_version(self) -> tuple[int, ...] | None:
-        value = self.raw.get("kubernetesVersion")
+    def kubernetes(self) -> Fact[tuple[int, ...]]:
+        """The minor version of the cluster, of `chart` where the file has none of its own."""
+        value, place = self.raw.get("kubernetesVersion"), "context.kubernetesVersion"
         if value is None:
-            return None
+            chart = self.raw.get("chart")
+            value = chart.get("kubernetesVersion") if is_mapping(chart) else None
+            place = "context.chart.kubernetesVersion"
+        if value is None:
+            return NOTHING
         found = re.match(r"v?(\d+)\.(\d+)", str(value))
         if found is None or isinstance(value, bool):
-            self.wrong("kubernetesVersion", 'a minor version such as "1.36"')
-            return None
-        return int(found[1]), int(found[2])
+            if "kubernetesVersion" in self.raw:
+                self.wrong("kubernetesVersion", 'a minor version such as "1.36"')
+            return NOTHING
+        return known((int(found[1]), int(found[2])), Provenance.DECLARED, place)
 
     def env(self) -> dict[str, str] | None:
         value = self.raw.get("env")
@@ -271,19 +209,19 @@ class _Reading:
         self.wrong("env", "a mapping of variable to text")
         return None
 
-    def chart(self) -> InstalledChart | None:
+    def programs(self) -> tuple[Program, ...]:
         value = self.raw.get("chart")
         if value is None:
-            return None
+            return ()
         if isinstance(value, str):
             name, version = _split_chart(value)
-            return InstalledChart(name, version)
+            return (_program(name, version),)
         if not isinstance(value, dict):
             self.wrong("chart", "a chart name, or {name, version, namespace, values}")
-            return None
+            return ()
         raw = cast("dict[str, Any]", value)
         if not _CHART_KEYS & set(raw):
-            return InstalledChart(values=raw)
+            return (_program(values=raw),)
         values: Any = raw.get("values")
         if values is None and "values" in raw:
             values = {}
@@ -291,13 +229,33 @@ class _Reading:
             self.wrong("chart", "values as a mapping")
             values = {}
         name, version = _split_chart(str(raw["name"])) if raw.get("name") else (None, None)
-        return InstalledChart(
-            name,
-            _optional(raw.get("version")) or version,
-            _optional(raw.get("namespace")),
-            cast("dict[str, Any] | None", values),
-            _optional(raw.get("kubernetesVersion")),
+        return (
+            _program(
+                name,
+                _optional(raw.get("version")) or version,
+                _optional(raw.get("namespace")),
+                cast("dict[str, Any] | None", values),
+            ),
         )
+
+
+def _program(
+    name: str | None = None,
+    version: str | None = None,
+    namespace: str | None = None,
+    values: dict[str, Any] | None = None,
+) -> Program:
+    return Program(
+        name=None if name is None else program_name(name),
+        release=NOTHING if version is None else _declared(version, "context.chart.version"),
+        namespace=NOTHING if namespace is None else _declared(namespace, "context.chart.namespace"),
+        values=values,
+        place="context.chart.values",
+    )
+
+
+def _declared(value: str, place: str) -> Fact[str]:
+    return known(value, Provenance.DECLARED, place)
 
 
 def _is_layout(value: Any) -> bool:

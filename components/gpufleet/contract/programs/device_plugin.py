@@ -3,13 +3,13 @@
 from typing import Any, cast
 
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.device_plugin_chart import (
+    CHART,
     MPS_ROOT_CHARTS,
     validate_chart,
 )
 from gpufleet.contract.programs.device_plugin_document import (
-    DEFAULT_VERSION,
     PluginDocument,
     parse_config,
 )
@@ -48,13 +48,13 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
 _LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate one configuration of the device plugin."""
     report = CheckReport(RULES)
     note_text(read, "device-plugin", report)
     validate_chart(context, report)
-    version = context.version or DEFAULT_VERSION
-    config = parse_config(read.data, version, report)
+    plugin = context.release_of(CHART)
+    config = parse_config(read.data, plugin.at, report)
     strategy = _validate_flags(config, context, report)
     block = config.mps or config.time_slicing
     if config.mps is not None:
@@ -66,9 +66,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     return report.validation(_advertised(config, strategy or "none", context))
 
 
-def _validate_flags(
-    config: PluginDocument, context: CheckContext, report: CheckReport
-) -> str | None:
+def _validate_flags(config: PluginDocument, context: Site, report: CheckReport) -> str | None:
     """Check every choice; the MIG strategy in force, None where nothing says it."""
     env = context.env or {}
     in_force: dict[str, str | None] = {}
@@ -134,7 +132,7 @@ def _validate_mps(
     config: PluginDocument,
     mps: SharingBlock,
     strategy: str | None,
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
 ) -> None:
     if config.time_slicing is not None:
@@ -144,13 +142,12 @@ def _validate_mps(
             "both timeSlicing and mps are given: MPS is used, time-slicing is dropped",
             "keep one of them",
         )
-    version = context.version or DEFAULT_VERSION
-    if mps.fail_requests_greater_than_one is False and version < SEVERAL_REQUESTS_SINCE:
+    plugin = context.release_of(CHART)
+    if mps.fail_requests_greater_than_one is False and plugin.at < SEVERAL_REQUESTS_SINCE:
         report.add(
             "device-plugin-mps-one-request",
             "sharing.mps.failRequestsGreaterThanOne",
-            f"under MPS plugin {'.'.join(map(str, version))} always refuses requests for more than "
-            "one share",
+            f"under MPS plugin {plugin} always refuses requests for more than one share",
             "remove the line, or use v0.20.0 of the plugin",
         )
     if not allows_mps(strategy):
@@ -173,16 +170,16 @@ def _validate_mps(
     _validate_mps_hardware(mps, strategy, context, report)
 
 
-def _mps_root(config: PluginDocument, context: CheckContext) -> bool:
+def _mps_root(config: PluginDocument, context: Site) -> bool:
     if context.env is not None and "MPS_ROOT" in context.env:
         return bool(context.env["MPS_ROOT"])
     if config.flags.get("mpsRoot"):
         return True
-    return context.chart is not None and context.chart.name in MPS_ROOT_CHARTS
+    return any(one.name in MPS_ROOT_CHARTS for one in context.programs)
 
 
 def _validate_mps_hardware(
-    mps: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
+    mps: SharingBlock, strategy: str | None, context: Site, report: CheckReport
 ) -> None:
     layouts = context.layouts
     partitioned = context.labelled_profile is not None or (
@@ -228,7 +225,7 @@ def _validate_mps_hardware(
 
 
 def _validate_offered(
-    block: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
+    block: SharingBlock, strategy: str | None, context: Site, report: CheckReport
 ) -> None:
     """Shared resources that the node does not have are skipped without a word."""
     skipped: list[tuple[str, str, str]] = []
@@ -254,7 +251,7 @@ def _validate_offered(
         )
 
 
-def _why_not_offered(name: str, strategy: str | None, context: CheckContext) -> str | None:
+def _why_not_offered(name: str, strategy: str | None, context: Site) -> str | None:
     if context.layouts is not None:
         there = offered(context.layouts, strategy or "none")
         has = ", ".join(there) or "nothing"
@@ -280,7 +277,7 @@ def _why_not_offered(name: str, strategy: str | None, context: CheckContext) -> 
     return f"{gpu.key} has no profile {profile}"
 
 
-def _offer_fix(strategy: str | None, context: CheckContext) -> str:
+def _offer_fix(strategy: str | None, context: Site) -> str:
     if context.layouts is not None:
         return f"one of {', '.join(offered(context.layouts, strategy or 'none'))}"
     if strategy == "single":
@@ -288,9 +285,7 @@ def _offer_fix(strategy: str | None, context: CheckContext) -> str:
     return "write `nvidia.com/gpu`, or a resource of this GPU under `migStrategy: mixed`"
 
 
-def _advertised(
-    config: PluginDocument, strategy: str, context: CheckContext
-) -> AdvertisedByConfig | None:
+def _advertised(config: PluginDocument, strategy: str, context: Site) -> AdvertisedByConfig | None:
     layouts = context.layouts
     if layouts is None:
         if context.gpu_count is None or context.labelled_profile is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.validation import CheckReport
 
@@ -14,13 +14,13 @@ _FALLBACKS = ["named", "single"]
 """The chart's own `config.fallbackStrategies`."""
 
 
-def validate_chart(context: CheckContext, report: CheckReport) -> None:
+def validate_chart(context: Site, report: CheckReport) -> None:
     """Rules of the chart nvidia-device-plugin (v0.20.0) over its values and namespace."""
     chart = context.chart
     if chart is None or (chart.name is not None and chart.name != CHART):
         return
     values = chart.values or {}
-    if chart.namespace == "default" and values.get("allowDefaultNamespace") is not True:
+    if chart.namespace.found == "default" and values.get("allowDefaultNamespace") is not True:
         report.add(
             "device-plugin-chart-default-namespace",
             "context.chart.namespace",

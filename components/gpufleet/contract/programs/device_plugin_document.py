@@ -18,8 +18,6 @@ from gpufleet.documents.durations import go_duration
 from gpufleet.documents.paths import child
 
 READER = "the device plugin"
-DEFAULT_VERSION = (0, 20, 0)
-"""The plugin that the pinned GPU Operator runs."""
 POLICY_SINCE = (0, 20, 0)
 """The plugin that knows sharedDevicesAllocationPolicy."""
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.program import Program, Reader
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import device_plugin
-from gpufleet.contract.programs.chart_release import chart_codes, chart_version
+from gpufleet.contract.programs.chart_release import chart_codes
 from gpufleet.contract.programs.chart_values import validate_values
-from gpufleet.contract.programs.context import CheckContext, InstalledChart
 from gpufleet.contract.programs.device_plugin_chart import CHART, validate_chart
 from gpufleet.contract.programs.device_plugin_rules import RULES as PLUGIN
 from gpufleet.contract.programs.go_json import shown
@@ -52,14 +53,14 @@ RULES = rule_table(
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate values of the chart; each entry of `config.map` as kind `device-plugin`."""
     report = CheckReport(RULES)
     values = validate_values(read, "device-plugin-values", report)
     if values is None:
         return report.validation()
-    report_values(values, "", report, chart_version(context, CHART))
-    inner = replace(context, chart=_installed(values, context), version=None, env=None)
+    report_values(values, "", report, context.release_of(CHART))
+    inner = replace(context.reading(_installed(values, context)), env=None)
     validate_chart(inner, report)
     for key, text in (as_mapping(value_at(values, "config.map")) or {}).items():
         _validate_config(text, child("config.map", key), inner, report)
@@ -73,20 +74,20 @@ def report_values(
     values: Mapping[str, Any],
     path: str,
     report: CheckReport,
-    version: tuple[int, ...] | None = None,
+    reader: Reader,
 ) -> None:
     """Report keys and types that the chart does not read: it has no schema and drops them."""
-    codes = chart_codes(CODES, CHART, version)
-    problems = values_problems(CHART, values, version)
+    codes = chart_codes(CODES, reader)
+    problems = values_problems(reader, values)
     report_problems(problems, codes, report, path)
 
 
-def _installed(values: dict[str, Any], context: CheckContext) -> InstalledChart:
-    before = context.chart or InstalledChart()
+def _installed(values: dict[str, Any], context: Site) -> Program:
+    before = context.program(CHART) or Program()
     return replace(before, name=CHART, values=values)
 
 
-def _validate_config(text: Any, path: str, context: CheckContext, report: CheckReport) -> None:
+def _validate_config(text: Any, path: str, context: Site, report: CheckReport) -> None:
     if not isinstance(text, str):
         report.add(
             "device-plugin-values-config",
@@ -101,11 +102,11 @@ def _validate_config(text: Any, path: str, context: CheckContext, report: CheckR
         report.add("device-plugin-values-config", path, f"it cannot be read: {problem}")
         return
     # The chart itself is validated once, not with each configuration.
-    chart = replace(context.chart, values=_flags_only(context)) if context.chart else None
-    for finding in device_plugin.validate(read, replace(context, chart=chart)).findings:
+    plugin = context.program(CHART) or Program(name=CHART)
+    flags = replace(plugin, values=_flags_only(plugin))
+    for finding in device_plugin.validate(read, context.reading(flags)).findings:
         report.extend([replace(finding, path=f"{path}: {finding.path}".rstrip(": "))])
 
 
-def _flags_only(context: CheckContext) -> dict[str, Any]:
-    values = context.chart.values if context.chart else None
-    return {k: v for k, v in (values or {}).items() if k == "migStrategy"}
+def _flags_only(program: Program) -> dict[str, Any]:
+    return {k: v for k, v in (program.values or {}).items() if k == "migStrategy"}

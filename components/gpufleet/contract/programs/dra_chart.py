@@ -1,20 +1,19 @@
 """What the DRA driver's chart refuses, and who else serves the same GPUs."""
 
-import re
 from typing import Any
 
-from gpufleet.contract.programs.context import CheckContext, InstalledChart
+from gpufleet.cluster.program import Program
+from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.dra_gates import DRIVER
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.validation import CheckReport
 
-CHARTS = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu")
-"""Names of the driver's chart; the second until 25.x."""
 _KUBERNETES = (1, 32)
 _ISSUERS = ("selfsigned", "clusterissuer", "issuer")
 _VALUES = "context.chart.values"
 
 
-def validate_chart(context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
+def validate_chart(context: Site, gates: dict[str, bool], report: CheckReport) -> None:
     """Rules of the chart dra-driver-nvidia-gpu (0.4.1) over its values, namespace and cluster."""
     chart = context.chart
     if chart is None:
@@ -22,9 +21,9 @@ def validate_chart(context: CheckContext, gates: dict[str, bool], report: CheckR
     if chart.name == "gpu-operator":
         _validate_operator(chart, report)
         return
-    if chart.name not in (None, *CHARTS):
+    if chart.name not in (None, DRIVER):
         return
-    _validate_cluster(chart, report)
+    _validate_cluster(chart, context, report)
     if chart.values is None:
         return
     if chart.value("resources.gpus.enabled") is not False and not chart.value(
@@ -50,27 +49,28 @@ def validate_chart(context: CheckContext, gates: dict[str, bool], report: CheckR
     _validate_shares(chart, gates, report)
 
 
-def _validate_cluster(chart: InstalledChart, report: CheckReport) -> None:
-    if chart.namespace == "default" and not chart.value("allowDefaultNamespace"):
+def _validate_cluster(chart: Program, context: Site, report: CheckReport) -> None:
+    if chart.namespace.found == "default" and not chart.value("allowDefaultNamespace"):
         report.add(
             "dra-chart-default-namespace",
             "context.chart.namespace",
             "the chart refuses the default namespace",
             "install into `dra-driver-nvidia-gpu`, or set `allowDefaultNamespace: true`",
         )
-    found = re.match(r"v?(\d+)\.(\d+)", chart.kubernetes_version or "")
-    if found and (int(found[1]), int(found[2])) < _KUBERNETES:
+    minor = context.minor
+    if minor is not None and minor < _KUBERNETES:
+        written = ".".join(map(str, minor))
         report.add(
             "dra-chart-kubernetes",
-            "context.chart.kubernetesVersion",
-            f"Kubernetes {chart.kubernetes_version} is older than 1.32",
+            context.kubernetes.place,
+            f"Kubernetes {written} is older than 1.32",
             "1.34 or newer serves resource.k8s.io/v1",
-            value=chart.kubernetes_version,
+            value=written,
             limit="1.32",
         )
 
 
-def _validate_webhook(chart: InstalledChart, report: CheckReport) -> None:
+def _validate_webhook(chart: Program, report: CheckReport) -> None:
     mode: Any = chart.value("webhook.tls.mode") or "cert-manager"
     path = f"{_VALUES}.webhook.tls"
     if mode not in ("cert-manager", "secret"):
@@ -108,12 +108,12 @@ def _validate_webhook(chart: InstalledChart, report: CheckReport) -> None:
             )
 
 
-def consumable_shares(context: CheckContext) -> Any:
+def consumable_shares(context: Site) -> Any:
     """The chart's consumableShares, None where nothing is written."""
     return None if context.chart is None else context.chart.value("consumableShares")
 
 
-def _validate_shares(chart: InstalledChart, gates: dict[str, bool], report: CheckReport) -> None:
+def _validate_shares(chart: Program, gates: dict[str, bool], report: CheckReport) -> None:
     value: Any = chart.value("consumableShares")
     if value in (None, ""):
         return
@@ -137,7 +137,7 @@ def _validate_shares(chart: InstalledChart, gates: dict[str, bool], report: Chec
         )
 
 
-def _validate_operator(chart: InstalledChart, report: CheckReport) -> None:
+def _validate_operator(chart: Program, report: CheckReport) -> None:
     """The GPU Operator brings a device plugin, unless its values say otherwise or runs
     GPUCluster."""
     if chart.values is None or chart.value("gpuCluster.deployCR") is True:

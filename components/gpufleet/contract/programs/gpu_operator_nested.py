@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.cluster.program import Program
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import device_plugin, mig_parted
-from gpufleet.contract.programs.context import CheckContext, InstalledChart
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.document import GoDocument
@@ -19,7 +20,7 @@ _ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 
 
 def validate_plugin_config(
-    values: Mapping[str, Any], context: CheckContext, report: CheckReport
+    values: Mapping[str, Any], context: Site, report: CheckReport
 ) -> dict[str, Any]:
     """devicePlugin.config; the documents by key, as data."""
     config = as_mapping(value_at(values, "devicePlugin.config")) or {}
@@ -52,8 +53,7 @@ def validate_plugin_config(
             value=default,
             keys=tuple(data),
         )
-    chart = InstalledChart("gpu-operator", values=values)
-    inner = replace(context, chart=chart, version=None, env=None, select=None)
+    inner = replace(context, reader="gpu-operator", env=None, select=None)
     read: dict[str, Any] = {}
     for key, text in data.items():
         found = _read(text, child(f"{path}.data", key), report)
@@ -64,9 +64,7 @@ def validate_plugin_config(
     return read
 
 
-def validate_mig_config(
-    values: Mapping[str, Any], context: CheckContext, report: CheckReport
-) -> None:
+def validate_mig_config(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     """migManager.config."""
     config = as_mapping(value_at(values, "migManager.config")) or {}
     path = "migManager.config"
@@ -96,8 +94,7 @@ def validate_mig_config(
     found = _read(data["config.yaml"], place, report)
     if found is None:
         return
-    chart = InstalledChart("gpu-operator", values=values)
-    inner = replace(context, chart=chart, version=None, env=None)
+    inner = replace(context, reader="gpu-operator", env=None)
     validated = mig_parted.validate(found, inner).findings
     # Every node selects one by its label; which ones is not known here.
     _extend(report, (f for f in validated if f.code != "mig-parted-config-not-selected"), place)
@@ -107,7 +104,7 @@ def validate_config_maps(
     objects: Sequence[tuple[str, dict[str, Any]]],
     spec: Mapping[str, Any],
     path: str,
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
 ) -> None:
     """ConfigMaps of the same text that a ClusterPolicy names: validated as if they were values."""
@@ -123,10 +120,11 @@ def validate_config_maps(
             continue
         inside = CheckReport(report.rules)
         values = {"mig": spec.get("mig"), section: {"config": {**config, "data": data}}}
+        within = context.reading(Program(name="gpu-operator", values=values))
         if section == "devicePlugin":
-            validate_plugin_config(values, context, inside)
+            validate_plugin_config(values, within, inside)
         elif section == "migManager":
-            validate_mig_config(values, context, inside)
+            validate_mig_config(values, within, inside)
         elif "dcgm-metrics.csv" not in data:
             report.add(
                 "gpu-operator-counters-key",
@@ -135,10 +133,10 @@ def validate_config_maps(
                 "call the key dcgm-metrics.csv",
             )
         for finding in inside.findings:
-            within = finding.path.startswith(f"{section}.config.data")
-            here = child(place, "data") if within else f"{child(path, 'spec')}.{section}.config"
+            below = finding.path.startswith(f"{section}.config.data")
+            here = child(place, "data") if below else f"{child(path, 'spec')}.{section}.config"
             rest = finding.path.removeprefix(
-                f"{section}.config.data" if within else f"{section}.config"
+                f"{section}.config.data" if below else f"{section}.config"
             )
             report.extend([replace(finding, path=f"{here}{rest}")])
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.gpu_operator_images import (
     validate_driver_version,
     validate_policy_images,
@@ -50,7 +50,7 @@ def objects_of(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]] 
 
 
 def validate_objects(
-    objects: Sequence[tuple[str, dict[str, Any]]], context: CheckContext, report: CheckReport
+    objects: Sequence[tuple[str, dict[str, Any]]], context: Site, report: CheckReport
 ) -> None:
     """Validate custom resources, alone and against each other."""
     for path, item in objects:
@@ -140,7 +140,7 @@ def _driver(
     item: dict[str, Any],
     spec: dict[str, Any],
     place: str,
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
 ) -> None:
     validate_driver_version(spec.get("version"), f"{place}.version", report)

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.contract.programs.chart_release import chart_codes, chart_version
-from gpufleet.contract.programs.context import CheckContext
-from gpufleet.contract.programs.dra_chart import CHARTS as DRA_CHARTS
-from gpufleet.contract.programs.dra_gates import OPERATOR_VERSION, gates_of, validate_gates
+from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.features import Release, numbers
+from gpufleet.cluster.program import Program, Reader
+from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.chart_release import chart_codes
+from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.gpu_operator_images import (
     validate_driver_version,
@@ -34,7 +36,6 @@ from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     is_switch,
-    release_numbers,
     report_problems,
     values_problems,
 )
@@ -60,14 +61,12 @@ _OPERANDS = {
     "driver.manager.version": "driver-manager",
 }
 """Versions in values -> components of the catalogue's row of the chart."""
-_OLDEST = (0,)
-"""Older than every release: whatever one of them read counts as read."""
 _PLUGIN_DATA = "devicePlugin.config.data"
 _SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
 _DRA_KUBERNETES = (1, 34)
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
     report = CheckReport(RULES)
     note_text(read, "gpu-operator", report)
@@ -91,13 +90,13 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     if objects is not None:
         validate_objects(objects, context, report)
         return report.validation()
-    version = chart_version(context, "gpu-operator")
-    older = version is None and _pins_older_operands(values)
+    operator = context.release_of("gpu-operator")
+    older = operator.is_default and _pins_older_operands(values, context.catalogue)
     for path, (since, fix) in _IGNORED.items():
         value = value_at(values, path)
         if path == "cdi.default" and value is True:
             continue  # what the chart does without it
-        if value is not None and not older and (version is None or version >= since):
+        if value is not None and not older and _is_certainly(operator, since):
             report.add(
                 "gpu-operator-key-ignored",
                 path,
@@ -114,34 +113,42 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
             f"{_READER} reads {_PLUGIN_DATA} only with `create: true`",
             "write `create: true`, or remove data",
         )
-    documents = validate_plugin_config(values, context, report)
-    validate_mig_config(values, context, report)
+    inner = context.reading(
+        replace(context.program("gpu-operator") or Program(), name="gpu-operator", values=values)
+    )
+    documents = validate_plugin_config(values, inner, report)
+    validate_mig_config(values, inner, report)
     validate_counters(values, slices_time(documents), report)
     validate_value_images(values, report)
     validate_driver_version(value_at(values, "driver.version"), "driver.version", report)
     validate_runtime_paths(values, "", report)
     gates = gates_of(value_at(values, "draDriver.featureGates"))
-    validate_gates(gates, "draDriver.featureGates", OPERATOR_VERSION, report)
+    validate_gates(gates, "draDriver.featureGates", inner.release_of(DRIVER), report)
     _validate_driver(values, report)
     _validate_vgpu(values, report)
     _validate_neighbours(values, context, report)
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
-    codes = chart_codes(CODES, "gpu-operator", version, older=older)
-    problems = values_problems("gpu-operator", values, _OLDEST if older else version)
+    codes = chart_codes(CODES, operator, older=older)
+    problems = values_problems(operator, values, older=older)
     report_problems(problems, codes, report, special=special_code)
     return report.validation()
 
 
-def _pins_older_operands(values: Mapping[str, Any]) -> bool:
+def _is_certainly(reader: Reader, since: Release) -> bool:
+    """Whether the release is known to be that one or a later one."""
+    return reader.numbers is not None and reader.numbers >= since
+
+
+def _pins_older_operands(values: Mapping[str, Any], catalogue: Catalogue) -> bool:
     """Whether values name images older than those of the catalogue's chart: copies of the values of
     an older chart do, and their keys are those of its release."""
-    components = load().chart("gpu-operator").components
+    components = catalogue.chart("gpu-operator").components
     for path, component in _OPERANDS.items():
         written = value_at(values, path)
-        pinned = release_numbers(written) if isinstance(written, str) else None
-        current = release_numbers(components.get(component, ""))
-        if pinned is not None and current is not None and pinned < current:
+        pinned = numbers(written) if isinstance(written, str) else ()
+        current = numbers(components.get(component, ""))
+        if pinned and current and pinned < current:
             return True
     return False
 
@@ -177,7 +184,7 @@ def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport
             )
 
 
-def _validate_stacks(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
+def _validate_stacks(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     cluster = _is(values, "gpuCluster.deployCR", False)
     if cluster and _is(values, "clusterPolicy.deployCR", True):
         report.add(
@@ -209,9 +216,9 @@ def _validate_stacks(values: Mapping[str, Any], context: CheckContext, report: C
                 "the NRI plugin cannot be enabled without the toolkit",
                 "write `toolkit: {enabled: true}`",
             )
-    version = None if context.chart is None else context.chart.kubernetes_version
-    found = re.match(r"v?(\d+)\.(\d+)", version or "")
-    if cluster and found and (int(found[1]), int(found[2])) < _DRA_KUBERNETES:
+    minor = context.minor
+    if cluster and minor is not None and minor < _DRA_KUBERNETES:
+        version = ".".join(map(str, minor))
         report.add(
             "gpu-operator-no-dra",
             "gpuCluster.deployCR",
@@ -271,15 +278,13 @@ def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
         )
 
 
-def _validate_neighbours(
-    values: Mapping[str, Any], context: CheckContext, report: CheckReport
-) -> None:
+def _validate_neighbours(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     """Against another chart of the same cluster."""
     chart = context.chart
     if chart is None or chart.values is None:
         return
     serves = chart.value("resources.gpus.enabled") is not False
-    if chart.name in DRA_CHARTS and serves and _is(values, "devicePlugin.enabled", True):
+    if chart.name == DRIVER and serves and _is(values, "devicePlugin.enabled", True):
         report.add(
             "gpu-operator-dra-too",
             "devicePlugin.enabled",
@@ -296,7 +301,7 @@ def _validate_neighbours(
         )
 
 
-def _validate_reset(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
+def _validate_reset(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     gpu = context.gpu
     if gpu is None or gpu.mig is None or not gpu.mig.reset_needed:
         return

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpufleet.catalogue import Gpu
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.geometry import (
     divides,
     has_profile,
@@ -25,11 +25,10 @@ from gpufleet.partition.profile_name import parse
 
 __all__ = ["RULES", "validate"]
 
-DEFAULT_VERSION = (0, 15, 0)
-"""The mig-manager that the pinned GPU Operator runs."""
+_PROGRAM = "mig-manager"
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate one mig-parted document."""
     report = CheckReport(RULES)
     note_text(read, "mig-parted", report)
@@ -40,7 +39,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
             _validate_unselected(configs, context, report)
         return report.validation()
     whole = not report.rejected  # else entries are missing, and nothing covers the node
-    validate_filters(chosen, context, DEFAULT_VERSION, report)
+    validate_filters(chosen, context.release_of(_PROGRAM).at, report)
     able = _validate_hardware(chosen, context, report)
     layouts = _layouts(chosen, context, report) if whole else None
     if layouts is None or report.rejected:
@@ -89,7 +88,7 @@ def _select(
     return configs[name]
 
 
-def _validate_unselected(configs: Configs, context: CheckContext, report: CheckReport) -> None:
+def _validate_unselected(configs: Configs, context: Site, report: CheckReport) -> None:
     """What is wrong with configs none of which is selected. Those for other boards than the
     context's GPU are validated without it; the strategy is not, as it depends on the selection."""
     whole = not report.rejected
@@ -97,20 +96,20 @@ def _validate_unselected(configs: Configs, context: CheckContext, report: CheckR
     for name, entries in configs.items():
         each = CheckReport(RULES)
         where = context if name in fitting or not fitting else replace(context, gpu=None)
-        validate_filters(entries, where, DEFAULT_VERSION, each)
+        validate_filters(entries, where.release_of(_PROGRAM).at, each)
         _validate_hardware(entries, where, each)
         if whole:
             _layouts(entries, where, each)
         report.extend(f for f in each.findings if f.severity is not Severity.INFO)
 
 
-def _is_for(entries: Sequence[MigConfigEntry], context: CheckContext) -> bool:
+def _is_for(entries: Sequence[MigConfigEntry], context: Site) -> bool:
     """Whether a config is meant for the context's GPU: it has the profiles, and no filter excludes
     it."""
     gpu = context.gpu
     if gpu is None:
         return True
-    version = DEFAULT_VERSION if context.version is None else context.version
+    version = context.release_of(_PROGRAM).at
     names = {name for entry in entries for name in entry.mig_devices}
     return any(matches(entry, gpu, version) for entry in entries) and all(
         has_profile(gpu, name) for name in names
@@ -125,7 +124,7 @@ def _nearest_config(name: str, configs: Configs) -> str | None:
 
 
 def _validate_hardware(
-    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
+    entries: Sequence[MigConfigEntry], context: Site, report: CheckReport
 ) -> tuple[str, ...]:
     """Profiles, counts and MIG ability; without a GPU, keys of those that could hold it."""
     able: set[str] | None = None
@@ -136,9 +135,7 @@ def _validate_hardware(
         if context.gpu is None:
             some = set(validate_anywhere(entry.mig_devices, place, report))
             able = some if able is None else able & some
-        elif matches(
-            entry, context.gpu, DEFAULT_VERSION if context.version is None else context.version
-        ):
+        elif matches(entry, context.gpu, context.release_of(_PROGRAM).at):
             _validate_entry(entry, context.gpu, place, report)
         for name in entry.mig_devices:
             _validate_spelling(name, child(place, name), report)
@@ -185,10 +182,10 @@ MOST_GPUS = 248
 
 
 def _layouts(
-    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
+    entries: Sequence[MigConfigEntry], context: Site, report: CheckReport
 ) -> list[dict[str, int] | None] | None:
     """What each GPU of the node becomes; None where the number of GPUs is not known."""
-    version = DEFAULT_VERSION if context.version is None else context.version
+    version = context.release_of(_PROGRAM).at
     count = context.gpu_count
     listed = [i for entry in entries for i in entry.indices or () if i < MOST_GPUS]
     known = min(MOST_GPUS, count if count is not None else max([0, *listed]) + 1)
@@ -272,7 +269,7 @@ def _validate_overlap(
 def _validate_strategy(
     entries: Sequence[MigConfigEntry],
     layouts: list[dict[str, int] | None],
-    context: CheckContext,
+    context: Site,
     report: CheckReport,
 ) -> None:
     """Where the device plugin's strategy is known, whether it can serve the result."""
@@ -305,9 +302,7 @@ def _validate_strategy(
         )
 
 
-def _validate_reset(
-    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
-) -> None:
+def _validate_reset(entries: Sequence[MigConfigEntry], context: Site, report: CheckReport) -> None:
     gpu = context.gpu
     if gpu is None or gpu.mig is None or not gpu.mig.reset_needed or context.env is None:
         return
@@ -325,7 +320,7 @@ def _validate_reset(
 
 def _note_hardware(
     entries: Sequence[MigConfigEntry],
-    context: CheckContext,
+    context: Site,
     able: tuple[str, ...],
     report: CheckReport,
 ) -> None:
@@ -339,6 +334,6 @@ def _note_hardware(
         )
 
 
-def _advertised(layouts: list[dict[str, int] | None], context: CheckContext) -> AdvertisedByConfig:
+def _advertised(layouts: list[dict[str, int] | None], context: Site) -> AdvertisedByConfig:
     strategy = mig_strategy(context) or "mixed"
     return advertise(layouts, strategy, product=context.bare_product, gpu=context.gpu)

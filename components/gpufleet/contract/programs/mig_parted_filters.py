@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from gpufleet.catalogue import Gpu, load
-from gpufleet.contract.programs.context import CheckContext
 from gpufleet.contract.programs.mig_parted_document import MigConfigEntry
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.go_scalars import resolve
@@ -47,12 +46,10 @@ def matches(entry: MigConfigEntry, gpu: Gpu, version: tuple[int, ...]) -> bool:
 
 def validate_filters(
     entries: Sequence[MigConfigEntry],
-    context: CheckContext,
-    default_version: tuple[int, ...],
+    version: tuple[int, ...],
     report: CheckReport,
 ) -> None:
     """Filters that never match, whatever the board."""
-    version = context.version or default_version
     for entry in entries:
         dead = [text for text in entry.filters if device_id(text, version) is None]
         if not dead:

@@ -1,11 +1,11 @@
 """Kind `network-operator-values`: values of the Network Operator's chart, or its resources."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.programs.chart_release import chart_codes, chart_version
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.program import Reader
+from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.chart_release import chart_codes
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.network_objects import objects_of, validate_objects
 from gpufleet.contract.programs.network_operator_rules import RULES
@@ -42,12 +42,12 @@ _SWITCHES = (
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate values, a NicClusterPolicy, another resource of the operator, or a List of these."""
     report = CheckReport(RULES)
     note_text(read, "network-operator", report)
-    written_version = chart_version(context, "network-operator")
-    version = written_version or DEFAULT_VERSION
+    operator = context.release_of("network-operator")
+    version = operator.at
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:
         report.add(
@@ -60,7 +60,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     if objects is not None:
         validate_objects(objects, version, report)
         return report.validation()
-    _validate_keys(values, version, report, version_known=written_version is not None)
+    _validate_keys(values, operator, report)
     for path in _SWITCHES:
         value = value_at(values, path)
         if isinstance(value, str):
@@ -75,14 +75,9 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     return report.validation()
 
 
-def _validate_keys(
-    values: Mapping[str, Any],
-    version: tuple[int, ...],
-    report: CheckReport,
-    *,
-    version_known: bool,
-) -> None:
+def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckReport) -> None:
     """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
+    version, version_known = operator.at, not operator.is_default
     known = known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
     own = own_values("network-operator")
     sections = [key for key in values if key in known and key not in own]
@@ -109,10 +104,10 @@ def _validate_keys(
     named = {*sections, "deployCR"}
     problems = [
         problem
-        for problem in values_problems("network-operator", values, version)
+        for problem in values_problems(operator, values)
         if problem.steps[0] not in named and problem.path not in _SWITCHES
     ]
-    report_problems(problems, chart_codes(CODES, "network-operator", version), report)
+    report_problems(problems, chart_codes(CODES, operator), report)
 
 
 def _is_off(section: Any) -> bool:
@@ -128,14 +123,12 @@ def _is_read(key: str, version: tuple[int, ...]) -> bool:
 
 
 def _validate_cluster(
-    values: Mapping[str, Any], version: tuple[int, ...], context: CheckContext, report: CheckReport
+    values: Mapping[str, Any], version: tuple[int, ...], context: Site, report: CheckReport
 ) -> None:
-    chart = context.chart
-    if chart is None:
-        return
     enabled = value_at(values, "nfd.enabled") is not False
-    known = chart.values is not None and chart.value("nfd.enabled") is not False
-    if chart.name == "gpu-operator" and known and enabled:
+    chart = next((one for one in context.programs if one.name == "gpu-operator"), None)
+    known = chart is not None and chart.switch("nfd.enabled", True).found is True
+    if known and enabled:
         report.add(
             "network-operator-nfd-twice",
             "nfd.enabled",
@@ -143,13 +136,14 @@ def _validate_cluster(
             "write `nfd: {enabled: false}` in one of them",
         )
     limit = (1, 32) if version >= (26, 7) else (1, 21)
-    found = re.match(r"v?(\d+)\.(\d+)", chart.kubernetes_version or "")
-    if found and (int(found[1]), int(found[2])) < limit:
+    minor = context.minor
+    if minor is not None and minor < limit:
+        written = ".".join(map(str, minor))
         report.add(
             "network-operator-kubernetes",
-            "context.chart.kubernetesVersion",
-            f"Kubernetes {chart.kubernetes_version} is older than {limit[0]}.{limit[1]}",
+            context.kubernetes.place,
+            f"Kubernetes {written} is older than {limit[0]}.{limit[1]}",
             None,
-            value=chart.kubernetes_version,
+            value=written,
             limit=f"{limit[0]}.{limit[1]}",
         )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import integer, kind_of, shown
 from gpufleet.contract.programs.json_document import validate_json
 from gpufleet.contract.programs.network_names import is_rdma_resource, is_subdomain
@@ -111,7 +111,7 @@ RULES = rule_table(
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Validate one config of the RDMA shared device plugin."""
     report = CheckReport(RULES)
     note_text(read, "rdma", report)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.json_document import validate_json
 from gpufleet.contract.programs.network_names import is_sriov_resource
@@ -111,7 +111,7 @@ RULES = rule_table(
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Validate one config of the SR-IOV network device plugin."""
     report = CheckReport(RULES)
     note_text(read, "sriov", report)

@@ -1,6 +1,6 @@
 """The MIG strategy in force on a node, where the context tells."""
 
-from gpufleet.contract.programs.context import CheckContext
+from gpufleet.cluster.site import Site
 
 OPERATOR_STRATEGY = "single"
 """`mig.strategy` of the gpu-operator chart when nothing else is written (v26.7.0)."""
@@ -13,7 +13,7 @@ def allows_mps(strategy: str | None) -> bool:
     return strategy != "mixed"
 
 
-def mig_strategy(context: CheckContext) -> str | None:
+def mig_strategy(context: Site) -> str | None:
     """What MIG_STRATEGY will be in the plugin's environment; None where it is not set or not known.
 
     An explicit environment counts first, then the chart that sets it: the GPU Operator exports its
@@ -27,7 +27,7 @@ def mig_strategy(context: CheckContext) -> str | None:
     return OPERATOR_STRATEGY if context.chart.name == "gpu-operator" else None
 
 
-def written_strategy(context: CheckContext) -> str | None:
+def written_strategy(context: Site) -> str | None:
     """The strategy that the values of the chart state; None where the chart's default counts."""
     chart = context.chart
     written = chart and (chart.value("mig.strategy") or chart.value("migStrategy"))

@@ -7,7 +7,6 @@ schema_problems({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec":
 from gpufleet.contract.schemas.chart_values import (
     is_switch,
     own_values,
-    release_numbers,
     says_true,
     values_problems,
     values_release,
@@ -36,7 +35,6 @@ __all__ = [
     "newer_problems",
     "object_problems",
     "own_values",
-    "release_numbers",
     "report_problem",
     "report_problems",
     "rules_of_changes",

@@ -5,17 +5,18 @@ Templates write scalars as text into YAML, so that a quoted boolean or an unquot
 as what it reads like; lists and mappings are handed on as they are. What is empty is left out.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
+from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
+from gpufleet.cluster.program import Reader
 from gpufleet.contract.schemas.json_schema import JsonSchema, closed, parts
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.validator import part_problems
-from gpufleet.documents.paths import at_steps
+from gpufleet.documents.paths import at_steps, value_at
 from gpufleet.documents.shapes import as_mapping
 
 _SWITCHES = ("true", "false", "yes", "no", "on", "off")
@@ -28,19 +29,26 @@ def is_switch(value: object) -> bool:
 
 
 def values_problems(
-    chart: str, values: Mapping[str, Any], version: tuple[int, ...] | None = None
+    reader: Reader, values: Mapping[str, Any], *, older: bool = False
 ) -> tuple[SchemaProblem, ...]:
-    """What a chart does not read in values, or hands on to be refused. `version`: the release that
-    reads them, the newest where it is not known. Raises FileNotFoundError for a chart without
-    data."""
+    """What a chart does not read in values, or hands on to be refused.
+
+    Args:
+        reader: The release that reads them. One that is not known reads what any release reads.
+        values: The values.
+        older: Nothing names the release, and the values are those of an older one.
+
+    Raises FileNotFoundError for a chart without data.
+    """
+    chart, at = reader.program, reader.numbers
     data = schema_file(f"chart-{chart}")
     former = cast("dict[str, str]", data["former"])
     read = {
         path
         for path, last in former.items()
-        if version is not None and version <= (release_numbers(last) or ())
+        if older or at is None or (not reader.is_default and at <= numbers(last))
     }
-    return tuple(
+    problems = tuple(
         replace(problem, asks_for_nothing=_asks_for_nothing(at_steps(values, problem.steps)))
         if problem.kind is SchemaProblemKind.UNKNOWN
         else problem
@@ -51,6 +59,27 @@ def values_problems(
             or not _left_out(problem, values, data["typed"])
         )
     )
+    return (*problems, *_newer(reader, values))
+
+
+def _newer(reader: Reader, values: Mapping[str, Any]) -> Iterator[SchemaProblem]:
+    """Values that are written and that the release does not have yet."""
+    if reader.numbers is None or reader.is_default:
+        return  # newer releases have them, and nothing says which one reads
+    for path, since in reader.features.newer_values(reader.numbers).items():
+        steps = tuple(path.split("."))
+        found = value_at(values, path)
+        if found is not None:
+            yield SchemaProblem(
+                SchemaProblemKind.NEWER,
+                path,
+                f"{path} came with {reader.program} {since}, {reader} does not know it and ignores "
+                "it",
+                f"use {since} or newer, or remove it",
+                steps,
+                limit=since,
+                asks_for_nothing=_asks_for_nothing(found),
+            )
 
 
 def says_true(chart: str, problem: SchemaProblem, values: Mapping[str, Any]) -> bool:
@@ -65,12 +94,6 @@ def says_true(chart: str, problem: SchemaProblem, values: Mapping[str, Any]) -> 
         and problem.path not in data["asked"]
         and str(at_steps(values, problem.steps)).lower() in _TRUE
     )
-
-
-def release_numbers(text: str) -> tuple[int, ...] | None:
-    """The numbers of a release, `v26.7.0`; None for other text."""
-    found = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text)
-    return None if found is None else tuple(int(part or 0) for part in found.groups())
 
 
 def own_values(chart: str) -> tuple[str, ...]:

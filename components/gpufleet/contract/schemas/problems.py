@@ -26,6 +26,8 @@ class SchemaProblemKind(StrEnum):
 
     UNKNOWN = "unknown"
     """The schema has no such field."""
+    NEWER = "newer"
+    """The release that reads it does not have the field yet."""
     TYPE = "type"
     CHOICE = "choice"
     """None of the values that are allowed."""

@@ -43,6 +43,7 @@ class SchemaCodes:
             _K.CHOICE: self.choice,
             _K.BOUND: self.bound,
             _K.REQUIRED: self.required,
+            _K.NEWER: f"{self.prefix}-key-unknown",
         }.get(kind, self.other)
 
 
@@ -124,6 +125,8 @@ def report_problem(
         known, reader = problem.known, _reader(codes)
         release, needless = codes.of_release, problem.asks_for_nothing
         report_key(report, codes.prefix, parent, key, known, reader, release, needless=needless)
+        return
+    if problem.kind is _K.NEWER and problem.asks_for_nothing:
         return
     limit = "allowed" if problem.kind is _K.CHOICE else "limit"
     facts: dict[str, Any] = {"value": problem.value, limit: problem.limit}

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufleet.findings import Level
+from gpufleet.rules.context import Thresholds
 from gpufleet_policies.fronts.admission.targets import AdmissionTarget
-from gpufleet_policies.rules.context import Thresholds
-from gpufleet_policies.rules.rule import Level
 
 
 @dataclass(frozen=True, slots=True)

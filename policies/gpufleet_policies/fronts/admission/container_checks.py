@@ -1,5 +1,6 @@
 """Checks of containers and pod specs."""
 
+from gpufleet.findings import Level
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, listed
 from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
@@ -10,7 +11,6 @@ from gpufleet_policies.fronts.admission.targets import (
     TRAINING_RUNTIMES,
     AdmissionTarget,
 )
-from gpufleet_policies.rules.rule import Level
 
 LIMITS = "c.?resources.?limits.orValue({})"
 REQUESTS = "c.?resources.?requests.orValue({})"

@@ -1,5 +1,6 @@
 """Checks of jobs, Ray objects and training groups."""
 
+from gpufleet.findings import Level
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU, LIMITS
 from gpufleet_policies.fronts.admission.patterns import at_least
@@ -16,7 +17,6 @@ from gpufleet_policies.fronts.admission.targets import (
     TRAIN_JOBS,
     AdmissionTarget,
 )
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.scaling import SLOW_SECONDS
 
 _USES_GPUS = f"variables.containerLists.exists(cs, cs.exists(c, {HOLDS_GPU}))"

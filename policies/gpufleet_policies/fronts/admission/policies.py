@@ -15,6 +15,8 @@ from itertools import groupby
 from typing import Any
 
 from gpufleet.cluster import FleetFacts
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.fronts.admission import (
     container_checks,
     job_checks,
@@ -24,9 +26,7 @@ from gpufleet_policies.fronts.admission import (
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, cel, listed, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU
 from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, AdmissionTarget
-from gpufleet_policies.rules.former_names import former_ids, replaced
 from gpufleet_policies.rules.registry import by_id
-from gpufleet_policies.rules.rule import Level, Profile, Rule
 from gpufleet_policies.rules.settings import RuleSettings
 
 API_VERSION = "admissionregistration.k8s.io/v1"
@@ -253,8 +253,7 @@ def _validation(
     check: ObjectCheck, target: AdmissionTarget, constants: Constants
 ) -> dict[str, str]:
     rule = by_id()[check.rule]
-    ids = (rule.id, *(one for one in former_ids(rule.id) if one in replaced()))
-    guards = [f"variables.kept.exists(l, 'gpufleet.dev/ignore-{one}' in l)" for one in ids]
+    guards = [f"variables.kept.exists(l, '{rule.annotation}' in l)"]
     if not check.while_stopped and target.stopped != "false":
         guards.append(f"({target.stopped})")
     advice = _advice(rule, check)

@@ -1,5 +1,6 @@
 """Checks of node pools, autoscalers, queues and claims."""
 
+from gpufleet.findings import Level
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck
 from gpufleet_policies.fronts.admission.container_checks import lacks_owner
 from gpufleet_policies.fronts.admission.targets import (
@@ -12,7 +13,6 @@ from gpufleet_policies.fronts.admission.targets import (
     SCALED_OBJECTS,
     AdmissionTarget,
 )
-from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.scaling import SLOW_SECONDS
 
 _FAMILIES = "^(p[2-9]|g[3-9]|gr[0-9])[a-z0-9-]*$"

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from gpufleet.findings import Level
+from gpufleet.rules.rule import Profile
 from gpufleet_policies.fronts.admission.check import Constants, cel
 from gpufleet_policies.fronts.admission.policies import (
     EXEMPT_NAMESPACES,
@@ -25,7 +27,6 @@ from gpufleet_policies.fronts.admission.policies import (
 from gpufleet_policies.fronts.admission.remediations import MENDS, Mend
 from gpufleet_policies.fronts.admission.targets import AdmissionTarget
 from gpufleet_policies.rules.registry import by_id
-from gpufleet_policies.rules.rule import Level, Profile
 from gpufleet_policies.rules.settings import RuleSettings
 
 

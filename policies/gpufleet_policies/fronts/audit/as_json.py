@@ -3,33 +3,33 @@
 from dataclasses import asdict
 from typing import Any
 
+from gpufleet.findings import Finding
+from gpufleet.findings.waiver import Waiver
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import offered
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import Audit
-from gpufleet_policies.fronts.audit.totals import totals
+from gpufleet_policies.money.attribution import totals
 from gpufleet_policies.money.stack import spend_as_dict
-from gpufleet_policies.rules.exceptions import Waiver
 
 
-def finding_as_dict(one: PlacedFinding) -> dict[str, Any]:
+def finding_as_dict(one: Finding) -> dict[str, Any]:
     """One finding: the form of every command, with where it is and what would fix it."""
-    violation = one.finding.violation
-    money = violation.money
+    money = one.money
     return {
-        **one.finding.as_finding().as_dict(),
+        **one.as_dict(),
         "file": one.file,
         "line": one.line,
-        "object": str(one.finding.locator),
-        "where": violation.where,
-        "level": one.finding.level.value,
-        "text": one.finding.message,
+        "object": str(one.locator),
+        "where": one.path,
+        "level": one.level.value,
+        "text": one.text,
         "usdPerMonth": None if money is None else money.usd_per_month,
         "money": None if money is None else money.kind.value,
         "patch": [dict(operation) for operation in offered(one)],
-        "create": [manifest(creation) for creation in violation.creates],
-        "fingerprint": one.fingerprint,
-        "waiver": _waiver(one.finding.waiver),
+        "create": [manifest(creation) for creation in one.creates],
+        "fingerprint": fingerprint(one),
+        "waiver": _waiver(one.waiver),
     }
 
 
@@ -54,6 +54,6 @@ def as_json(result: Audit) -> dict[str, Any]:
         "notJudged": [one.as_dict() for one in result.not_judged],
         "waived": [finding_as_dict(one) for one in result.waived],
         "inBaseline": len(result.known),
-        "usdPerMonth": asdict(totals(result.findings)),
+        "usdPerMonth": asdict(totals(result.findings, result.spend)),
         "spend": None if result.spend is None else spend_as_dict(result.spend),
     }

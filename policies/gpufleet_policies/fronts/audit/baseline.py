@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.findings import Finding
+from gpufleet.findings.waiver import Waiver, WaiverKind
 from gpufleet.messages import json_text
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
-from gpufleet_policies.rules.exceptions import Waiver, WaiverKind
 
 VERSION = 1
 _WAIVER = Waiver(WaiverKind.BASELINE, "baseline", "was there before the baseline was written")
@@ -20,11 +21,9 @@ class UnreadableBaselineError(ValueError):
     """The file is no baseline; the text says why."""
 
 
-def baseline_text(findings: Iterable[PlacedFinding]) -> str:
+def baseline_text(findings: Iterable[Finding]) -> str:
     """A baseline of these findings: sorted, so that its changes read well in a review."""
-    rows = sorted(
-        (one.file, str(one.finding.locator), one.finding.rule, one.fingerprint) for one in findings
-    )
+    rows = sorted((one.file, str(one.locator), one.code, fingerprint(one)) for one in findings)
     keys = ("file", "object", "rule", "fingerprint")
     document = {
         "version": VERSION,
@@ -56,16 +55,15 @@ def read_baseline(path: Path) -> Counter[str]:
 def without_known(result: Audit, known: Counter[str]) -> Audit:
     """The audit with known findings set aside, each as often as the baseline has it."""
     left = Counter(known)
-    aside: list[PlacedFinding] = []
+    aside: list[Finding] = []
     files: list[FileResult] = []
     for file in result.files:
-        fresh: list[PlacedFinding] = []
+        fresh: list[Finding] = []
         for finding in file.findings:
-            written = (finding.fingerprint, *finding.former)
-            listed = next((one for one in written if left[one] > 0), None)
-            if listed is not None:
-                left[listed] -= 1
-                aside.append(replace(finding, finding=replace(finding.finding, waiver=_WAIVER)))
+            known_as = fingerprint(finding)
+            if left[known_as] > 0:
+                left[known_as] -= 1
+                aside.append(replace(finding, waiver=_WAIVER))
             else:
                 fresh.append(finding)
         files.append(replace(file, findings=tuple(fresh)))

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster import FleetFacts, Surroundings, UncompiledFleet
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.fronts.audit.clusters import FilesOfCluster, clusters_of
 from gpufleet_policies.fronts.audit.reading import Reading
-from gpufleet_policies.rules.context import RuleContext
 
 Views = Callable[[Any], Sequence[RuleContext]]
 """A fact -> the contexts it is checked in."""

@@ -5,43 +5,42 @@ from dataclasses import replace
 from datetime import date
 
 from gpufleet.cluster import Locator
+from gpufleet.findings import Finding
+from gpufleet.findings.waiver import WaiverKind
 from gpufleet_policies.fronts.audit.comments import WaiverComment
-from gpufleet_policies.fronts.audit.placed import PlacedFinding, fingerprint
-from gpufleet_policies.rules.exceptions import Exemption, WaiverKind, exemption
-from gpufleet_policies.rules.former_names import covered
+from gpufleet_policies.rules.exceptions import Exemption, exemption
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.rules.validate import invalid_exception
 
 
 def with_comments(
-    found: Iterable[PlacedFinding], comments: Sequence[WaiverComment], today: date
-) -> list[PlacedFinding]:
+    found: Iterable[Finding], comments: Sequence[WaiverComment], today: date
+) -> list[Finding]:
     """The findings of a file; those that a comment is about have its waiver."""
     return [_waived(one, comments, today) for one in found]
 
 
 def wrong_comments(
     file: str, comments: Iterable[WaiverComment], today: date, settings: RuleSettings
-) -> Iterator[PlacedFinding]:
+) -> Iterator[Finding]:
     """Comments that do not count are themselves reported."""
     for comment in comments:
         locator = Locator("Comment", f"{file}:{comment.line}", file=file, line=comment.line)
         for one in _exemptions(comment, today):
             if one.problem is not None:
                 for finding in invalid_exception(locator, one, settings.profile, settings):
-                    yield PlacedFinding(finding, file, comment.line, fingerprint(finding))
+                    yield replace(finding, file=file, line=comment.line)
 
 
-def _waived(one: PlacedFinding, comments: Sequence[WaiverComment], today: date) -> PlacedFinding:
-    if one.finding.waiver is not None:
+def _waived(one: Finding, comments: Sequence[WaiverComment], today: date) -> Finding:
+    if one.waiver is not None:
         return one
     for comment in comments:
         if comment.is_about(one.line):
             for written in _exemptions(comment, today):
-                names = (written.rule, *covered().get(written.rule, ()))
-                if written.waiver is not None and one.finding.rule in names:
-                    return replace(one, finding=replace(one.finding, waiver=written.waiver))
+                if written.waiver is not None and one.code == written.rule:
+                    return replace(one, waiver=written.waiver)
     return one
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from gpufleet_policies.rules.creation import Creation
+from gpufleet.findings.creation import Creation
 
 
 def manifest(creation: Creation) -> dict[str, Any]:

@@ -12,16 +12,16 @@ from difflib import unified_diff
 from pathlib import Path
 
 from gpufleet.documents.whole_file import FileChangedError, write_whole
+from gpufleet.findings import Finding
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 from gpufleet_policies.fronts.audit.patches import ObjectPatch, object_patches
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.reading import Reading, digest, read_input
 from gpufleet_policies.fronts.audit.rewriting import rewritten
 from gpufleet_policies.fronts.audit.run import Audit
 
 Validate = Callable[[Sequence[Reading]], Audit]
 """Everything that was read -> the audit of it, as the caller settled it."""
-Chosen = Callable[[PlacedFinding], bool]
+Chosen = Callable[[Finding], bool]
 """Whether a finding may be fixed."""
 
 EDITED = "the file changed after it was read; run the audit again"
@@ -48,7 +48,7 @@ class Fixes:
     files: list[FixedFile] = field(default_factory=list[FixedFile])
     left: list[tuple[ObjectPatch, str]] = field(default_factory=list[tuple[ObjectPatch, str]])
     """Patches that are not made, and why."""
-    worse: list[PlacedFinding] = field(default_factory=list[PlacedFinding])
+    worse: list[Finding] = field(default_factory=list[Finding])
     """Findings that the fixes make; none of them is mandatory."""
 
     @property
@@ -144,7 +144,7 @@ def _readings(readings: Sequence[Reading], files: Iterable[FixedFile]) -> list[R
     return [new.get(reading.name, reading) for reading in readings]
 
 
-def _added(before: Audit, after: Audit) -> Iterator[PlacedFinding]:
+def _added(before: Audit, after: Audit) -> Iterator[Finding]:
     """Findings about an object that had fewer of their rule and level before."""
     left = Counter(_key(one) for one in before.findings)
     for one in after.findings:
@@ -154,16 +154,16 @@ def _added(before: Audit, after: Audit) -> Iterator[PlacedFinding]:
             yield one
 
 
-def _key(one: PlacedFinding) -> tuple[str, str, str, bool]:
-    return one.file, str(one.finding.locator), one.finding.rule, one.is_mandatory
+def _key(one: Finding) -> tuple[str, str, str, bool]:
+    return one.file, str(one.locator), one.code, one.is_mandatory
 
 
-def _withdraw(made: Fixes, broken: Sequence[PlacedFinding]) -> None:
+def _withdraw(made: Fixes, broken: Sequence[Finding]) -> None:
     """Leave the files that get new errors, or all of them where the errors are elsewhere."""
     wrong = {one.file for one in broken}
     if not any(file.name in wrong for file in made.files):
         wrong = {file.name for file in made.files}
-    codes = ", ".join(sorted({one.finding.rule for one in broken}))
+    codes = ", ".join(sorted({one.code for one in broken}))
     for file in made.files:
         if file.name in wrong:
             made.left += [(patch, f"{MAKES_ERRORS}: {codes}") for patch in file.patches]

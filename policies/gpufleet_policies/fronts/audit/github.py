@@ -10,11 +10,11 @@ def as_annotations(result: Audit) -> Iterator[str]:
     """A line for each finding, also for waived ones, and for each file that was not read."""
     for one in result.findings:
         level = "error" if one.is_mandatory else "warning"
-        place = f"file={_property(one.file)},line={one.line},title={_property(one.finding.rule)}"
-        yield f"::{level} {place}::{_data(one.finding.message)}"
+        place = f"file={_property(one.file)},line={one.line},title={_property(one.code)}"
+        yield f"::{level} {place}::{_data(one.text)}"
     for one in result.waived:
-        place = f"file={_property(one.file)},line={one.line},title={_property(one.finding.rule)}"
-        yield f"::notice {place}::{_data(f'waived: {one.finding.waiver}')}"
+        place = f"file={_property(one.file)},line={one.line},title={_property(one.code)}"
+        yield f"::notice {place}::{_data(f'waived: {one.waiver}')}"
     for file in result.unread:
         yield f"::notice file={_property(file.name)}::{_data(f'not read: {file.problem}')}"
 

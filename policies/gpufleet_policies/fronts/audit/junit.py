@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from gpufleet.findings import Finding
 from gpufleet.messages import visible
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -27,28 +27,27 @@ def as_junit(result: Audit) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(root: Element, file: FileResult, waived: Sequence[PlacedFinding]) -> Element:
+def _suite(root: Element, file: FileResult, waived: Sequence[Finding]) -> Element:
     suite = SubElement(root, "testsuite", name=_clean(file.name))
     failures = 0
     skipped = 0
     for one in (*file.findings, *waived):
-        name = _clean(f"{one.finding.rule}: {one.finding.locator}")
+        name = _clean(f"{one.code}: {one.locator}")
         case = SubElement(
             suite, "testcase", name=name, classname=_clean(file.name), file=_clean(file.name)
         )
         case.set("line", str(one.line))
-        text = _clean(f"{file.name}:{one.line}: {one.finding.message}")
-        if one.finding.waiver is not None:
+        text = _clean(f"{file.name}:{one.line}: {one.text}")
+        if one.waiver is not None:
             skipped += 1
-            SubElement(case, "skipped", message=_clean(f"waived: {one.finding.waiver}"))
+            SubElement(case, "skipped", message=_clean(f"waived: {one.waiver}"))
         elif one.is_mandatory:
             failures += 1
-            violation = one.finding.violation
             SubElement(
                 case,
                 "failure",
-                message=_clean(violation.fact),
-                type=one.finding.rule,
+                message=_clean(one.message),
+                type=one.code,
             ).text = text
         else:
             SubElement(case, "system-out").text = text

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.findings import Finding
+from gpufleet.findings.creation import Creation
 from gpufleet_policies.fronts.audit.created import manifest
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
-from gpufleet_policies.rules.creation import Creation
 
 Operation = Mapping[str, Any]
 ENDS_RUNS = frozenset({"activeDeadlineSeconds", "expireAfter", "terminationGracePeriod"})
@@ -47,13 +47,13 @@ class ObjectPatch:
 
 
 def object_patches(
-    result: Audit, chosen: Callable[[PlacedFinding], bool] = lambda _: True
+    result: Audit, chosen: Callable[[Finding], bool] = lambda _: True
 ) -> list[ObjectPatch]:
     """The patch of each object that has one, of the chosen findings, in the order of the inputs."""
-    found: dict[tuple[str, int, str], list[PlacedFinding]] = {}
+    found: dict[tuple[str, int, str], list[Finding]] = {}
     for one in filter(chosen, result.findings):
-        if offered(one) or one.finding.violation.creates:
-            locator = one.finding.locator
+        if offered(one) or one.creates:
+            locator = one.locator
             found.setdefault((one.file, locator.line, str(locator)), []).append(one)
     return [
         ObjectPatch(
@@ -62,15 +62,15 @@ def object_patches(
             name,
             _rules(findings),
             _operations(findings),
-            tuple(creation for one in findings for creation in one.finding.violation.creates),
+            tuple(creation for one in findings for creation in one.creates),
         )
         for (file, line, name), findings in found.items()
     ]
 
 
-def offered(one: PlacedFinding) -> tuple[Operation, ...]:
+def offered(one: Finding) -> tuple[Operation, ...]:
     """The operations that an audit offers for a finding: none where one of them ends runs."""
-    operations = one.finding.remediation
+    operations = one.remediation
     return () if any(_ends_runs(operation) for operation in operations) else operations
 
 
@@ -82,11 +82,11 @@ def _ends_runs(operation: Operation) -> bool:
     return operation["op"] != "remove" and not ENDS_RUNS.isdisjoint(written)
 
 
-def _rules(findings: Iterable[PlacedFinding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.finding.rule for one in findings))
+def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.code for one in findings))
 
 
-def _operations(findings: Iterable[PlacedFinding]) -> tuple[Operation, ...]:
+def _operations(findings: Iterable[Finding]) -> tuple[Operation, ...]:
     """Each operation once; the last of two that write the same place."""
     written: dict[str, Operation] = {}
     others: list[Operation] = []

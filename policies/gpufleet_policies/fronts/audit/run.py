@@ -19,16 +19,17 @@ from gpufleet.cluster import (
     absent,
     known,
 )
+from gpufleet.findings import Finding
+from gpufleet.rules.context import RuleContext
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.patch_files import without_patches
-from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
+from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_open_releases
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
-from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.rules.validate import validate
@@ -65,9 +66,9 @@ class FileResult:
     documents: int
     problem: str
     templates: int
-    findings: tuple[PlacedFinding, ...]
+    findings: tuple[Finding, ...]
     not_judged: tuple[Unjudged, ...] = ()
-    waived: tuple[PlacedFinding, ...] = ()
+    waived: tuple[Finding, ...] = ()
     """Findings that an annotation, a comment or the settings silence."""
     beside: int = 0
     """Documents that rules know, and that hold nothing about GPUs."""
@@ -80,11 +81,11 @@ class Audit:
     files: tuple[FileResult, ...]
     spend: StackSpend | None = None
     """Smallest and largest cost of all pools; None: no pool with GPUs is declared."""
-    known: tuple[PlacedFinding, ...] = field(default=())
+    known: tuple[Finding, ...] = field(default=())
     """Findings of the baseline: listed as waived, never as a failure."""
 
     @property
-    def findings(self) -> tuple[PlacedFinding, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """Every finding, by file and line."""
         return tuple(finding for file in self.files for finding in file.findings)
 
@@ -94,7 +95,7 @@ class Audit:
         return tuple(one for file in self.files for one in file.not_judged)
 
     @property
-    def waived(self) -> tuple[PlacedFinding, ...]:
+    def waived(self) -> tuple[Finding, ...]:
         """Every finding that does not count, by file and line; those of the baseline last."""
         return (*(finding for file in self.files for finding in file.waived), *self.known)
 
@@ -200,7 +201,7 @@ def _validated(
     settings: RuleSettings,
     today: date,
 ) -> FileResult:
-    found: list[PlacedFinding] = []
+    found: list[Finding] = []
     unknown_fleets: list[Unjudged] = []
     for fact, document in zip(reading.facts, reading.sources, strict=True):
         contexts = views(fact)
@@ -220,9 +221,9 @@ def _validated(
         reading.documents,
         reading.problem,
         reading.templates,
-        tuple(one for one in found if one.finding.waiver is None),
+        tuple(one for one in found if one.waiver is None),
         (*reading.not_judged, *unknown_fleets),
-        tuple(one for one in found if one.finding.waiver is not None),
+        tuple(one for one in found if one.waiver is not None),
         reading.beside,
     )
 
@@ -245,6 +246,5 @@ def _without_fleet(fact: Any, file: str, contexts: Sequence[RuleContext]) -> Ite
         yield Unjudged(file, fact.locator.line, str(fact.locator), "fleet", reason)
 
 
-def _words(one: PlacedFinding) -> tuple[str, str, str, str]:
-    violation = one.finding.violation
-    return one.finding.rule, str(one.finding.locator), violation.where, violation.found
+def _words(one: Finding) -> tuple[str, str, str, str]:
+    return one.code, str(one.locator), one.path, one.message

@@ -4,13 +4,14 @@ import os
 from typing import Any
 from urllib.parse import quote
 
+from gpufleet.findings import Finding, Level
+from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.explanation import explanation
 from gpufleet_policies.fronts.audit.created import manifest
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.pack_folder import documentation_site
 from gpufleet_policies.rules.registry import NOTES, by_id
-from gpufleet_policies.rules.rule import Level, Profile, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "gpufleetFinding/v1"
@@ -20,7 +21,7 @@ _LEVELS = {Level.MANDATORY: "error", Level.ADVISORY: "warning", Level.OFF: "none
 def as_sarif(result: Audit, version: str) -> dict[str, Any]:
     """One run with every rule that found something; waived findings are suppressed."""
     found = [*result.findings, *result.waived]
-    ids = sorted({one.finding.rule for one in found})
+    ids = sorted({one.code for one in found})
     index = {rule: at for at, rule in enumerate(ids)}
     return {
         "$schema": SCHEMA,
@@ -88,28 +89,27 @@ def _help_uri(rule: Rule) -> dict[str, str]:
     return {} if site is None else {"helpUri": f"{site.rstrip('/')}/{rule.docs}"}
 
 
-def _result(one: PlacedFinding, index: dict[str, int]) -> dict[str, Any]:
-    finding = one.finding
+def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "ruleId": finding.rule,
-        "ruleIndex": index[finding.rule],
+        "ruleId": finding.code,
+        "ruleIndex": index[finding.code],
         "level": _LEVELS[finding.level],
-        "message": {"text": finding.message},
+        "message": {"text": finding.text},
         "locations": [
             {
-                **_location(one.file, one.line),
+                **_location(finding.file, finding.line),
                 "logicalLocations": [
                     {"fullyQualifiedName": str(finding.locator), "kind": "resource"}
                 ],
             }
         ],
-        "partialFingerprints": {FINGERPRINT: one.fingerprint},
+        "partialFingerprints": {FINGERPRINT: fingerprint(finding)},
     }
-    money = finding.violation.money
+    money = finding.money
     if money is not None and money.usd_per_month is not None:
         result["properties"] = {"usdPerMonth": money.usd_per_month, "money": money.kind.value}
-    if finding.violation.creates:
-        created = [manifest(creation) for creation in finding.violation.creates]
+    if finding.creates:
+        created = [manifest(creation) for creation in finding.creates]
         result["properties"] = {**result.get("properties", {}), "create": created}
     if finding.waiver is not None:
         kind = "inSource" if finding.waiver.kind.in_source else "external"

@@ -5,9 +5,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from gpufleet_policies.rules.former_names import covered
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, FORMER_NAME, by_id
-from gpufleet_policies.rules.rule import Level
+from gpufleet.findings import Level
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.settings import RuleSettings
 
 
@@ -25,7 +24,7 @@ def selected(
 
     Raises UnknownRuleError.
     """
-    notes = {EXCEPTION_INVALID, FORMER_NAME}
+    notes = {EXCEPTION_INVALID}
     wanted = rules_of(include, notes) if include else {*by_id(), *notes}
     unwanted = rules_of(exclude, notes)
     off = {rule for rule in by_id() if rule not in wanted} | unwanted
@@ -39,7 +38,7 @@ def rules_of(patterns: Sequence[str], others: set[str] | None = None) -> set[str
     ids = [*by_id(), *(others or ())]
     found: set[str] = set()
     for pattern in patterns:
-        fits = {one for one in ids if fnmatchcase(one, pattern)} | set(covered().get(pattern, ()))
+        fits = {one for one in ids if fnmatchcase(one, pattern)}
         if not fits:
             raise UnknownRuleError(no_such_rule(pattern))
         found |= fits

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gpufleet.findings import Finding
+from gpufleet.findings.money import usd_hour
 from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit import unjudged
 from gpufleet_policies.fronts.audit.patches import offered
-from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
-from gpufleet_policies.fronts.audit.totals import totals
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.money.attribution import totals
 
 Style = Callable[[str, str], str]
 """Text and one of `error`, `warning`, `strong`, `faint` -> text as the terminal shows it."""
@@ -31,7 +31,7 @@ def as_text(
             yield from _file(file, style, width)
     if result.findings:
         yield from _money(result, style)
-    if any(one.finding.annotation for one in result.findings):
+    if any(one.annotation for one in result.findings):
         yield (
             "Keep a finding for a while: annotate its object gpufleet.dev/ignore-<rule>: "
             '"<reason>; until=YYYY-MM-DD", write a comment `# gpufleet:ignore RULE reason=... '
@@ -52,11 +52,11 @@ def as_text(
     yield _summary(result, style)
 
 
-def waived_lines(waived: Sequence[PlacedFinding], style: Style) -> Iterator[str]:
+def waived_lines(waived: Sequence[Finding], style: Style) -> Iterator[str]:
     """A line for each finding that does not count, up to MOST_WAIVED."""
     for one in waived[:MOST_WAIVED]:
-        place = f"{one_line(one.file)}:{one.line} {one.finding.rule} {one.finding.locator}"
-        yield f"{style('waived', 'faint')} {place}: {one.finding.waiver}"
+        place = f"{one_line(one.file)}:{one.line} {one.code} {one.locator}"
+        yield f"{style('waived', 'faint')} {place}: {one.waiver}"
     if len(waived) > MOST_WAIVED:
         yield f"waived: {len(waived) - MOST_WAIVED:,} more; --format json lists all"
 
@@ -68,19 +68,18 @@ def _file(file: FileResult, style: Style, width: int | None) -> Iterator[str]:
     yield ""
 
 
-def _finding(one: PlacedFinding, style: Style, width: int | None) -> Iterator[str]:
-    violation = one.finding.violation
+def _finding(one: Finding, style: Style, width: int | None) -> Iterator[str]:
     level = "error" if one.is_mandatory else "warning"
-    place = f"{one.finding.locator}" + (f", {violation.where}" if violation.where else "")
-    yield f"  {one.line:>5}  {style(level, level)}  {style(one.finding.rule, 'strong')}  {place}"
-    yield from _wrapped(violation.fact, width)
-    if violation.alternative:
-        yield from _wrapped(f"instead: {violation.alternative}", width)
-    if violation.money is not None:
-        yield from _wrapped(f"it {violation.money}", width)
+    place = f"{one.locator}" + (f", {one.path}" if one.path else "")
+    yield f"  {one.line:>5}  {style(level, level)}  {style(one.code, 'strong')}  {place}"
+    yield from _wrapped(one.message, width)
+    if one.fix:
+        yield from _wrapped(f"instead: {one.fix}", width)
+    if one.money is not None:
+        yield from _wrapped(f"it {one.money}", width)
     if offered(one):
         yield from _wrapped("`gpufleet audit --patch` has the change", width)
-    for creation in violation.creates:
+    for creation in one.creates:
         words = f"`gpufleet audit --patch` has the {creation.kind}, `--fix` adds it to the file"
         yield from _wrapped(words, width)
 
@@ -101,7 +100,7 @@ def _wrapped(text: str, width: int | None) -> list[str]:
 
 
 def _money(result: Audit, style: Style) -> Iterator[str]:
-    sums = totals(result.findings)
+    sums = totals(result.findings, result.spend)
     rows = (
         (sums.waste, "goes away when the findings are fixed"),
         (sums.standing, "is billed whatever happens: smallest sizes"),

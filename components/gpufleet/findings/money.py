@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from gpufleet.cluster.locator import one_line
+from gpufleet.messages import one_line
 
 HOURS_PER_MONTH = 730
 """Hours of an average month, as the clouds' price pages count."""

@@ -27,5 +27,11 @@ class Locator:
     """Whether it can carry annotations; what cannot has its exceptions in the settings."""
 
     def __str__(self) -> str:
+        if not self.kind:
+            return ""
         where = f"{self.namespace}/" if self.namespace else ""
         return one_line(f"{self.kind} {where}{self.name}")
+
+
+NO_OBJECT = Locator("", "")
+"""Where a finding is not about one object: a declaration, a file, or the only document."""

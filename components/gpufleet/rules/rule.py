@@ -6,30 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from gpufleet.cluster import Provenance, WorkloadFacts
-from gpufleet.messages import one_line
-from gpufleet.secret_text import masked
-from gpufleet_policies.money import Money
-from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.creation import Creation
-from gpufleet_policies.rules.remediation import JsonPatch
-
-
-class Level(StrEnum):
-    """Effect of a finding."""
-
-    OFF = "off"
-    ADVISORY = "advisory"
-    """The finding is shown, and nothing stops."""
-    MANDATORY = "mandatory"
-    """The deployment stops before anything is made."""
-    REMEDIATE = "remediate"
-    """`pulumi` fixes it where the rule has a patch. Other findings of the rule are mandatory. In
-    audits and admission policies all its findings are."""
-
-    @property
-    def enforced(self) -> "Level":
-        """What a finding of this level does when nothing fixes it."""
-        return Level.MANDATORY if self is Level.REMEDIATE else self
+from gpufleet.findings import Finding, Level
+from gpufleet.rules.context import RuleContext
 
 
 class Profile(StrEnum):
@@ -51,39 +29,7 @@ class Needs(StrEnum):
     """The pools the workload may run on: of a fleet, or declared one by one with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A violation of a rule at one place of one object; it becomes a PolicyFinding."""
-
-    where: str
-    """Container, group or field, in words; empty: the object itself."""
-    found: str
-    limit: str
-    """The limit that the object breaks; empty where `found` names it."""
-    alternative: str
-    """What to write instead."""
-    money: Money | None = None
-    provenance: Provenance = Provenance.EXPLICIT
-    """The weakest evidence of the verdict."""
-    at_most: Level = Level.MANDATORY
-    """Highest level of the finding, where the rule is less certain or the amount is small."""
-    evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
-    remediation: JsonPatch = field(default=(), hash=False)
-    """Operations of RFC 6902 on the validated object; empty: a person must decide."""
-    creates: tuple[Creation, ...] = ()
-    """New objects that fix it; none of them is declared yet."""
-
-    @property
-    def fact(self) -> str:
-        """What was found and the limit it breaks, as messages give them."""
-        return f"{self.found}; {self.limit}" if self.limit else self.found
-
-    def __post_init__(self) -> None:
-        for name in ("where", "found", "limit", "alternative"):
-            object.__setattr__(self, name, one_line(masked(getattr(self, name))))
-
-
-Check = Callable[[RuleContext, Any], Iterable[Violation]]
+Check = Callable[[RuleContext, Any], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)

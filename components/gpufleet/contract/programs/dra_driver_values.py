@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from gpufleet.contract.programs.chart_release import chart_codes, chart_version
+from gpufleet.cluster.program import Program
+from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.chart_release import chart_codes
 from gpufleet.contract.programs.chart_values import validate_values
-from gpufleet.contract.programs.context import CheckContext, InstalledChart
-from gpufleet.contract.programs.dra_chart import CHARTS, validate_chart
-from gpufleet.contract.programs.dra_gates import gates_in_force
+from gpufleet.contract.programs.dra_chart import validate_chart
+from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force
 from gpufleet.contract.programs.dra_rules import RULES as DRA
 from gpufleet.contract.programs.text_notes import text_rules
 from gpufleet.contract.programs.validation import (
@@ -41,18 +42,17 @@ RULES = rule_table(
 )
 
 
-def validate(read: GoDocument, context: CheckContext) -> Judgement:
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate values of the chart: what it refuses, feature gates, keys it does not know."""
     report = CheckReport(RULES)
     values = validate_values(read, "dra-values", report)
     if values is None:
         return report.validation()
-    version = chart_version(context, CHARTS[0])
-    codes = chart_codes(CODES, CHARTS[0], version)
-    report_problems(values_problems(CHARTS[0], values, version), codes, report)
-    before = context.chart or InstalledChart()
-    chart = replace(before, name=CHARTS[0], values=values)
-    inner = replace(context, chart=chart, feature_gates={})
+    driver = context.release_of(DRIVER)
+    codes = chart_codes(CODES, driver)
+    report_problems(values_problems(driver, values), codes, report)
+    before = context.program(DRIVER) or Program()
+    inner = replace(context.reading(replace(before, name=DRIVER, values=values)), feature_gates={})
     validate_chart(inner, dict(gates_in_force(inner, report)), report)
     report.findings = [
         replace(f, path=f.path.removeprefix("context.chart.values.")) for f in report.findings

@@ -4,9 +4,9 @@ Kueue, KEDA. Each has a kind of its own, all have the same codes."""
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from gpufleet.contract.programs.chart_release import chart_version
+from gpufleet.catalogue.features import numbers
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
-from gpufleet.contract.programs.context import CheckContext
 from gpufleet.contract.programs.text_notes import text_rules
 from gpufleet.contract.programs.validation import (
     CheckReport,
@@ -18,7 +18,6 @@ from gpufleet.contract.programs.validation import (
 )
 from gpufleet.contract.schemas import (
     SchemaProblem,
-    release_numbers,
     report_problems,
     says_true,
     schema_codes,
@@ -58,16 +57,16 @@ class ChartKind:
     chart: str
     RULES: ClassVar[RuleTable] = RULES
 
-    def validate(self, read: GoDocument, context: CheckContext) -> Judgement:
+    def validate(self, read: GoDocument, context: Site) -> Judgement:
         """Validate values of the chart: keys it does not have, types, enumerations, bounds."""
         report = CheckReport(RULES)
         values = validate_values(read, "chart-values", report)
         if values is None:
             return report.validation()
-        version = chart_version(context, self.chart)
-        release = values_release(self.chart)
-        known = release_numbers(release) or (0,)
-        is_other = version is not None and version[:2] != known[:2]
+        program = context.release_of(self.chart)
+        release, at = values_release(self.chart), program.numbers
+        named = None if program.is_default else at
+        is_other = named is not None and named[:2] != numbers(release)[:2]
         codes = replace(
             CODES,
             reader=f"the {self.chart} chart of {release}"
@@ -79,7 +78,7 @@ class ChartKind:
         def special(problem: SchemaProblem) -> str | None:
             return _QUOTED if says_true(self.chart, problem, values) else None
 
-        problems = values_problems(self.chart, values, version)
+        problems = values_problems(program, values)
         report_problems(problems, codes, report, special=special)
         return report.validation()
 

@@ -1,0 +1,116 @@
+"""Feature gates and chart values by release of a program: lines of features.jsonl."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gpufleet.catalogue.edition import RawRow
+from gpufleet.catalogue.frozen import FrozenDict, frozen
+from gpufleet.catalogue.source import Source
+from gpufleet.catalogue.source_rows import SourceTable, sourced
+
+Release = tuple[int, ...]
+"""Numbers of a release, in order: (0, 5, 0)."""
+
+
+class FeatureKind(StrEnum):
+    """What a row of the table is about."""
+
+    GATE = "gate"
+    """A feature gate."""
+    VALUE = "value"
+    """A value of the program's chart, as a dotted path."""
+    LINE = "line"
+    """A line of releases with another numbering: `name` is as `since`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """A gate or value of a program, with the releases that have it."""
+
+    program: str
+    """Name of its chart; `kubernetes` for Kubernetes itself."""
+    kind: str
+    """A `FeatureKind`."""
+    name: str
+    since: str
+    """First release that has it."""
+    on: bool = False
+    """Whether a gate is on by default in that release."""
+    changed: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Later releases that changed the default, oldest first."""
+    gone: str | None = None
+    """First release that does not have it any more."""
+    source: Source
+
+    def is_in(self, release: Release) -> bool:
+        """Whether a release has it."""
+        gone = self.gone is not None and release >= numbers(self.gone)
+        return not gone and release >= numbers(self.since)
+
+    def is_on(self, release: Release) -> bool:
+        """Whether it is on by default in a release."""
+        on = self.on
+        for later, changed in self.changed.items():
+            if release >= numbers(later):
+                on = changed
+        return on
+
+    @property
+    def on_since(self) -> str | None:
+        """First release in which it is on by default; None: in none of them."""
+        stages = {self.since: self.on, **self.changed}
+        return next((release for release, on in stages.items() if on), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTable:
+    """What is known of the releases of one program."""
+
+    gates: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    values: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    lines: Mapping[Release, Release] = field(default_factory=dict[Release, Release])
+
+    def in_order(self, release: Release) -> Release:
+        """The release in the numbering of the table: 25.12.0 of the DRA driver is as 0.3.0."""
+        line = self.lines.get(release[:2])
+        return release if line is None else (*line, *release[2:])
+
+    def gates_of(self, release: Release) -> dict[str, bool]:
+        """Every gate of a release and whether it is on by default."""
+        at = self.in_order(release)
+        return {name: one.is_on(at) for name, one in self.gates.items() if one.is_in(at)}
+
+    def newer_values(self, release: Release) -> dict[str, str]:
+        """Values that a release does not have yet, with the first release that has each."""
+        at = self.in_order(release)
+        return {name: one.since for name, one in self.values.items() if at < numbers(one.since)}
+
+
+NO_FEATURES = FeatureTable()
+
+
+def feature_tables(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, FeatureTable]:
+    """All tables by program."""
+    gates: dict[str, dict[str, Feature]] = {}
+    values: dict[str, dict[str, Feature]] = {}
+    lines: dict[str, dict[Release, Release]] = {}
+    for raw in rows:
+        row = sourced(Feature, raw, sources)
+        if row.kind == FeatureKind.LINE:
+            lines.setdefault(row.program, {})[numbers(row.name)] = numbers(row.since)
+        else:
+            table = gates if row.kind == FeatureKind.GATE else values
+            table.setdefault(row.program, {})[row.name] = row
+    return frozen(
+        {
+            name: FeatureTable(gates.get(name, {}), values.get(name, {}), lines.get(name, {}))
+            for name in dict.fromkeys((*gates, *values, *lines))
+        }
+    )
+
+
+def numbers(release: str) -> Release:
+    """The numbers of a release: `v26.7.0`, `0.5`."""
+    return tuple(int(part) for part in re.findall(r"[0-9]+", release.partition("-")[0]))

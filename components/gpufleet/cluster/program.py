@@ -1,0 +1,170 @@
+"""A program of the cluster: a chart that is installed, and the one place that decides its release.
+
+Who names the release, in this order: the wrapper that installs the chart, or the declaration; the
+context file; the pinned release of the catalogue, where nothing names one. A release that something
+names and that cannot be read, such as `${VERSION}` or a range, is unknown: no default replaces it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.catalogue import Catalogue, load
+from gpufleet.catalogue.features import NO_FEATURES, FeatureTable, Release, numbers
+from gpufleet.cluster.fact import (
+    NOTHING,
+    UNKNOWN,
+    Fact,
+    Provenance,
+    absent,
+    known,
+    unknown,
+)
+from gpufleet.cluster.subject import Subject
+from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import is_mapping
+from gpufleet.findings.locator import Locator
+
+PARTS = {
+    "nvidia-device-plugin": ("gpu-operator", "device-plugin"),
+    "dra-driver-nvidia-gpu": ("gpu-operator", "dra-driver"),
+    "mig-manager": ("gpu-operator", "mig-manager"),
+}
+"""Programs that another one can run: its name, and their key among its components."""
+KUBERNETES = "kubernetes"
+FORMER_NAMES = {
+    "nvidia-dra-driver-gpu": "dra-driver-nvidia-gpu",
+    "k8s-dra-driver-gpu": "dra-driver-nvidia-gpu",
+}
+"""Names that a chart was published under before: NVIDIA/k8s-dra-driver-gpu until 25.x, since then
+kubernetes-sigs/dra-driver-nvidia-gpu."""
+PINNED = "catalogue"
+"""Place of a release that nothing names."""
+_NOWHERE = Locator("", "")
+_NOTHING = object()
+_NEWEST = (1_000_000,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program(Subject):
+    """A chart that is, or will be, installed in the cluster."""
+
+    locator: Locator = _NOWHERE
+    name: str | None = None
+    """Name of the chart without repository, `gpu-operator`. None: not known."""
+    release: Fact[str] = NOTHING
+    """As a wrapper, a declaration or the context writes it; absent where they name none."""
+    namespace: Fact[str] = NOTHING
+    values: Mapping[str, Any] | None = None
+    """Plain data, UNKNOWN where a value cannot be read. None: nothing is known about them."""
+    complete: bool = True
+    """False: there are more values, which cannot be read."""
+    place: str = "values"
+    """Field of the object that holds the values; empty: the file itself."""
+
+    def value(self, path: str) -> Any:
+        """The value at a dotted path; None where nothing is written, or nothing is known."""
+        found = value_at(self.values, path)
+        return None if found is UNKNOWN else found
+
+    def switch(self, path: str, default: bool) -> Fact[bool]:
+        """Whether a part is on: as written, else the chart's default; unknown where the values may
+        say otherwise."""
+        place = f"{self.place}.{path}" if self.place else path
+        found: Any = self.values
+        for key in path.split("."):
+            found = found.get(key, _NOTHING) if is_mapping(found) else found
+            if found is _NOTHING or found is UNKNOWN:
+                break
+        if found is UNKNOWN or (
+            found is _NOTHING and not (self.complete and self.values is not None)
+        ):
+            return unknown(place)
+        if found is _NOTHING or found is None:
+            return known(default, Provenance.DEFAULT, place)
+        return known(bool(found), place=place)
+
+
+def program_name(chart: str) -> str:
+    """Today's name of a chart."""
+    return FORMER_NAMES.get(chart, chart)
+
+
+def decided_release(
+    program: str, written: Fact[str], given: Fact[str] = NOTHING, catalogue: Catalogue | None = None
+) -> Fact[str]:
+    """The release of a program.
+
+    Args:
+        program: Name of its chart.
+        written: What the wrapper or the declaration names.
+        given: What the context names.
+        catalogue: Where pinned releases are. Default: the newest edition.
+    """
+    for named in (written, given):
+        if named.is_known:
+            return named
+    for named in (written, given):
+        if named.is_unknown:
+            return named
+    pin = (catalogue or load()).charts.get(program)
+    if pin is None:
+        return absent(PINNED)
+    return known(pin.version, Provenance.DEFAULT, PINNED)
+
+
+def part_release(program: str, host: Program, catalogue: Catalogue | None = None) -> Fact[str]:
+    """The release of a program that another one runs; unknown for releases of that one whose parts
+    the catalogue does not have."""
+    catalogue = catalogue or load()
+    name, component = PARTS[program]
+    chart = catalogue.chart(name)
+    found = decided_release(name, host.release, catalogue=catalogue)
+    if found.is_known and numbers(found.value) == numbers(chart.version):
+        return known(chart.components[component], found.provenance, found.place)
+    return unknown(found.place)
+
+
+def pinned_part(program: str, catalogue: Catalogue | None = None) -> Fact[str]:
+    """The release of a program that only another one runs, where nothing is known of that one."""
+    name, component = PARTS[program]
+    version = (catalogue or load()).chart(name).components[component]
+    return known(version, Provenance.DEFAULT, PINNED)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A release of a program that reads values and configurations: what it has, what it lacks."""
+
+    program: str
+    release: Fact[str]
+    features: FeatureTable = NO_FEATURES
+
+    @property
+    def numbers(self) -> Release | None:
+        """Numbers of the release; None where it is not known."""
+        return numbers(self.release.value) if self.release.is_known else None
+
+    @property
+    def at(self) -> Release:
+        """The same in the numbering of the catalogue; newer than every release where it is not
+        known, so that nothing is missing there."""
+        found = self.numbers
+        return _NEWEST if found is None else self.features.in_order(found)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing names the release, so that the pinned one counts."""
+        return self.release.provenance is Provenance.DEFAULT
+
+    @property
+    def gates(self) -> dict[str, bool]:
+        """Every gate of the release, and whether it is on by default. Where the release is not
+        known: the gates of all releases, with the default they came with."""
+        at = self.numbers
+        if at is None:
+            return {name: one.on for name, one in self.features.gates.items()}
+        return self.features.gates_of(at)
+
+    def __str__(self) -> str:
+        return self.release.value.removeprefix("v") if self.release.is_known else "the release"

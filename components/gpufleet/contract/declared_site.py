@@ -1,0 +1,53 @@
+"""The programs and the Kubernetes minor that a declaration names, as a `Site`."""
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
+from gpufleet.cluster.program import Program
+from gpufleet.cluster.site import Site
+from gpufleet.spec.addons import Addon
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.cluster import minor_of
+from gpufleet.spec.fleet_spec import FleetSpec
+
+ADDONS = {
+    "gpu_operator": ("addons.gpuOperator", "gpu-operator"),
+    "network_operator": ("addons.networkOperator", "network-operator"),
+    "device_plugin": ("addons.devicePlugin", "nvidia-device-plugin"),
+    "dra_driver": ("addons.draDriver", "dra-driver-nvidia-gpu"),
+    "karpenter": ("addons.karpenter", "karpenter"),
+    "kueue": ("addons.kueue", "kueue"),
+    "keda": ("addons.keda", "keda"),
+}
+"""Field of the declaration -> its place, and the chart that it installs."""
+
+
+def declared_program(addon: Addon, place: str, chart: str) -> Program:
+    """The program of an add-on, with the raw values that are written."""
+    return Program(
+        name=chart,
+        release=declared_release(addon, place),
+        values=addon.values,
+        place=f"{place}.values",
+    )
+
+
+def declared_release(addon: Addon, place: str) -> Fact[str]:
+    """The release that an add-on names; unknown where others installed it and none is written."""
+    if addon.version is not None:
+        return known(addon.version, Provenance.DECLARED, f"{place}.version")
+    return unknown(f"{place}.version") if addon.ownership is Ownership.EXISTING else NOTHING
+
+
+def declared_site(spec: FleetSpec, catalogue: Catalogue) -> Site:
+    """What a declaration says of its cluster: minor version and add-ons that are not off."""
+    minor = minor_of(spec.cluster.kubernetes_version)
+    addons = [(getattr(spec.addons, field), *named) for field, named in ADDONS.items()]
+    return Site(
+        kubernetes=known(minor, Provenance.DECLARED, "cluster.kubernetesVersion"),
+        programs=tuple(
+            declared_program(addon, place, chart)
+            for addon, place, chart in addons
+            if addon.enabled is not False
+        ),
+        catalogue=catalogue,
+    )

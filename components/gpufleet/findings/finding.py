@@ -1,0 +1,249 @@
+"""Finding: the one result type of compile, contract, policies and planner, from a rule to SARIF.
+
+A finding is data, never an exception on its own: code that validates returns findings, and only the
+outermost caller decides whether an error stops the work.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, cast
+
+from gpufleet.findings.creation import Creation
+from gpufleet.findings.level import Level
+from gpufleet.findings.locator import NO_OBJECT, Locator
+from gpufleet.findings.money import Money
+from gpufleet.findings.provenance import Provenance
+from gpufleet.findings.remediation import JsonPatch
+from gpufleet.findings.waiver import Waiver
+from gpufleet.messages import message, one_line
+from gpufleet.secret_text import masked_data
+
+
+class Severity(StrEnum):
+    """Severity of a finding. The members are ordered from the most to the least severe."""
+
+    ERROR = "error"
+    """It cannot work, or must not be deployed. Commands exit 1, components refuse to register."""
+    WARNING = "warning"
+    """It works, but not as it reads, or it wastes money."""
+    INFO = "info"
+    """A decision that was taken for the reader, with its reason."""
+
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found about one place of a declaration.
+
+    The message names the value found and the limit it breaks; the fix names the nearest thing that
+    would work.
+    """
+
+    code: str
+    """Stable kebab-case identifier, subject first: `mig-layout-impossible`."""
+    severity: Severity
+    path: str
+    """Where, as its author wrote it: `pools[2].sharing.mig.layouts[0]`. Empty: the whole."""
+    message: str
+    """One sentence: what was found and which limit it breaks."""
+    evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+    """Machine-readable facts behind the message: the value, the limit, the source."""
+    fix: str | None = None
+    """What to write instead, or None when no single change fixes it."""
+    locator: Locator = NO_OBJECT
+    """The object that `path` is in; NO_OBJECT: the only document that was read."""
+    file: str = ""
+    """File that an audit read it from; empty elsewhere."""
+    line: int = 0
+    """Line of the field in the file, counted from 1; 0: not known."""
+    level: Level = Level.MANDATORY
+    """What the finding of a rule does. Until settings and evidence are considered: the most that it
+    may do."""
+    money: Money | None = None
+    """What it costs; None: it is not about money, or nothing is known."""
+    provenance: Provenance = Provenance.EXPLICIT
+    """The weakest evidence of it."""
+    remediation: JsonPatch = field(default=(), hash=False)
+    """Operations of RFC 6902 on the object that fix it; empty: a person must decide."""
+    creates: tuple[Creation, ...] = ()
+    """New objects that fix it; none of them is declared yet."""
+    waiver: Waiver | None = None
+    """Why it does not count; None: it counts."""
+    beneath: tuple[str, ...] = ()
+    """Of a workload's money: the pools it may run on, as messages name them. Their money and the
+    workload's can be for the same machines."""
+    annotation: str = ""
+    """The annotation that silences it; empty where nothing does."""
+    docs: str = ""
+    """Where its rule is explained."""
+
+    def __post_init__(self) -> None:
+        for name in ("path", "message", "fix"):
+            text = getattr(self, name)
+            if text is not None:
+                object.__setattr__(self, name, message(text))
+
+    @property
+    def is_mandatory(self) -> bool:
+        """Whether the finding of a rule stops a deployment and fails an audit."""
+        return self.level is Level.MANDATORY
+
+    @property
+    def place(self) -> str:
+        """The object and the field in it; without an object the field alone."""
+        return f"{self.locator} {self.path}".strip() if self.locator.kind else self.path
+
+    @property
+    def statement(self) -> str:
+        """The message, with what it costs."""
+        return self.message if self.money is None else f"{self.message}; it {self.money}"
+
+    @property
+    def text(self) -> str:
+        """Everything about the finding of a rule: code, place, message, way out, money, waiver."""
+        place = f"{self.locator}" + (f", {self.path}" if self.path else "")
+        text = f"[{self.code}] {place}: {self.message}."
+        if self.fix:
+            text += f" Instead: {self.fix}."
+        if self.money is not None:
+            text += f" It {self.money}."
+        if not self.annotation:
+            return f"{text} See {self.docs}"
+        return f"{text} {self._silence()} More: gpufleet policies explain {self.code}"
+
+    def _silence(self) -> str:
+        if not self.locator.annotated or self.locator.kind == "GpuFleet":
+            return (
+                "To keep it for a while, add to `exceptions` of the policy settings: "
+                f'{{rule: {self.code}, object: "{self.locator}", reason: "...", '
+                "until: YYYY-MM-DD}."
+            )
+        return f'To keep it for a while, annotate {self.annotation}: "<reason>; until=YYYY-MM-DD".'
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form every command prints."""
+        return {
+            "code": self.code,
+            "severity": self.severity.value,
+            "path": self.place,
+            "message": self.statement,
+            "evidence": masked_data({**self.evidence, **self._of_a_rule()}),
+            "fix": self.fix,
+        }
+
+    def _of_a_rule(self) -> dict[str, object]:
+        """What is known about an object's finding beside its evidence."""
+        if not self.locator.kind:
+            return {}
+        money = self.money
+        return {
+            "level": self.level.value,
+            "urn": self.locator.urn,
+            "usd_per_month": None if money is None else money.usd_per_month,
+            "money": None if money is None else money.kind.value,
+            "docs": self.docs,
+        }
+
+    @property
+    def because(self) -> tuple[str, ...]:
+        """The chain of facts behind it, a line for each: what is so, and who says it. Empty where
+        the message says it all."""
+        links = self.evidence.get("facts")
+        if not isinstance(links, list):
+            return ()
+        chain = cast("list[Mapping[str, object]]", links)
+        return tuple(f"{link['fact']} ({link['source']})" for link in chain)
+
+    def __str__(self) -> str:
+        place = f"{self.place}: " if self.place else ""
+        because = "".join(f"\n    because {line}" for line in self.because)
+        fix = f"\n    fix: {self.fix}" if self.fix else ""
+        return f"{self.severity.value} {self.code}: {place}{self.statement}{because}{fix}"
+
+
+def error(
+    code: str, path: str, message: str, fix: str | None = None, **evidence: object
+) -> Finding:
+    """A finding of severity error; keywords become its evidence."""
+    return Finding(code, Severity.ERROR, path, message, evidence, fix)
+
+
+def warning(
+    code: str, path: str, message: str, fix: str | None = None, **evidence: object
+) -> Finding:
+    """A finding of severity warning; keywords become its evidence."""
+    return Finding(code, Severity.WARNING, path, message, evidence, fix)
+
+
+def info(code: str, path: str, message: str, fix: str | None = None, **evidence: object) -> Finding:
+    """A finding of severity info; keywords become its evidence."""
+    return Finding(code, Severity.INFO, path, message, evidence, fix)
+
+
+def finding(
+    where: str,
+    found: str,
+    limit: str,
+    alternative: str,
+    *,
+    money: Money | None = None,
+    provenance: Provenance = Provenance.EXPLICIT,
+    at_most: Level = Level.MANDATORY,
+    evidence: Mapping[str, object] | None = None,
+    remediation: JsonPatch = (),
+    creates: tuple[Creation, ...] = (),
+) -> Finding:
+    """What a rule found at one place of the object it was asked about. The mechanism of rules adds
+    the code, the object and what it does.
+
+    Args:
+        where: Container, group or field, in words; empty: the object itself.
+        found: The value that was found.
+        limit: The limit that the object breaks; empty where `found` names it.
+        alternative: What to write instead; empty: nothing.
+        money: What it costs.
+        provenance: The weakest evidence of it.
+        at_most: Its highest level, where the rule is less certain or the amount is small.
+        evidence: Facts for programs.
+        remediation: Operations of RFC 6902 on the object; empty: a person must decide.
+        creates: New objects that fix it.
+    """
+    return Finding(
+        code="",
+        severity=Severity.ERROR if at_most is Level.MANDATORY else Severity.WARNING,
+        path=one_line(where),
+        message=one_line(f"{found}; {limit}" if limit else found),
+        evidence={} if evidence is None else evidence,
+        fix=one_line(alternative) or None,
+        level=at_most,
+        money=money,
+        provenance=provenance,
+        remediation=remediation,
+        creates=creates,
+    )
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether any finding is of severity error."""
+    return any(f.severity is Severity.ERROR for f in findings)
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings without duplicates: errors first, then in the order they were found."""
+    return tuple(sorted(dict.fromkeys(findings), key=lambda f: _RANK[f.severity]))
+
+
+class FleetError(ValueError):
+    """Raised where an error finding must stop the program: it carries and prints all of them."""
+
+    def __init__(self, findings: Iterable[Finding], subject: str = "") -> None:
+        self.findings = ordered(findings)
+        head = f"{subject}: " if subject else ""
+        errors = sum(f.severity is Severity.ERROR for f in self.findings)
+        super().__init__(
+            f"{head}{errors} error{'' if errors == 1 else 's'}\n"
+            + "\n".join(str(f) for f in self.findings)
+        )
