@@ -11,9 +11,7 @@ from gpufleet_planner.sizing.device import DeviceShare
 _PRICING = "docs/planner.md"
 
 
-def explain_copies(
-    option: Option, least: int, confidence: Confidence
-) -> Iterator[ExplanationLine]:
+def explain_copies(option: Option, least: int, confidence: Confidence) -> Iterator[ExplanationLine]:
     """How many copies, and on how many machines. `least`: copies that were asked for."""
     reached, machine = option.reached, option.machine
     if reached.training is None:

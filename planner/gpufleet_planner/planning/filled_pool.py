@@ -100,6 +100,12 @@ def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
     return found
 
 
+def stranded_of(key: PoolKey, demand: Demand) -> int:
+    """Compute slices that the pools of a demand strand."""
+    layouts = layouts_of(key, demand) if key.kind is DeviceShare.MIG else ()
+    return sum(layout.stranded for layout in layouts)
+
+
 def nodes_of(key: PoolKey, demand: Demand) -> int:
     """Nodes that a demand needs, all pools of the key together."""
     machine = key.machine

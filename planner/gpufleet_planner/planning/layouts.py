@@ -10,6 +10,9 @@ from math import ceil
 from gpufleet.catalogue import Gpu
 from gpufleet.partition.placement import MigPlacement, place
 
+MAXIMUM_STRANDED = 1
+"""Compute slices of a GPU that a layout may strand where one with more saves no node: the policies
+advise against one and refuse more."""
 _Devices = tuple[tuple[str, int], ...]
 
 
@@ -26,6 +29,8 @@ class NodeLayout:
     """Slices of all nodes together."""
     bound: int
     """GPUs that the slices need at least, by compute and memory volume."""
+    stranded: int = 0
+    """Compute slices of all nodes that no instance can use."""
 
     @property
     def gpus_cut(self) -> int:
@@ -78,10 +83,13 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
     one layout. None when no one layout holds all profiles. Deterministic.
     """
     assert gpu.mig is not None
-    patterns = min(
-        (_fill_gpus(gpu, wanted, mixed) for mixed in (True, False)),
-        key=lambda found: (sum(found.values()), len(found)),
-    )
+
+    def cost(found: Mapping[_Devices, int]) -> tuple[int, int, int, int]:
+        gpus = sum(found.values())
+        return ceil(gpus / gpus_per_node), _lost(gpu, found), gpus, len(found)
+
+    ways = product((True, False), (MAXIMUM_STRANDED, gpu.mig.compute_slices))
+    patterns = min((_fill_gpus(gpu, wanted, *way) for way in ways), key=cost)
     if len(patterns) > gpus_per_node:
         patterns = _one_profile_each(gpu, wanted)
     if len(patterns) > gpus_per_node:
@@ -110,13 +118,16 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
         dict(wanted),
         dict(offered),
         volume_bound(gpu, wanted),
+        nodes * _lost(gpu, completed),
     )
 
 
 def _one_profile_each(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
+    assert gpu.mig is not None
     found: dict[_Devices, int] = {}
     for name, count in sorted(wanted.items()):
-        devices = _best_layout(gpu, _of_one_gpu(gpu, {name: count}), True)
+        slices = gpu.mig.compute_slices
+        devices = _best_layout(gpu, _of_one_gpu(gpu, {name: count}), True, slices)
         found[devices] = ceil(count / devices[0][1])
     return found
 
@@ -185,11 +196,18 @@ def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
     return max(ceil(compute / gpu.mig.compute_slices), ceil(memory / gpu.mig.memory_slots))
 
 
-def _fill_gpus(gpu: Gpu, wanted: Mapping[str, int], mixed: bool) -> dict[_Devices, int]:
+def _lost(gpu: Gpu, layouts: Mapping[_Devices, int]) -> int:
+    """Compute slices that layouts of so many GPUs strand."""
+    return sum((_stranded(gpu, devices) or 0) * count for devices, count in layouts.items())
+
+
+def _fill_gpus(
+    gpu: Gpu, wanted: Mapping[str, int], mixed: bool, most_stranded: int
+) -> dict[_Devices, int]:
     left: dict[str, int] = {name: count for name, count in wanted.items() if count > 0}
     found: dict[_Devices, int] = {}
     while left:
-        devices = _best_layout(gpu, _of_one_gpu(gpu, left), mixed)
+        devices = _best_layout(gpu, _of_one_gpu(gpu, left), mixed, most_stranded)
         repeat = min(left[name] // count for name, count in devices)
         found[devices] = found.get(devices, 0) + repeat
         for name, count in devices:
@@ -214,9 +232,9 @@ def _stranded(gpu: Gpu, devices: _Devices) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
-    """The legal layout of one GPU that serves most of what is wanted; of equal ones that with the
-    most profiles (`mixed`) or the fewest."""
+def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool, most_stranded: int) -> _Devices:
+    """The legal layout of one GPU that serves most of what is wanted and strands at most so many
+    compute slices; of equal ones that with the most profiles (`mixed`) or the fewest."""
     assert gpu.mig is not None
     geometry = gpu.mig
     rows = geometry.profiles
@@ -233,7 +251,7 @@ def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
             if not devices:
                 return
             stranded = _stranded(gpu, devices)
-            if stranded is None:
+            if stranded is None or stranded > most_stranded:
                 return
             memory = sum(rows[n].memory_slots * c for n, c in devices)
             compute = sum(rows[n].compute_slices * c for n, c in devices)
@@ -248,7 +266,8 @@ def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
             chosen.pop()
 
     search(0)
-    return best[4]
+    # One slice alone always fits, whatever it strands.
+    return best[4] or ((order[0][0], 1),)
 
 
 def _roomy(gpu: Gpu, chosen: list[tuple[str, int]]) -> bool:

@@ -16,6 +16,7 @@ from gpufleet_planner.planning.filled_pool import (
     item_of,
     nodes_of,
     pool_key,
+    stranded_of,
 )
 from gpufleet_planner.planning.lower_bound import (
     UNPRICED,
@@ -181,8 +182,8 @@ class _Search:
             return _IMPOSSIBLE
         price = key.machine.micro_usd
         each = float(price) if price is not None else UNPRICED * key.machine.gpus
-        # A hair per node: of equal costs fewer nodes, of equal nodes what stands first.
-        return nodes * (each + 1e-3)
+        # A small amount for each node and each stranded slice decides between equal prices.
+        return nodes * (each + 1e-3) + stranded_of(key, demand) * 1e-4
 
     def _changed(self, row: _Row, sign: int) -> dict[str | int, int]:
         demand = dict(self.demands.get(row.pool, {}))

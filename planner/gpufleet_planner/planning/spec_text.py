@@ -62,7 +62,8 @@ def _summary(plan: PlannedFleet) -> Iterator[str]:
     yield "Planned by `gpufleet plan`. Change the workloads and plan again rather than this file."
     yield cost_line(plan)
     if plan.fleets:
-        yield f"{'; '.join(fleet.text for fleet in plan.fleets)}. This is the {plan.confidence} one."
+        both = "; ".join(fleet.text for fleet in plan.fleets)
+        yield f"{both}. This is the {plan.confidence} one."
         yield from separates(plan)
     yield "Every figure is marked measured, modelled or assumed."
 
@@ -71,13 +72,14 @@ def separates(plan: PlannedFleet) -> list[str]:
     """What tells the two fleets of a plan apart, and the measurement that settles it."""
     found: list[str] = []
     for work in plan.workloads if plan.fleets else ():
-        rates, rate = work.option.reached.tokens_per_second_range, work.option.reached
+        reached = work.option.reached
+        rates = reached.tokens_per_second_range
         if work.need is None or not work.need.is_doubtful or rates is None:
             continue
         found.append(
-            f"{work.entry.name}: published loads leave {rates[0]:,.0f} to {rates[1]:,.0f} tokens/s "
-            f"where {rate.tokens_per_second or 0:,.0f} are computed; to settle it, run the engine's "
-            "load test (`vllm bench serve`) on one replica at its rate"
+            f"{work.entry.name}: {reached.tokens_per_second or 0:,.0f} tokens/s are computed, and "
+            f"published loads leave {rates[0]:,.0f} to {rates[1]:,.0f}; the engine's own load test "
+            "of one replica at its rate settles it"
         )
     return found
 
