@@ -53,7 +53,7 @@ def server(
 
 
 def of(found: list[Finding], *rules: str) -> list[Finding]:
-    return [one for one in found if one.rule in rules]
+    return [one for one in found if one.code in rules]
 
 
 @pytest.mark.parametrize("profile", ["dev", "prod", "strict"])
@@ -65,15 +65,15 @@ def test_weights_beyond_an_enforced_share_stop(profile: str) -> None:
         settings={"profile": profile},
     )
     (one,) = of(found, RULE, SHARED)
-    assert (one.rule, one.level) == (RULE, Level.MANDATORY)
-    assert "4.5 GiB, one of 10 shares of L40S by MPS" in one.message
-    assert "divide each L40S into 4 shares or fewer" in one.message
+    assert (one.code, one.level) == (RULE, Level.MANDATORY)
+    assert "4.5 GiB, one of 10 shares of L40S by MPS" in one.text
+    assert "divide each L40S into 4 shares or fewer" in one.text
 
 
 def test_on_gke_a_share_is_called_like_a_whole_gpu() -> None:
     shares = pool({"mps": {"replicas": 10}}, "gke", instanceTypes=["g2-standard-12"])
     found = of(findings(server(resource="nvidia.com/gpu"), alongside=shares), RULE)
-    assert "one of 10 shares of L4 by MPS" in found[0].message
+    assert "one of 10 shares of L4 by MPS" in found[0].text
 
 
 def test_turns_on_a_gpu_have_no_limit() -> None:
@@ -82,18 +82,18 @@ def test_turns_on_a_gpu_have_no_limit() -> None:
     small = pool({"timeSlicing": {"replicas": 4}}, gpu="T4")
     big = server(of_model="google/gemma-2-9b")
     found = of(findings(big, alongside=small), RULE)
-    assert "on which 4 programs take turns" in found[0].message
+    assert "on which 4 programs take turns" in found[0].text
 
 
 def test_the_fix_does_not_lead_to_the_next_finding() -> None:
     """A memory utilisation below the weights would end the server while it loads."""
     crowded = pool({"timeSlicing": {"replicas": 10}})
     (one,) = of(findings(server(), alongside=crowded), SHARED)
-    assert "memory utilisation of" not in one.message
-    assert "divide each L40S into 4 shares or fewer" in one.message
+    assert "memory utilisation of" not in one.text
+    assert "divide each L40S into 4 shares or fewer" in one.text
     four = pool({"timeSlicing": {"replicas": 4}})
     (one,) = of(findings(server(), alongside=four), SHARED)
-    assert "write a memory utilisation of 0.22" in one.message
+    assert "write a memory utilisation of 0.22" in one.text
     followed = server("--gpu-memory-utilization", "0.22")
     assert of(findings(followed, alongside=four), SHARED, RULE) == []
 
