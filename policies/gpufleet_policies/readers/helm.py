@@ -6,7 +6,8 @@ from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent
 from gpufleet.cluster.monitoring import MetricsSource
-from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
+from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
+from gpufleet.cluster.program import Program
 from gpufleet.cluster.release_values import ReleaseValues, joined
 from gpufleet.cluster.subject import environment
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
@@ -105,13 +106,14 @@ def of_values(
         return
     written_version = absent("version") if version is None else version
     labels = {**known_texts(mapping(values.get("commonLabels"))), **(annotations or {})}
-    yield ChartRelease(
+    yield Program(
         locator=locator,
         annotations=annotations or {},
         environment=environment(labels),
-        chart=known.name,
-        version=written_version,
+        name=known.name,
+        release=written_version,
         values=values,
+        complete=complete,
         place=place,
     )
     inside_wrapper = place if parts is not None else ""

@@ -23,6 +23,7 @@ KEYS = (
     "chart",
     "environment",
     "kubernetesVersion",
+    "images",
     "previous",
 )
 """Keys of the context file."""
@@ -82,6 +83,7 @@ def read_context(
             reader=reader,
             version=reading.version(),
             env=reading.env(),
+            images=reading.images(),
             programs=reading.programs(),
             environment=reading.text("environment"),
             kubernetes=reading.kubernetes(),
@@ -170,6 +172,16 @@ class _Reading:
                 return gates
         self.wrong("featureGates", "a mapping of gate to true or false")
         return {}
+
+    def images(self) -> tuple[str, ...]:
+        value = self.raw.get("images")
+        if value is None:
+            return ()
+        known = load().images
+        if isinstance(value, list) and all(key in known for key in cast("list[Any]", value)):
+            return tuple(cast("list[str]", value))
+        self.wrong("images", f"a list of node images of the catalogue, such as {next(iter(known))}")
+        return ()
 
     def version(self) -> Fact[str]:
         value = self.raw.get("version")

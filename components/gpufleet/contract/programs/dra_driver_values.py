@@ -27,7 +27,7 @@ from gpufleet.documents.document import GoDocument
 _SOURCE = "kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm/dra-driver-nvidia-gpu"
 CODES = schema_codes("dra-values", "the chart")
 _VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid",
-           "dra-consumable-shares-gate")  # fmt: skip
+           "dra-consumable-shares-gate", "dra-plugin-too")  # fmt: skip
 
 RULES = rule_table(
     reject(
