@@ -12,6 +12,7 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
 from gpufleet.contract.programs.autoscaler_signals import batches, is_accelerator
+from gpufleet.contract.programs.context import UNKNOWN_RELEASE
 from gpufleet.contract.programs.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
@@ -163,10 +164,10 @@ def _configs(text: str) -> dict[str, str]:
 
 
 def _chart(config: NvidiaConfig) -> tuple[str, str]:
-    """Name and version of the chart that the configuration is for, or is in; empty: not known."""
+    """Name and version of the chart that the configuration is for, or is in; empty: nothing names
+    one."""
     found = config.chart_version if config.version.is_absent else config.version
-    digits = found.value.removeprefix("v").replace(".", "") if found.is_known else ""
-    return config.chart, found.value if digits.isdecimal() else ""
+    return config.chart, UNKNOWN_RELEASE if found.is_unknown else found.found or ""
 
 
 def _gpu(context: RuleContext) -> str | None:
@@ -186,8 +187,6 @@ def _validated(
     written = {k: v for k, v in zip(("name", "version"), chart, strict=True) if v}
     if written:
         place.setdefault("chart", written)
-    if chart[1] and config.kind in ("gpu-operator-values", "network-operator-values"):
-        place.setdefault("version", chart[1])  # chart and program have one version
     chosen = context.select if select is None else select
     try:
         return validate_text(config.kind, text, gpu=gpu, select=chosen, context=place or None)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known
+from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
 from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.site import Layout, Site
 from gpufleet.contract.programs.validation import CheckReport, reject, rule_table
@@ -49,6 +49,9 @@ RULES = rule_table(
     ),
 )
 
+UNKNOWN_RELEASE = "unknown"
+"""`chart.version` of the context for a release that something names and that cannot be read, like
+any text that does not begin with two numbers."""
 _CHART_KEYS = frozenset({"name", "version", "namespace", "values", "kubernetesVersion"})
 
 
@@ -259,11 +262,19 @@ def _program(
 ) -> Program:
     return Program(
         name=None if name is None else program_name(name),
-        release=NOTHING if version is None else _declared(version, "context.chart.version"),
+        release=_release(version),
         namespace=NOTHING if namespace is None else _declared(namespace, "context.chart.namespace"),
         values=values,
         place="context.chart.values",
     )
+
+
+def _release(version: str | None) -> Fact[str]:
+    place = "context.chart.version"
+    if version is None:
+        return NOTHING
+    named = re.match(r"v?\d+\.\d+", version) is not None
+    return _declared(version, place) if named else unknown(place)
 
 
 def _declared(value: str, place: str) -> Fact[str]:
