@@ -342,7 +342,7 @@ def test_pools_of_several_clusters_in_one_folder_are_kept_apart():
 
 
 def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
-    from gpufleet_policies.fronts.audit.totals import totals
+    from gpufleet_policies.money.attribution import totals
 
     standing = node_group({"scalingConfig.minSize": 3, "tags.environment": "dev"})
     chosen = read_settings({"budgets": {"*": {"standingUsdPerMonth": 1}}})

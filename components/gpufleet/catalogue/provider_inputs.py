@@ -57,6 +57,18 @@ class InputConstraint:
     """`value`: a change of the value or of anything in it makes a new resource; `block`: only when
     the block appears or goes away."""
 
+    @property
+    def group(self) -> tuple[str, ...]:
+        """Paths of which one has to be given; empty where there is no such demand."""
+        return self.exactly_one_of or self.at_least_one_of
+
+    @property
+    def refuses(self) -> bool:
+        """Whether some input breaks it."""
+        bounds = (self.minimum, self.maximum, self.most_items, self.least_items, self.longest)
+        named = (self.one_of, self.pattern, self.format, self.conflicts_with, self.group)
+        return any(one is not None for one in bounds) or any(named)
+
 
 @dataclass(frozen=True, slots=True)
 class InputViolation:
@@ -109,25 +121,37 @@ def violations(token: str, inputs: Mapping[str, Any]) -> list[InputViolation]:
         token: Type of the resource.
         inputs: Its inputs, as the provider spells them.
     """
-    return [found for one in of_type(token) for found in _violations(one, inputs)]
+    return [found for one in _refusing(token) for found in _violations(one, inputs)]
+
+
+@cache
+def _refusing(token: str) -> tuple[InputConstraint, ...]:
+    """Constraints of a type that refuse inputs; others only say what a change of one replaces."""
+    return tuple(one for one in of_type(token) if one.refuses)
 
 
 def _violations(one: InputConstraint, inputs: Mapping[str, Any]) -> Iterator[InputViolation]:
+    top, _, _ = one.path.partition(".")
     parent, _, last = one.path.rpartition(".")
+    if top not in inputs and (parent or not one.group):
+        return
     for place, value in _at(inputs, one.path.split("."), ""):
         for reason in _of_value(one, value):
             yield InputViolation(place, reason)
-    for place, block in _at(inputs, parent.split(".") if parent else [], ""):
-        items = cast("Mapping[str, Any]", block).get(last) if isinstance(block, Mapping) else None
-        if isinstance(items, list | tuple):
-            yield from _of_count(
-                one, f"{place}.{last}" if place else last, len(cast("Sequence[Any]", items))
-            )
+    if one.most_items is not None or one.least_items is not None:
+        for place, block in _at(inputs, parent.split(".") if parent else [], ""):
+            if not isinstance(block, Mapping):
+                continue
+            items = cast("Mapping[str, Any]", block).get(last)
+            if isinstance(items, list | tuple):
+                yield from _of_count(
+                    one, f"{place}.{last}" if place else last, len(cast("Sequence[Any]", items))
+                )
     if one.conflicts_with and _given(inputs, one.path):
         others = [path for path in one.conflicts_with if _given(inputs, path)]
         if others:
             yield InputViolation(one.path, f"excludes {', '.join(others)}")
-    group = one.exactly_one_of or one.at_least_one_of
+    group = one.group
     # Each member of a group names the whole group: the first reports for all.
     if group and one.path == min(group) and (not parent or _given(inputs, parent)):
         given = [path for path in group if _given(inputs, path)]

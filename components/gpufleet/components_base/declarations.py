@@ -24,7 +24,7 @@ def compiled_declarations(component: str, given: Mapping[str, Any]) -> Fleet:
     for key in ("region", "kubernetesVersion"):
         if key in given:
             cluster[key] = given[key]
-    kept = ("environment", "namePrefix", "provisioner", "queues", "monitoring")
+    kept = ("environment", "namePrefix", "provisioner", "queues", "monitoring", "tags")
     result = compile_data(
         {
             "catalogue": given["catalogue"],

@@ -88,4 +88,4 @@ def connection_missing(key: str, message: str, fix: str) -> Finding:
 
 def name_prefix(fleet: Fleet) -> str:
     """First part of the names of what the fleet makes."""
-    return fleet.spec.name_prefix or fleet.spec.cluster.name
+    return fleet.spec.resource_prefix

@@ -73,8 +73,8 @@ class Finding:
     waiver: Waiver | None = None
     """Why it does not count; None: it counts."""
     beneath: tuple[str, ...] = ()
-    """Of a workload's waste: the pools it may run on, as messages name them. Their waste and the
-    workload's can be the same machines."""
+    """Of a workload's money: the pools it may run on, as messages name them. Their money and the
+    workload's can be for the same machines."""
     annotation: str = ""
     """The annotation that silences it; empty where nothing does."""
     docs: str = ""

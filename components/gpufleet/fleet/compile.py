@@ -17,7 +17,7 @@ from gpufleet.contract.owners import operator_installed
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.validate import validate_contract
 from gpufleet.contract.vgpu import validate_vgpu
-from gpufleet.findings import Finding, ordered
+from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import pool_rules, spend
 from gpufleet.fleet.addon_plan import plan_addons
 from gpufleet.fleet.addon_rules import validate_addons
@@ -33,6 +33,7 @@ from gpufleet.fleet.kubelet import validate_kubelet
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
 from gpufleet.fleet.neuron import is_neuron
+from gpufleet.fleet.platform_rules import PlatformRules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
 from gpufleet.fleet.value_rules import validate_raw_values
@@ -54,6 +55,8 @@ class Compilation:
     """The day on which prices have their age; None: that of the edition."""
     at: datetime | None
     """The moment at which windows are open or not; None: all are open."""
+    findings: list[Finding] = field(default_factory=list[Finding])
+    """Of the passes that ran."""
     drafts: tuple[PoolDraft, ...] = field(init=False)
     """Pools whose own declaration holds."""
     parts: owners.OwnedParts = field(init=False)
@@ -103,8 +106,9 @@ def compile_fleet(
         as_of,
         _moment(as_of) if at is None else at,
     )
-    findings = [finding for one in PASSES for finding in one.run(made)]
-    return Fleet(spec, made.pools, made.addons, ordered(findings), made.spend)
+    for one in PASSES:
+        made.findings += one.run(made)
+    return Fleet(spec, made.pools, made.addons, ordered(made.findings), made.spend)
 
 
 def _day(as_of: date | None) -> date | None:
@@ -238,6 +242,25 @@ def _plan_addons(made: Compilation) -> Iterable[Finding]:
     ]
 
 
+def _validate_arguments(made: Compilation) -> Iterable[Finding]:
+    """What the provider refuses of each pool, in the arguments that components register."""
+    rules = platform_rules(made.spec.platform)
+    wrong = [one.path for one in made.findings if one.severity is Severity.ERROR]
+    return rules.validate_arguments(made.spec, [p for p in made.pools if _renders(p, wrong, rules)])
+
+
+def _renders(pool: Pool, wrong: Sequence[str], rules: PlatformRules) -> bool:
+    """Whether nothing is wrong with the pool but raw arguments."""
+    raw = tuple(f"{pool.path}.{place}" for place in rules.raw_places)
+    return all(
+        not _within(path, pool.path) or any(_within(path, place) for place in raw) for path in wrong
+    )
+
+
+def _within(path: str, place: str) -> bool:
+    return path == place or path.startswith((f"{place}.", f"{place}["))
+
+
 def _validate_queues(made: Compilation) -> Iterable[Finding]:
     return validate_queue_declaration(made.spec, made.pools)
 
@@ -259,6 +282,7 @@ PASSES = (
         ("pools", "parts", "mig_strategy", "discovery"),
         ("addons",),
     ),
+    CompilePass("validate the provider's arguments", _validate_arguments, ("pools",)),
     CompilePass("validate the queues", _validate_queues, ("pools",)),
 )
 """Everything that compiling does, in order."""

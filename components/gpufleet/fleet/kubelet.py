@@ -26,6 +26,12 @@ TOPOLOGY_POLICIES: Mapping[TopologyPolicy, str] = {
 }
 """Policy -> its name in Kubernetes."""
 
+MEMORY_POLICIES: Mapping[ManagerPolicy, str] = {
+    ManagerPolicy.NONE: "None",
+    ManagerPolicy.STATIC: "Static",
+}
+"""The same of the memory manager (`memorymanager/policy_static.go`, `policy_none.go`)."""
+
 
 def kubelet_configuration(pool: Pool) -> dict[str, Any]:
     """Fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1); empty: nothing is set."""
@@ -34,8 +40,7 @@ def kubelet_configuration(pool: Pool) -> dict[str, Any]:
         return {}
     fields: dict[str, Any] = manager_policies(declared)
     if declared.memory_manager is not None:
-        static = declared.memory_manager is ManagerPolicy.STATIC
-        fields["memoryManagerPolicy"] = "Static" if static else "None"
+        fields["memoryManagerPolicy"] = MEMORY_POLICIES[declared.memory_manager]
     reserved: dict[str, str] = {}
     if declared.reserved_cpus is not None:
         reserved["cpu"] = str(declared.reserved_cpus)

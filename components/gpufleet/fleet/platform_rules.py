@@ -165,6 +165,14 @@ class PlatformRules:
         """The compiled pools together."""
         return ()
 
+    raw_places: Sequence[str] = ()
+    """Places in a pool that hold arguments of the provider, which are merged last."""
+
+    def validate_arguments(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        """What the provider refuses of the arguments that each pool is registered with, raw ones
+        among them. Pools that are wrong in another way are not here: they cannot be rendered."""
+        return ()
+
     def validate_addons(
         self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan
     ) -> Iterable[Finding]:

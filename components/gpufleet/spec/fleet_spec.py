@@ -71,6 +71,11 @@ class FleetSpec(SpecModel):
     """Tags (AWS), labels (Google), categories (vSphere) on every resource that takes them."""
 
     @property
+    def resource_prefix(self) -> str:
+        """First part of the names of what the fleet makes."""
+        return self.name_prefix or self.cluster.name
+
+    @property
     def strict_prices(self) -> bool:
         """Whether a price of another region counts as not known."""
         return strict_prices(self.environment, self.prices)

@@ -47,6 +47,8 @@ class PoolSpend:
     """Why `exposure` is missing."""
     team: str = ""
     """Who pays for it, as its tag or declaration says."""
+    object: str = ""
+    """The object that declares it, as messages name it; a fleet declares several pools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def _unused(
     row = catalogue.instances.get(kind.value) if kind.is_known else None
     price = None if row is None else way_price(row, "reserved")[1]
     if price is None or not reserved.count.is_known:
-        return PoolSpend(name, None, None, "its price or count is not known")
+        return PoolSpend(name, None, None, "its price or count is not known", object=name)
     whole = price * reserved.count.value
     users = [
         found
@@ -112,7 +114,7 @@ def _unused(
     ]
     standing = max(0, whole - sum(found.standing or 0 for found in users))
     exposure = max(0, whole - sum(found.exposure or 0 for found in users))
-    return PoolSpend(name, standing, exposure)
+    return PoolSpend(name, standing, exposure, object=name)
 
 
 TEAM_KEYS = ("gpufleet.dev/team", "team", "Team", "owner", "Owner")
@@ -123,6 +125,7 @@ def _pool(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
     found = _computed(pool, catalogue)
     written = {**pool.annotations, **pool.tags}
     team = next((written[key] for key in TEAM_KEYS if written.get(key)), "")
+    found = replace(found, object=str(pool.locator))
     return replace(found, team=pool.compiled.team if pool.compiled is not None else team)
 
 

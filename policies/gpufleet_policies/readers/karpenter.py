@@ -186,10 +186,22 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         reservations=tuple(reserved),
         # Karpenter adds EFA interfaces by itself to nodes of pods that ask for them.
         has_efa=unknown("spec.networkInterfaces") if interfaces is UNKNOWN else known(True),
+        image=_image(document),
         placement_group=word(document, "spec.placementGroupSelector.name")
         if inside(document, "spec.placementGroupSelector") is not None
         else word(document, "spec.placementGroup"),
     )
+
+
+def _image(document: dict[str, Any]) -> Fact[str]:
+    """The one image that the class selects by alias, name or parameter."""
+    place = "spec.amiSelectorTerms"
+    terms = items(inside(document, place))
+    if not terms:
+        return absent(place)
+    keys = ("alias", "name", "ssmParameter")
+    named = [word(term, key) for term in terms for key in keys if inside(term, key) is not None]
+    return named[0] if len(named) == len(terms) == 1 else unknown(place)
 
 
 def node_overlay(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet.findings import Finding, Level, Severity, finding
-from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Needs, Profile, Rule
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
@@ -150,9 +149,8 @@ def _note(code: str, level: Level, locator: Locator, docs: str, draft: Finding) 
 
 
 def _beneath(subject: Any, draft: Finding, context: RuleContext) -> tuple[str, ...]:
-    """The pools a workload's waste may be part of, as messages name them."""
-    wastes = draft.money is not None and draft.money.kind is AmountKind.WASTE
-    if not wastes or not isinstance(subject, WorkloadFacts):
+    """The pools a workload's money may be part of, as messages name them."""
+    if draft.money is None or not isinstance(subject, WorkloadFacts):
         return ()
     pools = [pool for group in subject.pod_groups for pool in pools_for(context, group)]
     return tuple(dict.fromkeys(str(pool.locator) for pool in pools))

@@ -75,8 +75,9 @@ def test_every_public_component_has_the_frame_and_pulumis_signature() -> None:
     [
         (EKS, CONNECTION, "gpufleet.platforms.eks.pool_plans", "node_group"),
         (EKS, CONNECTION, "gpufleet.platforms.eks.pool_plans", "launch_template"),
-        (EKS, CONNECTION, "gpufleet.platforms.eks.pool_plans", "validate_node_group"),
+        (EKS, CONNECTION, "gpufleet.platforms.eks.argument_rules", "validate_node_group"),
         (GKE, {}, "gpufleet.platforms.gke.node_pool", "node_pools"),
+        (GKE, {}, "gpufleet.platforms.gke.platform", "validate_node_pools"),
         (GKE, {}, "gpufleet.platforms.gke.node_pool", "validate_import"),
     ],
 )

@@ -110,7 +110,7 @@ def test_gke_has_fields_of_its_own() -> None:
     assert arguments["nodeConfig"]["kubeletConfig"] == {
         "cpuManagerPolicy": "static",
         "topologyManager": {"policy": "single-numa-node", "scope": "pod"},
-        "memoryManager": {"policy": "static"},
+        "memoryManager": {"policy": "Static"},
     }
     plain, _ = compiled("gke", {})
     ((_, arguments),) = node_pools(plain, "c", {}).items()

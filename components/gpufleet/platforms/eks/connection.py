@@ -119,10 +119,14 @@ def declared_eks_pool(
 ) -> tuple[Pool, EksConnection]:
     """The pool of a component's arguments, on its own. Raises InvalidArgumentsError with every
     finding. `defaults` are fields of the FleetSpec."""
-    given = declared(component, EksPoolArgs, args)
-    keys = ("region", "kubernetesVersion", "environment", *defaults)
+    given: dict[str, Any] = {
+        "namePrefix": DEFAULT_PREFIX,
+        "tags": {},
+        **declared(component, EksPoolArgs, args),
+    }
+    keys = ("region", "kubernetesVersion", "environment", "namePrefix", "tags", *defaults)
     fleet = compiled_pool(component, "eks", {**given, **defaults}, *keys)
-    prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
+    prefix, tags = given["namePrefix"], given["tags"]
     return fleet.pools[0], eks_connection(given, fleet, prefix, tags)
 
 

@@ -1,9 +1,10 @@
 """What EKS refuses of a managed node group and its launch template, before it is asked.
 
 Works on the arguments of `aws:eks/nodeGroup` and `aws:ec2/launchTemplate` in the provider's
-spelling, complete or in part, the one who wrote them. Sources: EKS service model (botocore 1.44.5,
-LaunchTemplateSpecification, CreateNodegroup) and EKS user guide `nodes/launch-templates`,
-`ml/capacity-blocks-mng`.
+spelling, complete or in part. Enumerations, bounds and exclusions of the provider are rows of
+`catalogue.provider_inputs`. What remains are combinations and quotas that no schema has. Sources:
+EKS service model (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup) and EKS user guide
+`nodes/launch-templates`, `ml/capacity-blocks-mng`.
 """
 
 from collections.abc import Iterable
@@ -17,15 +18,9 @@ from gpufleet.platforms.eks.provider_arguments import Arguments, items, mapping,
 NODE_GROUP_TYPE = "aws:eks/nodeGroup:NodeGroup"
 LAUNCH_TEMPLATE_TYPE = "aws:ec2/launchTemplate:LaunchTemplate"
 MAX_TYPES = 20
-"""Most `instanceTypes` of one node group."""
-MAX_TAINTS = 50
-"""Most taints of one node group."""
+"""Maximum of `instanceTypes` of one node group."""
 MAX_TAGS = 50
-"""Most tags of one node group."""
-MAX_UNAVAILABLE = 100
-"""Most nodes, or percent of them, that one update replaces at a time."""
-EFFECTS = ("NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE")
-"""Taint effects in the API's spelling."""
+"""Maximum number of tags of one node group."""
 
 
 def validate_node_group(
@@ -47,12 +42,11 @@ def validate_node_group(
             *validate_interfaces(template, template_path),
             *_capacity_block(group, template, group_path, template_path),
         ]
-    known = {one.path for one in findings}
-    refused = [
+    return [
+        *findings,
         *refused_arguments(NODE_GROUP_TYPE, group, group_path),
         *refused_arguments(LAUNCH_TEMPLATE_TYPE, template or {}, template_path),
     ]
-    return [*findings, *(one for one in refused if one.path not in known)]
 
 
 def _group(group: Arguments, path: str) -> Iterable[Finding]:
@@ -66,15 +60,6 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             found=len(types),
             limit=MAX_TYPES,
         )
-    taints = items(group, "taints")
-    if len(taints) > MAX_TAINTS:
-        yield error(
-            "node-group-too-many-taints",
-            f"{path}.taints",
-            f"{len(taints)} taints are given, and a node group takes {MAX_TAINTS}",
-            found=len(taints),
-            limit=MAX_TAINTS,
-        )
     tags = mapping(group, "tags")
     if len(tags) > MAX_TAGS:
         yield error(
@@ -86,16 +71,6 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             found=len(tags),
             limit=MAX_TAGS,
         )
-    for index, taint in enumerate(taints):
-        if taint.get("effect") not in EFFECTS:
-            yield error(
-                "node-group-taint-effect",
-                f"{path}.taints[{index}].effect",
-                f"{taint.get('effect')} is no taint effect of the EKS API",
-                f"one of {', '.join(EFFECTS)}",
-                found=taint.get("effect"),
-                allowed=list(EFFECTS),
-            )
     for section, pair in _EITHER:
         given = mapping(group, section)
         if all(key in given for key in pair):
@@ -104,17 +79,6 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
                 f"{path}.{section}",
                 f"{pair[0]} and {pair[1]} exclude each other",
                 "keep one",
-            )
-    update = mapping(group, "updateConfig")
-    for key in ("maxUnavailable", "maxUnavailablePercentage"):
-        if (number(update, key) or 0) > MAX_UNAVAILABLE:
-            yield error(
-                "node-group-update-too-wide",
-                f"{path}.updateConfig.{key}",
-                f"{key} is {update[key]}, and EKS takes at most {MAX_UNAVAILABLE}",
-                f"write {MAX_UNAVAILABLE}",
-                found=update[key],
-                limit=MAX_UNAVAILABLE,
             )
 
 
@@ -130,19 +94,9 @@ def _sizes(group: Arguments, path: str) -> Iterable[Finding]:
             "write `nodes: {min: ..., max: ...}` on the pool, which sets all three",
             found=known,
         )
-    if most == 0:
-        yield error(
-            "node-group-max-zero",
-            f"{path}.scalingConfig.maxSize",
-            "maxSize is 0, and EKS wants at least 1",
-            "write 1: a group may be empty with minSize 0",
-            found=0,
-            limit=1,
-        )
 
 
 _EITHER = (
-    ("updateConfig", ("maxUnavailable", "maxUnavailablePercentage")),
     (
         "nodeRepairConfig",
         ("maxParallelNodesRepairedCount", "maxParallelNodesRepairedPercentage"),

@@ -12,6 +12,7 @@ from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
+from gpufleet.platforms.eks.argument_rules import validate_arguments
 from gpufleet.platforms.eks.auto_mode_rules import validate_auto_mode, validate_auto_sharing
 from gpufleet.platforms.eks.autoscaler_tags import EFA
 from gpufleet.platforms.eks.bottlerocket import (
@@ -122,6 +123,11 @@ class EksRules(PlatformRules):
             *validate_karpenter(spec, pools),
             *validate_auto_mode(spec, pools),
         ]
+
+    raw_places = ("eks.nodeGroup", "eks.launchTemplate")
+
+    def validate_arguments(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        return validate_arguments(spec, pools)
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """Interfaces that every machine of the pool has, and the huge pages of their driver."""

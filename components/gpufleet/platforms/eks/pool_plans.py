@@ -1,4 +1,8 @@
-"""Plans of EKS pools: each pool is rendered and validated once, before anything is made."""
+"""Plans of EKS pools: each is rendered once, before anything is made.
+
+What the provider refuses of its arguments compile has found (`rules`); here comes what only the
+connection can lack.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +14,10 @@ from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.configurations import validate_known_labels
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
-from gpufleet.platforms.clouds.aws_tags import validate_karpenter_tags, validate_tags
-from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.connection import EksConnection, validate_connection
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import chosen_zones, node_group
-from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.rules import pinning_missing
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
@@ -70,9 +71,6 @@ def node_group_plan(
     prefix, tags = connection.name_prefix, connection.tags
     group = node_group(pool, shape, prefix, tags, connection.kubernetes_version)
     template = launch_template(pool, shape, prefix, tags)
-    raw = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
-    findings += validate_node_group(group, template, *raw)
-    findings += validate_autoscaler_tags(pool)
     findings += validate_known_labels(group["labels"], connection.configurations, pool.name)
     plan = NodeGroupPlan(
         pool=pool,
@@ -93,7 +91,6 @@ def karpenter_pool_plan(
     shape = eks_shape(pool)
     subnet_ids, findings = _common(pool, shape, connection)
     findings += pinning_missing(pool, connection.environment, connection.kubernetes_version)
-    findings += validate_karpenter_tags(connection.tags, "tags")
     if connection.cluster_security_group_id is None and not shape.efa:
         findings.append(
             error(
@@ -124,5 +121,4 @@ def _common(
     subnets = connection.subnet_ids_by_zone
     zones, findings = chosen_zones(pool, shape, subnets)
     findings += validate_connection(connection, pool, shape)
-    findings += validate_tags(connection.tags, "tags")
     return tuple(subnets[zone] for zone in zones if zone in subnets), findings

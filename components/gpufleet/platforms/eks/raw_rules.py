@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.pool import Provisioner
 
@@ -37,7 +36,7 @@ OF_TEMPLATE = {
 """The same of the launch template."""
 
 
-def validate_raw(pool: Pool, shape: EksShape, kubernetes_version: str) -> Iterable[Finding]:
+def validate_raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     """Raw arguments of one pool."""
     options = shape.options
     paths = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
@@ -62,35 +61,12 @@ def validate_raw(pool: Pool, shape: EksShape, kubernetes_version: str) -> Iterab
                     f"remove it, and write `{decided[key]}`",
                     found=key,
                 )
-    if options.node_group and pool.provisioner is Provisioner.KARPENTER:
-        yield error(
-            "raw-argument-without-node-group",
-            paths[0],
-            f"Karpenter makes the nodes of {pool.name}, and there is no node group",
-            "remove it, or write `provisioner: managed`",
-        )
-    types = [machine.name for machine in pool.machines]
-    one = shape.capacity_type == "CAPACITY_BLOCK"
-    group = {
-        "capacityType": shape.capacity_type,
-        **({} if one else {"instanceTypes": types}),
-        **({} if shape.custom else {"amiType": shape.ami_type, "version": kubernetes_version}),
-        **options.node_group,
-    }
-    template = {
-        **({"instanceType": types[0]} if one else {}),
-        **(_BLOCK if one else {}),
-        **({"networkInterfaces": [_PRIMARY]} if shape.efa else {}),
-        **options.launch_template,
-    }
-    if options.node_group or options.launch_template:
-        yield from validate_node_group(group, template, *paths)
-
-
-_BLOCK = {
-    "instanceMarketOptions": {"marketType": "capacity-block"},
-    "capacityReservationSpecification": {
-        "capacityReservationTarget": {"capacityReservationId": ""}
-    },
-}
-_PRIMARY = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}
+    for arguments, path in zip(raw, paths, strict=True):
+        if arguments and pool.provisioner is Provisioner.KARPENTER:
+            yield error(
+                "raw-argument-without-node-group",
+                path,
+                f"Karpenter makes the nodes of {pool.name}: there is neither a node group nor a "
+                "launch template",
+                "remove it, or write `provisioner: managed`",
+            )

@@ -54,7 +54,7 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         yield from validate_ultraserver(pool, spec.cluster.kubernetes_version)
         yield from validate_bottlerocket(pool)
         yield from validate_scaled_group(pool)
-        yield from [] if auto else validate_raw(pool, shape, spec.cluster.kubernetes_version)
+        yield from [] if auto else validate_raw(pool, shape)
 
 
 def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:

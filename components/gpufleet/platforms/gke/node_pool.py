@@ -26,7 +26,6 @@ from gpufleet.platforms.gke.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpOb
 from gpufleet.platforms.gke.imported import kept_as_made, validate_import
 from gpufleet.platforms.gke.networks import validate_networks
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
-from gpufleet.platforms.gke.node_pool_contract import validate_arguments
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape, gke_shape
 
 
@@ -191,7 +190,6 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
     shape = gke_shape(pool)
     for step in (one for one in shape.steps if one.name in arguments):
         one = arguments[step.name]
-        findings += validate_arguments(pool, shape, step, one, f"{pool.path}.gke.nodePool")
         labels = one["nodeConfig"]["labels"]
         findings += validate_known_labels(labels, connection.configurations, pool.name)
     plan = GkePoolPlan(
@@ -205,9 +203,14 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
 
 
 def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
-    given = declared(component, GkeGpuNodePoolArgs, args)
-    fleet = compiled_pool(component, "gke", given, "region", "kubernetesVersion")
-    prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
+    given: dict[str, Any] = {
+        "namePrefix": DEFAULT_PREFIX,
+        "tags": {},
+        **declared(component, GkeGpuNodePoolArgs, args),
+    }
+    keys = ("region", "kubernetesVersion", "namePrefix", "tags")
+    fleet = compiled_pool(component, "gke", given, *keys)
+    prefix, tags = given["namePrefix"], given["tags"]
     connection = gke_connection(given, fleet, prefix, tags)
     plan, findings = gke_pool_plan(fleet.pools[0], connection)
     findings = [*validate_networks(plan.shape.networks, connection.gpu_networks), *findings]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
-from gpufleet.fleet.kubelet import manager_policies
+from gpufleet.fleet.kubelet import MEMORY_POLICIES, manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import resource_labels
 from gpufleet.platforms.gke.addresses import gke_accelerator, node_pool_arguments
@@ -180,7 +180,8 @@ def _node_config(
 
 
 def _kubelet(pool: Pool) -> dict[str, Any]:
-    """Google's API has the memory manager's policy in lower case (container v1, MemoryManager)."""
+    """Google's provider writes the memory manager's policy as the kubelet does, `Static` or `None`
+    (terraform-provider-google e03b762 `google/services/container/node_config.go`)."""
     declared = pool.spec.kubelet
     if declared is None:
         return {}
@@ -194,7 +195,7 @@ def _kubelet(pool: Pool) -> dict[str, Any]:
     if topology:
         config["topologyManager"] = topology
     if declared.memory_manager is not None:
-        config["memoryManager"] = {"policy": declared.memory_manager.value}
+        config["memoryManager"] = {"policy": MEMORY_POLICIES[declared.memory_manager]}
     return config
 
 

@@ -13,6 +13,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape
+from gpufleet.spec.fleet_spec import FleetSpec
 
 NODE_POOL_TYPE = "gcp:container/nodePool:NodePool"
 MOST_UPGRADED_AT_ONCE = 20
@@ -33,16 +34,18 @@ class Combination:
     source: str
 
 
-def validate_node_pools(pool: Pool, shape: GkeShape, place: str) -> Iterable[Finding]:
-    """Everything that is refused about the node pools of a pool, one for each way of buying.
+def validate_node_pools(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
+    """Everything that is refused about the node pools of a pool, one for each way of buying, as
+    the component registers them.
 
     Args:
         pool: A compiled pool on GKE.
         shape: Its shape.
-        place: Path of the raw arguments in the declaration.
+        spec: The fleet's declaration, for names and labels.
     """
     seen: set[str] = set()
-    rendered = node_pools(pool, "", {})
+    place = f"{pool.path}.gke.nodePool"
+    rendered = node_pools(pool, spec.resource_prefix, spec.tags)
     for step in (one for one in shape.steps if one.name in rendered):
         for one in validate_arguments(pool, shape, step, rendered[step.name], place):
             if one.message not in seen:

@@ -19,6 +19,7 @@ from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.leaf_classes import LEAF_CLASSES
+from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
 from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.gke.rules import validate_gke
@@ -39,6 +40,7 @@ from gpufleet.platforms.gke.sharing import (
 )
 from gpufleet.platforms.gke.storage import pod_volumes, validate_gke_storage
 from gpufleet.platforms.gke.tpu import tpu_slice
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.kubelet import Kubelet
@@ -156,6 +158,13 @@ class GkeRules(PlatformRules):
                 "remove it: `nodes.min` and `nodes.max` of a pool set GKE's",
                 found=spec.platform.value,
             )
+
+    raw_places = ("gke.nodePool",)
+
+    def validate_arguments(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        for pool in pools:
+            if pool.ownership is not Ownership.EXISTING and pool.machines[0].instance is not None:
+                yield from validate_node_pools(pool, gke_shape(pool), spec)
 
     def validate_addons(
         self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
 from gpufleet.platforms.gke.shape import GkeShape
 
 WIRED = ("cluster", "initialNodeCount", "location", "name", "namePrefix", "nodeCount", "project")
@@ -58,8 +57,6 @@ def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
                 f"write what is to change: {{{key}: {{...}}}}",
             )
     yield from _decided(pool, raw, place)
-    if raw:
-        yield from validate_node_pools(pool, shape, place)
 
 
 def _decided(pool: Pool, raw: Mapping[str, Any], place: str) -> Iterable[Finding]:

@@ -9,7 +9,7 @@ from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import Audit
-from gpufleet_policies.fronts.audit.totals import totals
+from gpufleet_policies.money.attribution import totals
 from gpufleet_policies.money.stack import spend_as_dict
 
 
@@ -54,6 +54,6 @@ def as_json(result: Audit) -> dict[str, Any]:
         "notJudged": [one.as_dict() for one in result.not_judged],
         "waived": [finding_as_dict(one) for one in result.waived],
         "inBaseline": len(result.known),
-        "usdPerMonth": asdict(totals(result.findings)),
+        "usdPerMonth": asdict(totals(result.findings, result.spend)),
         "spend": None if result.spend is None else spend_as_dict(result.spend),
     }

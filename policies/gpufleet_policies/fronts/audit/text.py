@@ -8,7 +8,7 @@ from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit import unjudged
 from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
-from gpufleet_policies.fronts.audit.totals import totals
+from gpufleet_policies.money.attribution import totals
 
 Style = Callable[[str, str], str]
 """Text and one of `error`, `warning`, `strong`, `faint` -> text as the terminal shows it."""
@@ -100,7 +100,7 @@ def _wrapped(text: str, width: int | None) -> list[str]:
 
 
 def _money(result: Audit, style: Style) -> Iterator[str]:
-    sums = totals(result.findings)
+    sums = totals(result.findings, result.spend)
     rows = (
         (sums.waste, "goes away when the findings are fixed"),
         (sums.standing, "is billed whatever happens: smallest sizes"),

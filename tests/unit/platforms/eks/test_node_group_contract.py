@@ -155,25 +155,25 @@ CHANGES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     (
         {"taints": GROUP["taints"] * 51},
         {},
-        "node-group-too-many-taints",
+        "provider-refuses-argument",
         "group.taints",
     ),
     (
         {"taints": [{"key": "a", "effect": "NoSchedule"}]},
         {},
-        "node-group-taint-effect",
+        "provider-refuses-argument",
         "group.taints[0].effect",
     ),
     (
         {"updateConfig": {"maxUnavailable": 1, "maxUnavailablePercentage": 10}},
         {},
-        "node-group-count-and-percentage",
+        "provider-refuses-argument",
         "group.updateConfig",
     ),
     (
         {"scalingConfig": {"minSize": 0, "maxSize": 0, "desiredSize": 0}},
         {},
-        "node-group-max-zero",
+        "provider-refuses-argument",
         "group.scalingConfig.maxSize",
     ),
     ({"capacityType": "CAPACITY_BLOCK"}, {}, "capacity-block-incomplete", "template"),
@@ -193,7 +193,7 @@ CHANGES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     (
         {"updateConfig": {"maxUnavailablePercentage": 101}},
         {},
-        "node-group-update-too-wide",
+        "provider-refuses-argument",
         "group.updateConfig.maxUnavailablePercentage",
     ),
     ({"amiType": "AL2_x86_64_GPU"}, {}, "node-group-image-ended", "group.amiType"),

@@ -1,0 +1,117 @@
+"""What a node image demands of the machines that start it: their processor, and their GPU by its
+driver.
+
+One relation for every origin of a pool: declarations, node groups, launch templates, Karpenter.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from gpufleet.catalogue import Catalogue, Gpu
+from gpufleet.catalogue.model import NodeImage
+from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.contract.driver_ranges import RangeProblem, driver_problem
+
+_WORDS = {
+    "x86_64": "amd64",
+    "x86-64": "amd64",
+    "amd64": "amd64",
+    "arm_64": "arm64",
+    "arm64": "arm64",
+    "aarch64": "arm64",
+}
+"""Word in the name of an image, in lower case -> its architecture. Names: EKS API `amiType`, AMI
+names and SSM parameters of EKS, images of RHCOS and Talos."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMismatch:
+    """Machines that cannot start an image."""
+
+    image: str
+    architectures: tuple[str, ...]
+    """Of the image, in the spelling of Kubernetes."""
+    machines: Mapping[str, str]
+    """Machine type -> its architecture."""
+
+    @property
+    def found(self) -> str:
+        """The two sides in words."""
+        names = ", ".join(list(self.machines)[:3])
+        verb = "is" if len(self.machines) == 1 else "are"
+        exists = ", ".join(self.architectures)
+        return f"{self.image} is for {exists}, and {names} {verb} {', '.join(self.needed)}"
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Architectures of the machines."""
+        return tuple(sorted(set(self.machines.values())))
+
+
+def image_mismatch(
+    image: str, architectures: Collection[str], machines: Mapping[str, str]
+) -> ImageMismatch | None:
+    """The machines (type -> architecture) that an image of these architectures cannot start.
+
+    None where every machine can, or the architectures of the image are not known (empty).
+    Source: aws/aws-cdk#26354, "g5g.xlarge is not a valid instance type for requested amiType".
+    """
+    if not architectures:
+        return None
+    wrong = {name: own for name, own in machines.items() if own not in architectures}
+    return ImageMismatch(image, tuple(sorted(architectures)), wrong) if wrong else None
+
+
+def named_architectures(image: str) -> frozenset[str]:
+    """What the name of an image says; empty where it names no architecture, or several."""
+    found = {_WORDS[word] for word in re.findall("|".join(_WORDS), image.lower())}
+    return frozenset(found) if len(found) == 1 else frozenset()
+
+
+def pool_image_mismatch(pool: NodePool, catalogue: Catalogue) -> ImageMismatch | None:
+    """The machines of a pool that cannot start its image, as far as both are known.
+
+    A group of like machines is refused for any of them; Karpenter starts those that fit.
+    """
+    if not pool.image.is_known or not pool.instance_types.is_known:
+        return None
+    rows = [catalogue.instances.get(name) for name in pool.instance_types.value]
+    machines = {row.name: row.architecture for row in rows if row is not None}
+    found = image_mismatch(pool.image.value, named_architectures(pool.image.value), machines)
+    if found is None or pool.maker is not Maker.KARPENTER:
+        return found
+    return found if len(found.machines) == len(rows) else None
+
+
+def image_driver_problem(
+    image: NodeImage, gpu: Gpu, catalogue: Catalogue, release: str = ""
+) -> RangeProblem | None:
+    """The driver of an image that does not support a GPU; None where it does, or is not known.
+
+    `release`: of the image, where it is pinned: branches of some GPUs came with a later one.
+    """
+    _, first = image.branches.get(gpu.key, (None, ""))
+    pinned = release.removeprefix("v")
+    branch = image.driver_branch if pinned and pinned < first else image.branch_for(gpu.key)
+    return None if branch is None else driver_problem(gpu, branch, catalogue)
+
+
+def named_image(name: str, catalogue: Catalogue) -> NodeImage | None:
+    """The row of an image by its key, EKS' `amiType` or an alias of Karpenter (`al2023@v20260917`);
+    None for images that the catalogue does not list."""
+    family, pinned, _ = name.partition("@")
+    key = f"{family}-nvidia" if pinned else name
+    rows = (row for row in catalogue.images.values() if name in row.ami_types.values())
+    return None if name == "CUSTOM" else catalogue.images.get(key) or next(rows, None)
+
+
+def pool_driver_problem(pool: NodePool, catalogue: Catalogue) -> RangeProblem | None:
+    """The driver of a pool's image that does not support the pool's GPU."""
+    name = pool.image.value if pool.image.is_known else ""
+    image = named_image(name, catalogue)
+    gpu = catalogue.gpus.get(pool.gpu.value) if pool.gpu.is_known else None
+    if image is None or gpu is None:
+        return None
+    release = name.partition("@")[2]
+    return image_driver_problem(image, gpu, catalogue, "" if release == "latest" else release)
