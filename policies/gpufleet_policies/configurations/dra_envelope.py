@@ -103,8 +103,7 @@ def validate_envelope(document: dict[str, Any], context: Site, report: CheckRepo
             "dra-kubernetes-gate-off",
             place,
             f"{off.message}: the API server drops the field and does not report it",
-            f"use Kubernetes {off.on_since}, or switch the gate on and say so in `featureGates` of "
-            "the context",
+            f"use Kubernetes {off.on_since}, or switch the gate on and name it in `featureGates`",
             gate=off.gate,
         )
     spec = mapping_at(document, path)

@@ -26,6 +26,20 @@ _LEVELS = {
     Verdict.ACCEPT: Level.OFF,
 }
 
+_DEFAULTS = (
+    "-gpus-override",
+    "-shares-gate",
+    "-webhook-tls",
+    "-no-default",
+    "-plugin-too",
+    "-dra-too",
+    "-nfd-twice",
+    "-two-stacks",
+    "-cluster-driver",
+    "-driver-in-image",
+    "-list-strategy",
+)
+"""Ends of codes that a default of a chart decides: a value that is not known may say otherwise."""
 _ABSENCE = ("-missing", "-absent", "-incomplete", "-empty", "-no-requests", "-no-resources")
 """Ends of codes that say something is not there: proof of nothing where parts were not readable."""
 
@@ -123,7 +137,7 @@ def _is_proven(config: NvidiaConfig, code: str) -> bool:
         return code in _OF_A_VALUE
     if config.document is not None and code in _OF_A_FORCED_KIND:
         return False
-    return config.complete or not code.endswith(_ABSENCE)
+    return config.complete or not code.endswith((*_ABSENCE, *_DEFAULTS))
 
 
 def _draft(config: NvidiaConfig, found: Finding, remediation: JsonPatch) -> Finding:
