@@ -38,7 +38,7 @@ class PoolGrant:
 def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGrant, ...]:
     """Every grant of a resource that the pods may land on; empty where one pool is not known."""
     if context.fleet is not None:
-        on_gke = context.fleet.platform == "gke"
+        on_gke = context.fleet.platform == Maker.GKE.value
         return tuple(
             PoolGrant(pool.name, one, on_gke and _adds_up(one, pool.sharing, pool.gpus_per_node))
             for pool in offering(candidates(context.fleet, group, context.catalogue), resource)
