@@ -20,7 +20,7 @@ FINDINGS = {"Finding", "error", "warning", "info"}
 def test_a_code_has_one_meaning_for_all_kinds():
     assert code_space(), "raises where two kinds differ"
     for kind, table in tables().items():
-        assert all(code == rule.code for code, rule in table.items()), kind
+        assert all(code == rule.id for code, rule in table.items()), kind
 
 
 def test_every_code_of_a_configuration_is_a_rule_of_its_own():
@@ -33,7 +33,7 @@ def test_every_code_of_a_configuration_is_a_rule_of_its_own():
         rule = by_id()[code]
         assert rule.sentence == found.sentence
         assert rule.source == found.source
-        assert rule.family == found.kind
+        assert rule.family == found.family
         assert rule.levels == dict.fromkeys(Profile, levels[found.verdict])
         assert rule in validating(NvidiaConfig)
 
