@@ -32,9 +32,13 @@ def sweep(items: Sequence[Item], *tables: str, seed: int = 0) -> Sequence[Item]:
 
     `tables` are ends of paths, patterns too: the table, and code that reads little else.
     """
+    return items if has_changed(*tables) else part(items, seed)
+
+
+def has_changed(*files: str) -> bool:
+    """Whether a file has changed whose path ends as one of `files`; also where Git cannot say."""
     found = changed_files()
-    is_changed = found is None or any(Path(one).match(table) for one in found for table in tables)
-    return items if is_changed else part(items, seed)
+    return found is None or any(Path(one).match(end) for one in found for end in files)
 
 
 @cache

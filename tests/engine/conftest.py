@@ -31,8 +31,9 @@ from gpufleet_sandbox.tools_folder import tools_folder
 from tests.clouds import Clouds, stand_in_clouds
 from tests.engine.left_behind import ended_with_us
 from tests.engine.namespaces import make_namespace
-from tests.engine.order_of_files import NIGHTLY, long_ones_first, tier_of
+from tests.engine.order_of_files import NIGHTLY, OF_VCENTER, VCENTER, long_ones_first, tier_of
 from tests.engine.sandbox_stack import Stack, stack_files
+from tests.examples import has_changed
 
 HERE = Path(__file__).parent
 YAML_HOST = "pulumi-language-yaml"
@@ -44,12 +45,17 @@ SKIP_CHECKPOINTS = "PULUMI_SKIP_CHECKPOINTS"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if item.path.is_relative_to(HERE)]
+    is_vcenter_idle = not has_changed(*VCENTER)
     for item in ours:
         item.add_marker(pytest.mark.engine)
-        if _tier(item) is NIGHTLY:
+        if _tier(item) is NIGHTLY or (is_vcenter_idle and _name(item) in OF_VCENTER):
             item.add_marker(pytest.mark.nightly)
     others = [item for item in items if not item.path.is_relative_to(HERE)]
     items[:] = [*others, *long_ones_first(ours, lambda item: item.path.relative_to(HERE))]
+
+
+def _name(item: pytest.Item) -> str:
+    return item.path.relative_to(HERE).as_posix()
 
 
 def _tier(item: pytest.Item) -> dict[str, int]:

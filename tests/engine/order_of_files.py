@@ -49,6 +49,20 @@ EVERY_COMMIT = {
 Measured on 2026-11-23 with three processes on two cores without other load; the start of a control
 plane is left out.
 """
+OF_VCENTER = (
+    "vsphere/test_never_lost.py",
+    "vsphere/test_interrupted.py",
+    "vsphere/test_chaos.py",
+)
+"""Of these, what a change outside the vCenter provider cannot break in another way than
+`vsphere/test_own_plugin.py` and `vsphere/test_group.py` show: run with every commit that changes
+the provider or what it stands on, else at night."""
+VCENTER = (
+    *("platforms/vsphere/*.py", "platforms/vsphere/*/*.py", "spec/platforms/vsphere*.py"),
+    *("components_base/*.py", "tests/engine/*.py", "tests/engine/vsphere/*.py"),
+    *("tests/vcenter/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
+)
+"""Files of the vCenter provider and what it stands on: ends of paths."""
 NIGHTLY = {
     "test_schema_mutations.py": 300,
     "vsphere/test_other_languages.py": 300,

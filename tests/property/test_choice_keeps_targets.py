@@ -11,7 +11,7 @@ from gpufleet_planner.planning.need import Allowed, Isolation, resolve
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.target import ServingTarget
 from gpufleet_planner.sizing.request import SizeRequest
-from tests.examples import examples
+from tests.examples import ALL, examples
 
 CATALOGUE = load()
 MODELS = ("TinyLlama-1.1B", "Llama-3.2-3B", "Llama-3.1-8B", "Gemma-2-9b", "Mixtral-8x7B")
@@ -66,7 +66,7 @@ def test_options_keep_what_was_asked(
     assert quick.best == found.best
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40 if ALL else 8, deadline=None)
 @given(requests, st.floats(1, 20), st.floats(1, 3))
 def test_more_throughput_never_costs_less(request: SizeRequest, rate: float, factor: float) -> None:
     costs: list[float] = []

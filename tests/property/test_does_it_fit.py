@@ -112,7 +112,7 @@ def audited(fleet: FleetFacts, resource: str, model: str) -> Finding | None:
             "spec": {"replicas": 1, "template": template},
         }
     )
-    found = [f for f in findings(server, alongside=fleet) if f.rule == RULE]
+    found = [f for f in findings(server, alongside=fleet) if f.code == RULE]
     return found[0] if found else None
 
 
@@ -179,5 +179,5 @@ def test_all_answer_by_the_same_bytes(document: dict[str, Any], model: str) -> N
     error = audited(facts, one.resource, model)
     most = one.most_bytes or 0
     assert (error is not None) is (weights_of(model) > most)
-    assert error is None or f"{most / 2**30:.1f} GiB cannot hold them" in error.message
+    assert error is None or f"{most / 2**30:.1f} GiB cannot hold them" in error.text
     assert not (answer.fits and error is not None)

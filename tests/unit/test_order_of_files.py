@@ -4,7 +4,14 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from tests.engine.order_of_files import EVERY_COMMIT, NIGHTLY, long_ones_first, tier_of
+from tests.engine.order_of_files import (
+    EVERY_COMMIT,
+    NIGHTLY,
+    OF_VCENTER,
+    VCENTER,
+    long_ones_first,
+    tier_of,
+)
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "engine"
@@ -15,6 +22,17 @@ def test_every_engine_test_file_is_in_one_tier() -> None:
     files = {file.relative_to(FOLDER).as_posix() for file in FOLDER.rglob("test_*.py")}
     assert EVERY_COMMIT.keys() | NIGHTLY.keys() == files
     assert EVERY_COMMIT.keys() & NIGHTLY.keys() == set()
+
+
+def test_tests_of_the_vcenter_provider_run_where_its_files_changed() -> None:
+    assert set(OF_VCENTER) < EVERY_COMMIT.keys()
+    sources = [
+        path for root in ("components", "sandbox", "tests") for path in (ROOT / root).rglob("*.py")
+    ]
+    for end in VCENTER:
+        assert any(path.match(end) for path in sources), end
+    provider = ROOT / "components/gpufleet/platforms/vsphere/vcenter"
+    assert all(any(path.match(end) for end in VCENTER) for path in provider.rglob("*.py"))
 
 
 def test_a_file_without_a_tier_is_named() -> None:

@@ -3,14 +3,11 @@
 `tests/recorded/record.py` says what is recorded and how.
 """
 
-import base64
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pulumi.dynamic import ResourceProvider
 
 from tests.recorded.commands import compiled, planned, rendered
 from tests.recorded.differences import Allowed, differences, recording, recordings
@@ -308,26 +305,6 @@ def test_the_same_resources_are_registered(name: str, tmp_path: Path) -> None:
     for now, then in RENAMED.items():
         text = text.replace(now, then)
     check("resources", name, json.loads(text))
-
-
-def providers() -> set[str]:
-    """Every dynamic provider as states hold it."""
-    return {
-        resource["inputs"]["__provider"]
-        for name in recordings("resources")
-        for resource in recording("resources", name).values()
-        if "__provider" in resource.get("inputs", {})
-    }
-
-
-def test_dynamic_providers_of_recorded_states_load() -> None:
-    """The engine loads the provider that a state names to delete a machine of that state."""
-    found = [pickle.loads(base64.b64decode(text)) for text in sorted(providers())]
-    assert {type(provider).__name__ for provider in found} == {
-        "VsphereGpuNodeBatchProvider",
-        "VsphereGpuNodeProvider",
-    }
-    assert all(isinstance(provider, ResourceProvider) for provider in found)
 
 
 def test_a_difference_is_found_and_may_be_allowed() -> None:

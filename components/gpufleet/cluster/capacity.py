@@ -36,6 +36,8 @@ class LaunchTemplate(Subject):
     placement_group: Fact[str] = NOTHING
     zones: Fact[tuple[str, ...]] = NOTHING
     vgpu_profile: Fact[str] = NOTHING
+    image: Fact[str] = NOTHING
+    """Node image, as the template names it: an id, a name, an SSM parameter, EKS `amiType`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

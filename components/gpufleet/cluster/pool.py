@@ -202,7 +202,7 @@ class NodePool(Subject):
     vgpu_profile: Fact[str] = NOTHING
     """vGPU type its machines are given."""
     image: Fact[str] = NOTHING
-    """Node image by the maker's name for it: EKS `amiType`."""
+    """Node image by the maker's name: EKS `amiType`, a name or SSM parameter of a template."""
     hourly_micro_usd: Fact[int] = NOTHING
     """One node, where the pool itself states it; absent: the catalogue decides."""
     in_fleet: bool = False

@@ -1,4 +1,4 @@
-"""Durations as Go and Prometheus write them."""
+"""Durations as Go writes them."""
 
 import re
 from fractions import Fraction
@@ -16,9 +16,6 @@ _SECONDS = {
 _LONGEST = Fraction(1 << 63, 10**9)
 """Seconds; Go counts nanoseconds in 64 bits."""
 _MOST_CHARACTERS = 100
-_PROMETHEUS = re.compile(
-    r"0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?"
-)
 
 
 def go_duration(text: str) -> Fraction | None:
@@ -30,8 +27,3 @@ def go_duration(text: str) -> Fraction | None:
     if seconds >= _LONGEST:
         return None
     return -seconds if text.startswith("-") else seconds
-
-
-def is_prometheus_duration(text: str) -> bool:
-    """Whether Prometheus reads the text as a duration, `15s` or `1m30s`; empty is none."""
-    return text != "" and _PROMETHEUS.fullmatch(text) is not None

@@ -4,8 +4,3 @@
 def sanitised(name: str) -> str:
     """A resource as a label value: `nvidia_com_mig_1g_10gb`."""
     return "".join(c if c.isalnum() or c == "_" else "_" for c in name)
-
-
-def label_name(key: str) -> str:
-    """A label key of an object as a label of its series: `label_gpufleet_dev_pool`."""
-    return "label_" + sanitised(key)

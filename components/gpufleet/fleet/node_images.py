@@ -2,6 +2,7 @@
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Gpu, NodeImage
+from gpufleet.contract.machine_images import image_mismatch
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Machine
@@ -58,13 +59,13 @@ def choose_image(
                 allowed=on_platform,
             )
         ]
-    if machine.architecture not in image.architectures:
+    other = image_mismatch(key, image.architectures, {machine.name: machine.architecture})
+    if other is not None:
         return None, [
             error(
                 "image-architecture",
                 f"{path}.image",
-                f"{key} exists for {', '.join(image.architectures)}, and {machine.name} is "
-                f"{machine.architecture}",
+                other.found,
                 f"one of {', '.join(_fitting(catalogue, platform, machine, gpu))}",
                 found=machine.architecture,
                 allowed=list(image.architectures),

@@ -7,6 +7,7 @@ from gpufleet.catalogue import load
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.cluster.site import Site
 from gpufleet.contract.driver_ranges import driver_problem
+from gpufleet.contract.machine_images import image_mismatch, named_architectures
 from gpufleet.contract.programs.karpenter_keys import (
     OVERLAY_KEPT,
     OVERLAY_REFUSED,
@@ -23,8 +24,6 @@ AL2_LAST: tuple[int, ...] = (1, 32)
 SMALLEST_DISK = 100 << 30
 DEFAULT_DISK = 20 << 30
 """Root disk where nothing is written."""
-_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
-"""Word in the name of an image -> its architecture."""
 
 
 def validate_class(
@@ -50,7 +49,7 @@ def validate_class(
     of_gpus = bool(machines) or not pools
     _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
     _validate_drivers(terms, machines, where, report)
-    _validate_architecture(terms, {row.architecture for row in machines}, where, report)
+    _validate_architecture(terms, machines, where, report)
     if machines:
         _validate_disk(spec, place, report)
     interfaces = as_list(spec.get("networkInterfaces")) or []
@@ -170,20 +169,23 @@ def _ended(place: str, what: str, version: str, report: CheckReport) -> None:
 
 
 def _validate_architecture(
-    terms: Sequence[Mapping[str, Any]], needed: set[str], where: str, report: CheckReport
+    terms: Sequence[Mapping[str, Any]],
+    machines: Sequence[InstanceType],
+    where: str,
+    report: CheckReport,
 ) -> None:
     """Images found by name or parameter say what they are for; those by id do not."""
+    own = {row.name: row.architecture for row in machines}
     for index, term in enumerate(terms):
-        text = f"{term.get('name', '')} {term.get('ssmParameter', '')}"
-        found = {arch for word, arch in _ARCHITECTURES.items() if word in text}
-        if needed and len(found) == 1 and not found & needed:
+        text = f"{term.get('name', '')} {term.get('ssmParameter', '')}".strip()
+        other = image_mismatch(text, named_architectures(text), own)
+        if other is not None and len(other.machines) == len(own):
             report.add(
                 "karpenter-image-architecture",
                 child(where, index),
-                f"the image is for {found.pop()}, and the pool's machines are "
-                f"{', '.join(sorted(needed))}",
+                other.found,
                 "choose the image of their architecture, or an alias, which follows the machine",
-                needed=sorted(needed),
+                needed=list(other.needed),
             )
 
 

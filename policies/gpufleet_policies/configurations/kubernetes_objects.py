@@ -8,7 +8,6 @@ from gpufleet.contract.schemas import (
     newer_problems,
     report_problem,
     report_problems,
-    rules_of_changes,
     schema_codes,
     schema_problems,
     schema_rules,
@@ -34,13 +33,6 @@ RULES = rule_table(
         "object-version-unknown",
         ("schema",),
         "The schema of an object's kind or API version is not known: the object is not validated.",
-        _SOURCE,
-    ),
-    accept(
-        "object-changes-not-judged",
-        ("schema",),
-        "Expressions of the definition are about changes of an object that exists (`oldSelf`): a "
-        "file does not say what there is, so that they are not judged.",
         _SOURCE,
     ),
     reject(
@@ -70,13 +62,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     for path, item in found:
         if (path, item) in judged:
             report_problems(schema_problems(item), CODES, report, path)
-            changes = rules_of_changes(item["apiVersion"], item["kind"])
-            if changes:
-                report.add(
-                    "object-changes-not-judged",
-                    path,
-                    f"{changes} expressions of the definition are about changes: not judged",
-                )
             if context.minor is not None:
                 for problem in newer_problems(item, context.minor):
                     code = "object-field-too-new"

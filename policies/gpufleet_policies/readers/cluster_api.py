@@ -22,8 +22,8 @@ from gpufleet_policies.readers.machines import Machines, gpu_by_name
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import fact, whole
 
-_MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
-_MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+_MINIMUM = "cluster-api-autoscaler-node-group-min-size"
+_MAXIMUM = "cluster-api-autoscaler-node-group-max-size"
 _GPU_COUNT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
 _GPU_TYPE = "capacity.cluster-autoscaler.kubernetes.io/gpu-type"
 _LABELS = "capacity.cluster-autoscaler.kubernetes.io/labels"
@@ -54,7 +54,7 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         gpu=found.gpu,
         gpus_per_node=found.gpus_per_node,
         is_gpu_pool=found.carries_gpus,
-        size=_size(document, annotations),
+        size=bounded_size(document, "cluster.x-k8s.io/"),
         capacity=absent("spec.template.spec.infrastructureRef"),
         commitment=is_committed(merged),
         taints=_hinted_taints(own, document),
@@ -109,22 +109,29 @@ def _hinted_taints(
     return known(tuple(PoolTaint(key.partition("=")[0], effect) for key, _, effect in found))
 
 
-def _size(document: dict[str, Any], annotations: Any) -> Size:
+def bounded_size(document: dict[str, Any], group: str) -> Size:
+    """Bounds that the annotations of an autoscaler give; without them, the number of replicas.
+
+    `group`: prefix of the annotations, `cluster.x-k8s.io/` or `machine.openshift.io/`, which a
+    MachineAutoscaler writes (openshift/cluster-autoscaler-operator, machineautoscaler controller).
+    """
+    annotations = inside(document, "metadata.annotations")
     if annotations is UNKNOWN:
         hidden: Fact[int] = unknown("metadata.annotations")
         return Size(hidden, hidden, hidden, "metadata.annotations", "metadata.annotations")
     written = mapping(annotations)
-    low, high = written.get(_MINIMUM), written.get(_MAXIMUM)
+    least, most = f"{group}{_MINIMUM}", f"{group}{_MAXIMUM}"
+    low, high = written.get(least), written.get(most)
     replicas = number(document, "spec.replicas")
     if low is None and high is None:
         count = replicas.or_default(1)
         return Size(count, count, count, "spec.replicas", "spec.replicas", fixed=True)
     return Size(
-        fact(low, whole, _MINIMUM),
-        fact(high, whole, _MAXIMUM),
+        fact(low, whole, least),
+        fact(high, whole, most),
         replicas,
-        f"metadata.annotations[{_MINIMUM}]",
-        f"metadata.annotations[{_MAXIMUM}]",
+        f"metadata.annotations[{least}]",
+        f"metadata.annotations[{most}]",
     )
 
 
@@ -161,6 +168,7 @@ def aws_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         capacity=capacity,
         reservations=(reserved if isinstance(reserved, str) else "?",) if reserved else (),
         placement_group=word(spec, "placementGroupName"),
+        image=word(document, "spec.amiType"),
     )
 
 

@@ -40,9 +40,11 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
             program = _program(container, mapping(raw), group.stated)
             container = program.container
             programs.append(program)
+        shares = group.stated.get("shared_memory")
         if group.stated.get("preset"):
-            shares = group.stated.get("shared_memory") is not False
-            container = replace(_completed(container), shares_memory=shares)
+            container = replace(_completed(container), shares_memory=shares is not False)
+        elif shares is True:
+            container = replace(container, shares_memory=True)
         found.append(container)
     return found, programs
 

@@ -187,6 +187,7 @@ def launch_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]
         reservations=reserved_by(document),
         has_efa=_efa(inside(document, "networkInterfaces")),
         placement_group=word(document, "placement.groupName"),
+        image=word(document, "imageId"),
     )
 
 

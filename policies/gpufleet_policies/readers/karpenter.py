@@ -186,10 +186,21 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         reservations=tuple(reserved),
         # Karpenter adds EFA interfaces by itself to nodes of pods that ask for them.
         has_efa=unknown("spec.networkInterfaces") if interfaces is UNKNOWN else known(True),
+        image=_image(document),
         placement_group=word(document, "spec.placementGroupSelector.name")
         if inside(document, "spec.placementGroupSelector") is not None
         else word(document, "spec.placementGroup"),
     )
+
+
+def _image(document: dict[str, Any]) -> Fact[str]:
+    """The one image that the class selects by name or parameter; an alias follows the machine."""
+    place = "spec.amiSelectorTerms"
+    terms = items(inside(document, place))
+    if not terms:
+        return absent(place)
+    named = [word(term, "name") if "name" in term else word(term, "ssmParameter") for term in terms]
+    return named[0] if len(named) == 1 else unknown(place)
 
 
 def node_overlay(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -5,11 +5,11 @@ from typing import Any
 
 from gpufleet.cluster.capacity import PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
-from gpufleet.cluster.pool import Maker, NodePool, Size, TagField
+from gpufleet.cluster.pool import Maker, NodePool, TagField
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, number, word
-from gpufleet_policies.readers.cluster_api import pci_hardware
+from gpufleet_policies.readers.cluster_api import bounded_size, pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, taints
 from gpufleet_policies.readers.machines import Machines, accelerated
 from gpufleet_policies.readers.raw_pods import natural
@@ -40,7 +40,6 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         for tag in items(inside(provider, "tags"))
     }
     merged = {**known_texts(inside(document, "metadata.labels")), **tags, **annotations}
-    replicas = number(document, "spec.replicas").or_default(1)
     reserved = inside(provider, "capacityReservationId")
     yield NodePool(
         locator=locator,
@@ -52,7 +51,7 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         gpu=found.gpu,
         gpus_per_node=found.gpus_per_node,
         is_gpu_pool=found.carries_gpus,
-        size=Size(replicas, replicas, replicas, "spec.replicas", "spec.replicas", fixed=True),
+        size=bounded_size(document, "machine.openshift.io/"),
         capacity=_capacity(provider),
         capacity_place="spec.template.spec.providerSpec.value.spotMarketOptions",
         reservations=(reserved if isinstance(reserved, str) else "?",) if reserved else (),

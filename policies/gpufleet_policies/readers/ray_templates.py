@@ -6,9 +6,7 @@ from typing import Any
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.cluster.workload import Ray
-from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, items, mapping
-from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     JobFields,
@@ -20,6 +18,7 @@ from gpufleet_policies.readers.raw_pods import (
     template,
     times,
 )
+from gpufleet_policies.readers.ray_serve import serve_facts, serving_groups
 from gpufleet_policies.readers.reading import at, boolean, decimal, fact, whole
 
 _MANY = 2**31 - 1
@@ -35,14 +34,25 @@ def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
         total: Fact[int] = (
             known(1 + sum(number.value for number in numbers)) if known_all else unknown(path)
         )
-        yield template(document, "head", f"{head}.template", known(1, place=head), together=total)
+        shared = {"shared_memory": _mounts_memory(at(document, head))}
+        one = known(1, place=head)
+        yield template(document, "head", f"{head}.template", one, together=total, stated=shared)
         for index, (worker, pods) in enumerate(zip(workers, numbers, strict=True)):
             place = f"{path}.workerGroupSpecs[{index}]."
             name = name_of(worker, "groupName", index)
-            promised = {"promises_gpus": _promises_gpus(worker)}
+            promised = {
+                "promises_gpus": _promises_gpus(worker),
+                "shared_memory": _mounts_memory(worker),
+            }
             yield template(worker, name, "template", pods, place, total, promised)
 
     return groups
+
+
+def _mounts_memory(group: Any) -> bool:
+    """Whether KubeRay mounts a memory volume at /dev/shm, as it does in all pods unless Ray's store
+    is elsewhere (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod)."""
+    return at(group, "rayStartParams.plasma-directory") is None
 
 
 def _promises_gpus(worker: Any) -> bool:
@@ -126,92 +136,6 @@ def _deletes(strategy: Any) -> Fact[bool]:
     return known(any(policy != "DeleteNone" for policy in said), place=place)
 
 
-def _service(document: dict[str, Any]) -> dict[str, Any]:
-    deployments = _deployments(at(document, "spec.serveConfigV2"))
-    return {
-        "serving_gpus": _serving_gpus(deployments),
-        "downscale_delay_seconds": _downscale_delay(deployments),
-    }
-
-
-_SERVE = "spec.serveConfigV2"
-
-
-def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
-    """Deployments of all applications of a Serve configuration, which is YAML inside YAML."""
-    if text is None:
-        return absent(_SERVE)
-    if not isinstance(text, str) or "{{" in text or "${" in text:
-        return unknown(_SERVE)
-    try:
-        documents = read_documents(text)
-    except UnreadableDocumentError:
-        return unknown(_SERVE)
-    found = documents[0].data if documents else None
-    if not is_mapping(found):
-        return unknown(_SERVE)
-    applications = items(found.get("applications"))
-    deployments = [
-        one
-        for application in applications
-        for one in (*items(at(application, "deployments")), *_models(application))
-    ]
-    return known(tuple(deployments), place=_SERVE) if deployments else unknown(_SERVE)
-
-
-def _models(application: Any) -> Iterator[dict[str, Any]]:
-    """Models of `ray.serve.llm`, each as a deployment: a replica has a GPU for each part of its
-    model, and one replica unless it says otherwise (ray-project/ray, LLMConfig)."""
-    for config in items(at(application, "args.llm_configs")):
-        own = mapping(at(config, "deployment_config"))
-        sizes = [at(config, f"engine_kwargs.{key}_parallel_size") for key in ("tensor", "pipeline")]
-        numbers = [1 if size is None else natural(size) for size in sizes]
-        placed = at(config, "placement_group_config") is not None
-        gpus = UNKNOWN if None in numbers or placed else (numbers[0] or 1) * (numbers[1] or 1)
-        scaled = own.get("autoscaling_config") is not None
-        replicas = own.get("num_replicas", UNKNOWN if scaled else 1)
-        yield {**own, "num_replicas": replicas, "ray_actor_options": {"num_gpus": gpus}}
-
-
-def _serving_gpus(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
-    """GPUs of all replicas of all deployments, where every deployment states both numbers."""
-    if not deployments.is_known:
-        return Fact(deployments.state, place=_SERVE)
-    total = 0
-    for deployment in deployments.value:
-        replicas = at(deployment, "autoscaling_config.max_replicas")
-        if replicas is None:
-            replicas = at(deployment, "num_replicas")
-        number, gpus = natural(replicas), natural(_gpus_of(deployment))
-        if number is None or gpus is None:
-            return unknown(_SERVE)
-        total += number * gpus
-    return known(total, place=_SERVE)
-
-
-def _gpus_of(deployment: Any) -> Any:
-    """As written; a float that is a whole number as one."""
-    found = decimal(at(deployment, "ray_actor_options.num_gpus"))
-    if found is None:
-        return None
-    return int(found) if found == found.to_integral_value() else UNKNOWN
-
-
-def _downscale_delay(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
-    """The longest wait of a deployment with GPUs before an idle replica goes; absent: all have
-    Ray's own."""
-    if not deployments.is_known:
-        return Fact(deployments.state, place=_SERVE)
-    waits = [
-        int(seconds)
-        for deployment in deployments.value
-        if decimal(at(deployment, "ray_actor_options.num_gpus"))
-        for seconds in [decimal(at(deployment, "autoscaling_config.downscale_delay_s"))]
-        if seconds is not None and seconds >= 0
-    ]
-    return known(max(waits), place=_SERVE) if waits else absent(_SERVE)
-
-
 RAY_KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("ray.io", "RayCluster"): PodMakerKind(
         _groups("spec"), scaling=_scaling("spec"), ray=_ray("spec", lambda _: {})
@@ -228,9 +152,9 @@ RAY_KINDS: dict[tuple[str, str], PodMakerKind] = {
         starts_together=True,
     ),
     ("ray.io", "RayService"): PodMakerKind(
-        _groups("spec.rayClusterConfig"),
+        serving_groups(_groups("spec.rayClusterConfig")),
         scaling=_scaling("spec.rayClusterConfig"),
-        ray=_ray("spec.rayClusterConfig", _service),
+        ray=_ray("spec.rayClusterConfig", serve_facts),
         serves=True,
     ),
 }

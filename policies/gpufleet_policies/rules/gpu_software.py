@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from gpufleet.catalogue.model import NodeImage
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
-from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.contract.machine_images import pool_image_mismatch
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
-from gpufleet_policies.rules.pools import gpu_pools
+from gpufleet_policies.rules.pools import gpu_pools, validated_pools
 
 _OPERATOR = "gpu-operator"
 
@@ -90,6 +91,33 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
     for choices in context.declared(OperatorChoices):
         if choices.installs == _OPERATOR:
             yield choices
+
+
+@rule(
+    "pool-image-architecture",
+    "A node image for another processor than that of the pool's machines.",
+    subject=NodePool,
+    dev=Level.MANDATORY,
+    source="aws/aws-cdk#26354: EKS refuses such a node group",
+)
+def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
+    """The image says its architecture in its name, and the machine types are known. Silent for
+    pools of Karpenter, which karpenter-image-architecture reports at the node class.
+    """
+    for pool in validated_pools(context, subject):
+        other = pool_image_mismatch(pool, context.catalogue)
+        if other is None or pool.maker is Maker.KARPENTER or pool.is_certainly_not_gpu:
+            continue
+        yield finding(
+            where=pool.image.place or "amiType",
+            found=other.found,
+            limit="EKS refuses the node group: such machines cannot start the image"
+            if pool.maker is Maker.EKS
+            else "such machines cannot start the image, and never join the cluster",
+            alternative=f"choose the image for {' and '.join(other.needed)}, or machines for "
+            f"{' and '.join(other.architectures)}",
+            evidence={"image": other.image, "machines": sorted(other.machines)},
+        )
 
 
 @rule(

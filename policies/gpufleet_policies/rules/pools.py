@@ -107,6 +107,8 @@ def _templated(pool: NodePool, template: LaunchTemplate) -> NodePool:
         changes["fabric"] = known("efa", place=str(template.locator))
     if not pool.placement_group.is_known:
         changes["placement_group"] = template.placement_group
+    if not pool.image.is_known or pool.image.value == "CUSTOM":
+        changes["image"] = template.image
     if not template.vgpu_profile.is_absent:
         changes["vgpu_profile"] = template.vgpu_profile
     return replace(pool, **changes)

@@ -19,7 +19,6 @@ FINE_TEXT = pod("resources: {limits: {nvidia.com/gpu: 1}}")
 CASES: list[CaseRow] = [
     ("object-nothing-to-judge", "{apiVersion: apps/v1beta1, kind: Deployment}", None, {}),
     ("object-version-unknown", f"{FINE_TEXT}\n---\n{{apiVersion: example.com/v1, kind: Thing}}", None, {}),
-    ("object-changes-not-judged", "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a}, spec: {}}", None, {}),
     ("object-key-misspelt", pod("resource: {limits: {nvidia.com/gpu: 1}}"), None, {}),
     ("object-key-misspelt", pod("livenessProbe: {periodSecond: 5}"), pod("livenessProbe: {periodSeconds: 5}"), {}),
     ("object-key-unknown", pod("gpu: 1"), None, {}),

@@ -90,7 +90,6 @@ ONLY_NAMED = {
     "kueue-nothing-to-judge": NOTHING_TO_JUDGE,
     "manifest-nothing-to-judge": NOTHING_TO_JUDGE,
     "object-nothing-to-judge": NOTHING_TO_JUDGE,
-    "object-changes-not-judged": "a remark; it is about later writes of the same object",
     "object-version-unknown": "a remark; recognised files list it as not judged",
     "karpenter-overlay-gate-off": BY_THE_CHART,
     "karpenter-static-gate-off": BY_THE_CHART,

@@ -27,20 +27,13 @@ ZONE = "topology.kubernetes.io/zone"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 AWS = "karpenter.k8s.aws/"
 """Prefix of the labels of machines."""
+AUTO_MODE = "eks.amazonaws.com/"
+"""Prefix of the labels of machines under EKS Auto Mode."""
 
-WELL_KNOWN = (
-    "capacity-reservation-id",
-    "capacity-reservation-interruptible",
-    "capacity-reservation-type",
-    "ec2nodeclass",
-    "instance-accelerator-count",
-    "instance-accelerator-manufacturer",
-    "instance-accelerator-name",
-    "instance-capability-flex",
+_BOTH = (
     "instance-category",
     "instance-cpu",
     "instance-cpu-manufacturer",
-    "instance-cpu-sustained-clock-speed-mhz",
     "instance-ebs-bandwidth",
     "instance-encryption-in-transit-supported",
     "instance-family",
@@ -54,11 +47,30 @@ WELL_KNOWN = (
     "instance-memory",
     "instance-network-bandwidth",
     "instance-size",
+)
+"""Labels of machines that both have, each under its prefix."""
+_KARPENTER = (
+    "capacity-reservation-id",
+    "capacity-reservation-interruptible",
+    "capacity-reservation-type",
+    "ec2nodeclass",
+    "instance-accelerator-count",
+    "instance-accelerator-manufacturer",
+    "instance-accelerator-name",
+    "instance-capability-flex",
+    "instance-cpu-sustained-clock-speed-mhz",
     "instance-tenancy",
     "placement-group-id",
     "placement-group-partition",
 )
+"""Labels of machines that Karpenter alone has."""
+WELL_KNOWN = tuple(sorted((*_BOTH, *_KARPENTER)))
 """Labels under `AWS` that a requirement may name; the API server refuses others."""
+AUTO_MODE_LABELS = tuple(sorted((*_BOTH, "compute-type")))
+"""The same under `AUTO_MODE` (EKS user guide, "Create a node pool")."""
+
+GPU_CATEGORIES = frozenset({"g", "gr", "p"})
+"""Values of `instance-category` of machines with NVIDIA GPUs: `gr` are g6 with more memory."""
 
 
 @cache

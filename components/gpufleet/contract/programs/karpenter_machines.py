@@ -12,15 +12,21 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType, load
 from gpufleet.catalogue.model import Cloud
-from gpufleet.contract.programs.karpenter_keys import ARCH, AWS, NUMERIC, TYPE
+from gpufleet.contract.programs.karpenter_keys import (
+    ARCH,
+    AUTO_MODE,
+    AWS,
+    GPU_CATEGORIES,
+    NUMERIC,
+    TYPE,
+)
 from gpufleet.documents.shapes import as_list, as_mapping
 
 MIB = 1 << 20
-_PREFIXES = (AWS, "eks.amazonaws.com/", "karpenter.k8s.gcp/", "karpenter.azure.com/")
+_PREFIXES = (AWS, AUTO_MODE, "karpenter.k8s.gcp/", "karpenter.azure.com/")
 _GPU_KEYS = frozenset(
     {"instance-gpu-name", "instance-gpu-count", "instance-gpu-manufacturer", "instance-gpu-memory"}
 )
-_GPU_CATEGORIES = frozenset({"g", "gr", "p"})
 _NEWER_GPU_FAMILY = re.compile(r"(?:[gp][0-9]|gr[0-9]|a[2-9])")
 """Families of machines with NVIDIA GPUs that the catalogue does not have yet."""
 
@@ -116,7 +122,7 @@ def demands_gpus(requirements: Sequence[NodeRequirement]) -> bool:
             continue
         if one.key == TYPE and set(one.values) <= types:
             return True
-        if one.label == "instance-category" and set(one.values) <= _GPU_CATEGORIES:
+        if one.label == "instance-category" and set(one.values) <= GPU_CATEGORIES:
             return True
         if one.label == "instance-family" and all(_has_gpus(v) for v in one.values):
             return True
@@ -130,11 +136,12 @@ def excludes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
         if one.label in _GPU_KEYS and one.operator == "DoesNotExist":
             return True
         if one.operator == "In" and values:
-            if one.label == "instance-category" and not values & _GPU_CATEGORIES:
+            if one.label == "instance-category" and not values & GPU_CATEGORIES:
                 return True
             if one.label == "instance-family" and not any(_has_gpus(v) for v in values):
                 return True
-        if one.operator == "NotIn" and one.label == "instance-category" and {"g", "p"} <= values:
+        without = one.operator == "NotIn" and one.label == "instance-category"
+        if without and values >= GPU_CATEGORIES:
             return True
     return False
 

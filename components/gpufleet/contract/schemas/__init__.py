@@ -11,7 +11,6 @@ from gpufleet.contract.schemas.chart_values import (
     values_problems,
     values_release,
 )
-from gpufleet.contract.schemas.expressions import rules_of_changes
 from gpufleet.contract.schemas.newer_fields import newer_fields, newer_problems
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.report import (
@@ -37,7 +36,6 @@ __all__ = [
     "own_values",
     "report_problem",
     "report_problems",
-    "rules_of_changes",
     "says_true",
     "schema_codes",
     "schema_problems",

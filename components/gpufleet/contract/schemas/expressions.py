@@ -14,7 +14,6 @@ from gpufleet.contract.programs.dra_cel_functions import functions
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"
-_CHANGES = "rules of changes"
 _OF_CHANGES = re.compile(r"\boldSelf\b")
 Schema = Mapping[str, Any]
 Steps = tuple[str | int, ...]
@@ -28,12 +27,6 @@ def broken_rules(api_version: str, kind: str, document: Any) -> Iterator[tuple[S
         yield from _broken(schema, _defaulted(schema, document), ())
 
 
-def rules_of_changes(api_version: str, kind: str) -> int:
-    """Number of expressions about the former state of an object, which are not evaluated. Raises
-    KeyError where there is no schema."""
-    return sum(len(one.get(_CHANGES, ())) for one in _each(_rules_of(api_version, kind)))
-
-
 @cache
 def _rules_of(api_version: str, kind: str) -> Schema:
     """What a definition says of expressions and defaults; empty where it has no expression."""
@@ -43,7 +36,7 @@ def _rules_of(api_version: str, kind: str) -> Schema:
     version = api_version.rpartition("/")[2]
     whole = schema_file(name)["kinds"][kind]["versions"][version]["schema"]
     schema = _reduced(whole, name)
-    return schema if any(_RULES in one or _CHANGES in one for one in _each(schema)) else {}
+    return schema if any(_RULES in one for one in _each(schema)) else {}
 
 
 def _reduced(schema: Schema, file: str) -> Schema:
@@ -54,7 +47,6 @@ def _reduced(schema: Schema, file: str) -> Schema:
     fields = {name: _reduced(one, file) for name, one in schema.get("properties", {}).items()}
     kept: dict[str, Any] = {
         _RULES: [one for one in rules if not _OF_CHANGES.search(one)],
-        _CHANGES: [one for one in rules if _OF_CHANGES.search(one)],
         "properties": {name: one for name, one in fields.items() if one},
     }
     for key in ("items", "additionalProperties"):

@@ -20,31 +20,8 @@ from gpufleet.platforms.eks.shape import EksShape, reservation_terms
 API_VERSION = "eks.amazonaws.com/v1"
 GROUP = "eks.amazonaws.com"
 KIND = "NodeClass"
-LABELS = "eks.amazonaws.com/"
-"""Prefix of the labels of machines."""
 IMAGE = "eks-auto"
 """Image of the catalogue: the one that AWS chooses."""
-
-SUPPORTED_LABELS = (
-    "compute-type",
-    "instance-category",
-    "instance-cpu",
-    "instance-cpu-manufacturer",
-    "instance-ebs-bandwidth",
-    "instance-encryption-in-transit-supported",
-    "instance-family",
-    "instance-generation",
-    "instance-gpu-count",
-    "instance-gpu-manufacturer",
-    "instance-gpu-memory",
-    "instance-gpu-name",
-    "instance-hypervisor",
-    "instance-local-nvme",
-    "instance-memory",
-    "instance-network-bandwidth",
-    "instance-size",
-)
-"""Labels under `LABELS` that a requirement may name."""
 
 FAMILIES = frozenset(
     (

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gpufleet.contract.programs.karpenter_keys import (
+    AUTO_MODE,
+    AUTO_MODE_LABELS,
+    WELL_KNOWN,
+)
 from gpufleet.contract.programs.karpenter_keys import AWS as PREFIX
-from gpufleet.contract.programs.karpenter_keys import WELL_KNOWN
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admits
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.eks.auto_mode import LABELS, SUPPORTED_LABELS
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
 from gpufleet.spec.base import Ownership
@@ -140,7 +143,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
 
 def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:
     auto = pool.provisioner is Provisioner.AUTO_MODE
-    prefix, known = (LABELS, SUPPORTED_LABELS) if auto else (PREFIX, WELL_KNOWN)
+    prefix, known = (AUTO_MODE, AUTO_MODE_LABELS) if auto else (PREFIX, WELL_KNOWN)
     short = one.key.removeprefix(prefix)
     if one.key in OWN:
         yield error(
@@ -163,7 +166,7 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
             "auto-mode-label",
             f"{path}.key",
             f"{one.key} is a label of a Karpenter of one's own, which no node of EKS Auto Mode has",
-            f"write {LABELS}{one.key.removeprefix(PREFIX)}, where Auto Mode has it",
+            f"write {AUTO_MODE}{one.key.removeprefix(PREFIX)}, where Auto Mode has it",
             found=one.key,
         )
     elif one.key.startswith(prefix) and short not in known:

@@ -9,7 +9,7 @@ import pytest
 
 from gpufleet.catalogue.schemas import schema_file, schema_kinds
 from gpufleet.contract.programs.dra_cel_functions import functions
-from gpufleet.contract.schemas import rules_of_changes, schema_problems
+from gpufleet.contract.schemas import schema_problems
 
 
 def said(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -87,10 +87,3 @@ def test_every_expression_of_the_catalogue_can_be_evaluated(name: str) -> None:
         if "oldSelf" not in rule:
             called = set(re.findall(r"([A-Za-z]+)\(", rule))
             assert called <= known | set(functions()), rule
-
-
-def test_expressions_about_changes_are_counted() -> None:
-    """Karpenter v1.14.1: whether a NodePool is static (`replicas`) does not change."""
-    assert rules_of_changes("karpenter.sh/v1", "NodePool") >= 1
-    assert rules_of_changes("v1", "Pod") == 0
-    assert rules_of_changes("keda.sh/v1alpha1", "ScaledObject") == 0

@@ -1,0 +1,81 @@
+"""What a node image demands of the machines that start it: the architecture of their processor.
+
+One relation for every origin of a pool: declarations, node groups, launch templates, Karpenter.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.cluster.pool import Maker, NodePool
+
+_WORDS = {
+    "x86_64": "amd64",
+    "x86-64": "amd64",
+    "amd64": "amd64",
+    "arm_64": "arm64",
+    "arm64": "arm64",
+    "aarch64": "arm64",
+}
+"""Word in the name of an image, in lower case -> its architecture. Names: EKS API `amiType`, AMI
+names and SSM parameters of EKS, images of RHCOS and Talos."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMismatch:
+    """Machines that cannot start an image."""
+
+    image: str
+    architectures: tuple[str, ...]
+    """Of the image, in the spelling of Kubernetes."""
+    machines: Mapping[str, str]
+    """Machine type -> its architecture."""
+
+    @property
+    def found(self) -> str:
+        """The two sides in words."""
+        names = ", ".join(list(self.machines)[:3])
+        verb = "is" if len(self.machines) == 1 else "are"
+        exists = ", ".join(self.architectures)
+        return f"{self.image} is for {exists}, and {names} {verb} {', '.join(self.needed)}"
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Architectures of the machines."""
+        return tuple(sorted(set(self.machines.values())))
+
+
+def image_mismatch(
+    image: str, architectures: Collection[str], machines: Mapping[str, str]
+) -> ImageMismatch | None:
+    """The machines (type -> architecture) that an image of these architectures cannot start.
+
+    None where every machine can, or the architectures of the image are not known (empty).
+    Source: aws/aws-cdk#26354, "g5g.xlarge is not a valid instance type for requested amiType".
+    """
+    if not architectures:
+        return None
+    wrong = {name: own for name, own in machines.items() if own not in architectures}
+    return ImageMismatch(image, tuple(sorted(architectures)), wrong) if wrong else None
+
+
+def named_architectures(image: str) -> frozenset[str]:
+    """What the name of an image says; empty where it names no architecture, or several."""
+    found = {_WORDS[word] for word in re.findall("|".join(_WORDS), image.lower())}
+    return frozenset(found) if len(found) == 1 else frozenset()
+
+
+def pool_image_mismatch(pool: NodePool, catalogue: Catalogue) -> ImageMismatch | None:
+    """The machines of a pool that cannot start its image, as far as both are known.
+
+    A group of like machines is refused for any of them; Karpenter starts those that fit.
+    """
+    if not pool.image.is_known or not pool.instance_types.is_known:
+        return None
+    rows = [catalogue.instances.get(name) for name in pool.instance_types.value]
+    machines = {row.name: row.architecture for row in rows if row is not None}
+    found = image_mismatch(pool.image.value, named_architectures(pool.image.value), machines)
+    if found is None or pool.maker is not Maker.KARPENTER:
+        return found
+    return found if len(found.machines) == len(rows) else None
