@@ -11,14 +11,7 @@ from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.text_notes import text_rules
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    RuleTable,
-    reject,
-    rule_table,
-    warn,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     SchemaProblem,
     SchemaProblemKind,
@@ -34,6 +27,7 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.rules.rows import RuleTable, reject, rule_table, warn
 
 _SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.py)"
 CODES = schema_codes("chart-values", "the chart")
