@@ -8,10 +8,10 @@ from typing import Any
 from gpufleet.cluster.fact import NOTHING, UNKNOWN, known
 from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.release_values import HeldElsewhere, ReleaseValues, WrappedRelease
-from gpufleet.contract.programs.validation import rule_table, warn
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go_stream
 from gpufleet.documents.shapes import as_list, as_mapping, rewritten
+from gpufleet.rules.rows import rule_table, warn
 from gpufleet_policies.configurations.objects import Object
 from gpufleet_policies.wrappers.charts import KnownChart, known_chart
 from gpufleet_policies.wrappers.holders import Holder, holders_of

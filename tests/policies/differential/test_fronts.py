@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.programs.validation import Verdict
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.fronts import check, crossguard
 from gpufleet_policies.fronts.audit import run
@@ -226,7 +226,7 @@ SILENT = {
 }
 """Front -> rules that it never reports about these samples, and why."""
 
-REMARKS = {c for c, found in code_space().items() if found.rule.verdict is Verdict.ACCEPT}
+REMARKS = {c for c, found in code_space().items() if found.verdict is Verdict.ACCEPT}
 """Rules that `check` shows as remarks; they are off elsewhere."""
 
 

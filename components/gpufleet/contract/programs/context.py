@@ -9,8 +9,9 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known
 from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.site import Layout, Site
-from gpufleet.contract.programs.validation import CheckReport, reject, rule_table
+from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.shapes import is_mapping
+from gpufleet.rules.rows import reject, rule_table
 
 KEYS = (
     "gpu",

@@ -8,14 +8,7 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.text_notes import text_rules
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    RuleTable,
-    reject,
-    rule_table,
-    warn,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     SchemaProblem,
     report_problems,
@@ -26,6 +19,7 @@ from gpufleet.contract.schemas import (
     values_release,
 )
 from gpufleet.documents.document import GoDocument
+from gpufleet.rules.rows import RuleTable, reject, rule_table, warn
 
 _SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.py)"
 CODES = schema_codes("chart-values", "the chart")
