@@ -80,8 +80,7 @@ def _sees(rule: Rule) -> str:
 
 
 def _upstream(rule: Rule) -> str:
-    found = code_space().get(rule.id)
-    return "" if found is None else f" ({', '.join(found.rule.ids)})"
+    return f" ({', '.join(rule.survey)})" if rule.survey else ""
 
 
 def _seen(rule: Rule) -> Iterator[str]:

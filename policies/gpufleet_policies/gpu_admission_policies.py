@@ -1,6 +1,5 @@
 """GpuAdmissionPolicies: the admission policies of the rules, installed by Pulumi."""
 
-from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
@@ -15,7 +14,6 @@ from gpufleet_policies.fronts.admission.policies import (
     policies,
 )
 from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
-from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from gpufleet_policies.rules.settings import read_settings
 
 
@@ -97,11 +95,8 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
         )
     try:
         settings = read_settings(given.get("settings", {}), "settings")
-        fleet = referenced_fleet(settings.fleet, Path())
     except FleetError as problem:
         refuse(component, problem.findings)
-    except UnreadableFleetError as problem:
-        refuse(component, [error("argument-invalid", "settings.fleet", str(problem))])
     exempt = given.get("exemptNamespaces", EXEMPT_NAMESPACES)
     remediation = given.get("mend", False)
     if given.get("queue") and not remediation:
@@ -110,7 +105,6 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
         settings,
         enforcement=Enforcement(enforcement),
         exempt_namespaces=exempt,
-        fleet=fleet,
     )
     if not remediation:
         return refusing

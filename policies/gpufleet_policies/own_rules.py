@@ -123,7 +123,8 @@ def _wrong(found: list[tuple[Path, Rule]]) -> Iterator[str]:
         if not _ID.fullmatch(one.id):
             yield f"{path}: the id {one.id!r} is not written like team-rule-name"
         known = by_id().get(one.id)
-        if known is not None and known.check.__module__ != one.check.__module__:
+        own = getattr(one.check, "__module__", "")
+        if known is not None and getattr(known.check, "__module__", "") != own:
             yield f"{path}: the id {one.id!r} is that of a rule of gpufleet; choose another"
         elif one.id in places:
             yield f"{path}: the id {one.id!r} is in {places[one.id]} too"

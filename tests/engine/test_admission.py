@@ -15,17 +15,15 @@ from gpufleet_policies.fronts.admission.policies import (
     expressible,
     policies,
 )
-from gpufleet_policies.fronts.referenced_fleet import referenced_fleet
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_sandbox.api_server import ApiAnswer, ApiServer
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.admission_cases import COMPLIANT, OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
-from tests.engine.admission_objects import WITH_PODS, container, node_pool, pod_spec
+from tests.engine.admission_objects import WITH_PODS, container, pod_spec
 from tests.engine.conftest import Project
 from tests.engine.waiting import until
-from tests.policies.objects import SPEC
 
 pytestmark = pytest.mark.sandbox
 
@@ -71,29 +69,11 @@ def namespace(sandbox: Sandbox) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def any_node_pool(sandbox: Sandbox) -> Iterator[None]:
-    """The sandbox refuses fields of NodePools that gpufleet does not write; here people write."""
-    server = sandbox.server()
-    path = f"{ADMISSION}/{KINDS['ValidatingAdmissionPolicyBinding']}"
-    strict = server.get(f"{path}/strict-nodepools.karpenter.sh")
-    server.request("DELETE", f"{path}/strict-nodepools.karpenter.sh")
-    yield
-    kept = {"name": strict["metadata"]["name"], "labels": strict["metadata"].get("labels", {})}
-    again = {**strict, "metadata": kept}
-    answer = server.request("POST", path, json.dumps(again).encode())
-    assert answer.status == 201, message(answer)
-
-
-@pytest.fixture(scope="module")
-def installed(
-    sandbox: Sandbox, namespace: str, any_node_pool: None
-) -> Iterator[tuple[Policy, ...]]:
+def installed(sandbox: Sandbox, namespace: str) -> Iterator[tuple[Policy, ...]]:
     """Every policy, denying, with every rule mandatory; bound to one namespace, and taken away."""
     server = sandbox.server()
-    # A fleet with several kinds of GPUs: a claim for any of them may take the dearest.
-    fleet = referenced_fleet(SPEC, Path())
     settings = read_settings(EVERY_RULE_MANDATORY)
-    made = policies(settings, enforcement=Enforcement.DENY, fleet=fleet)
+    made = policies(settings, enforcement=Enforcement.DENY)
     ours: list[str] = []
     for crd in CRDS:
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -111,7 +91,6 @@ def installed(
         answer = server.request("POST", path, json.dumps(document).encode())
         assert answer.status == 201, f"{document['metadata']['name']}: {message(answer)}"
         ours.append(f"{path}/{document['metadata']['name']}")
-    until(lambda: create(server, node_pool(limits={}), namespace).status == 422)
     until(lambda: create(server, IDLE, namespace).status == 422)
     yield made
     for path in reversed(ours):

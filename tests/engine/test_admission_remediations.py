@@ -14,7 +14,7 @@ from gpufleet_policies.fronts.admission.remediations import MENDS
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_sandbox.api_server import ApiAnswer, ApiServer
 from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.admission_cases import OFFENDING
+from tests.engine.admission_cases import BROKEN
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
 from tests.engine.admission_objects import GPU, WITH_PODS, changed, pod_spec
 from tests.engine.conftest import Project
@@ -130,7 +130,7 @@ def expected(rule: str, document: dict[str, Any]) -> dict[str, Any] | None:
 
 CASES = [
     (rule, document, wanted)
-    for rule, document in OFFENDING
+    for rule, document in BROKEN
     if rule in MENDABLE and (wanted := expected(rule, document)) is not None
 ]
 """Rule, object, and what it must hold afterwards."""

@@ -162,25 +162,12 @@ class Differs:
     reason: str
 
 
-LOOKS_UP = "the catalogue knows which machines have NVIDIA GPUs; an expression knows families"
-ALONE = "the file does not say that the target holds GPUs; the metric of the autoscaler does"
 CLAIMS = "the claim's template is another object: a policy advises for any claim"
-SCHEDULE = "a deadline longer than the time between two runs: no expression reads a schedule"
-NOT_WRITTEN = "the policy is written for Kubernetes' own Jobs"
-NOT_OF_OPENSHIFT = "no policy is written for the pools of OpenShift"
+NOT_OF_POOLS = "no policy is written for pools"
 DIFFERENCES = (
-    Differs("audit", "gpu-owner-tags-missing", "NodePool", LOOKS_UP),
-    Differs("admission", "gpu-owner-tags-missing", "NodePool", LOOKS_UP),
-    Differs("admission", "scale-down-too-slow", "HorizontalPodAutoscaler", ALONE),
-    Differs("admission", "autoscaler-min-equals-max", "HorizontalPodAutoscaler", ALONE),
+    Differs("audit", "gpu-owner-tags-missing", "NodePool", NOT_OF_POOLS),
+    Differs("audit", "gpu-owner-tags-missing", "MachineSet", NOT_OF_POOLS),
     Differs("admission", "gpu-requested-twice", "Deployment", CLAIMS),
-    Differs("audit", "gpu-cronjob-overlaps", "CronJob", SCHEDULE),
-    Differs("audit", "gpu-job-keeps-finished-pods", "PyTorchJob", NOT_WRITTEN),
-    Differs("audit", "gpu-job-keeps-finished-pods", "JobSet", NOT_WRITTEN),
-    Differs("audit", "gpu-job-unbounded-retries", "JobSet", NOT_WRITTEN),
-    Differs("audit", "gpu-job-keeps-finished-pods", "MPIJob", NOT_WRITTEN),
-    Differs("audit", "gpu-owner-tags-missing", "MachineSet", NOT_OF_OPENSHIFT),
-    Differs("audit", "gpu-pool-fixed-size", "MachineSet", NOT_OF_OPENSHIFT),
 )
 """What is meant, with the reason; an entry that nothing needs fails."""
 
@@ -227,4 +214,4 @@ def test_admission_and_audit_report_the_same_rules(
     listed = {(one.front, one.rule, one.kind) for one in DIFFERENCES}
     # The server takes up policies one after the other, in the seconds after they were made.
     until(lambda: differences()[0] == listed, lambda: str(differences()[0] ^ listed), 60)
-    assert len(differences()[1]) >= 20
+    assert len(differences()[1]) >= 6

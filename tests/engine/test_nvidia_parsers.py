@@ -12,10 +12,11 @@ import pytest
 
 from gpufleet.contract.programs.device_plugin_document import parse_config
 from gpufleet.contract.programs.device_plugin_rules import RULES as PLUGIN_RULES
-from gpufleet.contract.programs.validation import CheckReport, Verdict
+from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import Severity
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.engine.nvidia_parsers import ask
 from tests.property.mutated_configs import Case, cases

@@ -1,5 +1,7 @@
 """The case table through the facts: good objects are silent, bad ones break exactly one rule."""
 
+from string import Formatter
+
 import pytest
 
 from gpufleet_policies.rules.registry import PACK_RULES, by_id
@@ -46,3 +48,18 @@ def test_a_finding_says_what_it_rests_on(case: Case):
     if found.money is not None:
         rule = by_id()[case.rule]
         assert rule.formula, f"{case.rule} computes money and does not say how"
+
+
+MORE_IS_KNOWN = {"gpu-not-integer"}
+"""Findings about a pod of a declared fleet name the shares that the fleet has."""
+
+
+@BY_RULE
+def test_what_a_finding_advises_is_the_advice_of_its_rule(case: Case):
+    """A rule that states its advice uses it: what admission prints is what the audit prints."""
+    advice = by_id()[case.rule].advice
+    if not advice or case.rule in MORE_IS_KNOWN:
+        return
+    written = [text for text, *_ in Formatter().parse(advice)]
+    said = [found.fix or "" for found in case.findings(case.bad) if found.code == case.rule]
+    assert any(all(text in fix for text in written) for fix in said), (advice, said)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import gpufleet
 from gpufleet.cluster.nvidia import NvidiaConfig
-from gpufleet.contract.programs.validation import Verdict
 from gpufleet.findings import Level
-from gpufleet.rules.rule import Profile
+from gpufleet.rules.rule import Profile, Verdict
 from gpufleet_policies.configurations.codes import code_space, tables
 from gpufleet_policies.rules.registry import PACK_RULES, by_id, validating
 from tests.policies.cases.sharing import operator
@@ -21,7 +20,7 @@ FINDINGS = {"Finding", "error", "warning", "info"}
 def test_a_code_has_one_meaning_for_all_kinds():
     assert code_space(), "raises where two kinds differ"
     for kind, table in tables().items():
-        assert all(code == rule.code for code, rule in table.items()), kind
+        assert all(code == rule.id for code, rule in table.items()), kind
 
 
 def test_every_code_of_a_configuration_is_a_rule_of_its_own():
@@ -32,10 +31,10 @@ def test_every_code_of_a_configuration_is_a_rule_of_its_own():
     }
     for code, found in code_space().items():
         rule = by_id()[code]
-        assert rule.sentence == found.rule.sentence
-        assert rule.source == found.rule.source
-        assert rule.family == found.kind
-        assert rule.levels == dict.fromkeys(Profile, levels[found.rule.verdict])
+        assert rule.sentence == found.sentence
+        assert rule.source == found.source
+        assert rule.family == found.family
+        assert rule.levels == dict.fromkeys(Profile, levels[found.verdict])
         assert rule in validating(NvidiaConfig)
 
 
@@ -51,6 +50,7 @@ def test_no_code_of_compile_has_another_meaning_among_the_rules():
 
 SHARED = {
     "dra-gate-unknown",
+    "dra-kubernetes-gate-off",
     "dra-gates-conflict",
     "driver-not-for-gpu",
     "gpu-unknown",

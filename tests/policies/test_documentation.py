@@ -84,7 +84,7 @@ def test_links_to_the_page_of_check_still_lead_to_each_rule():
     text = DOCS.with_name("check.md").read_text()
     for code, found in code_space().items():
         assert text.count(f'<a id="{code}"></a>') == 1
-        assert f"[`{code}`](policies/{found.kind}.md#{code})" in text
+        assert f"[`{code}`](policies/{found.family}.md#{code})" in text
 
 
 def test_the_settings_of_the_page_are_readable_and_complete():

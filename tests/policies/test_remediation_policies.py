@@ -13,10 +13,11 @@ from click.testing import CliRunner, Result
 
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet_policies.commands.policies import command
-from gpufleet_policies.fronts.admission.policies import expressible
+from gpufleet_policies.fronts.admission.policies import CHECKS, policies
 from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
 from gpufleet_policies.fronts.admission.remediations import MENDS
 from gpufleet_policies.gpu_admission_policies import GpuAdmissionPolicies
+from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import read_settings
 
 DEADLINE = "gpu-job-without-deadline"
@@ -38,8 +39,26 @@ def test_no_rule_mends_unless_the_settings_say_so():
     assert remediation_policies(read_settings({"profile": "strict"})) == ()
 
 
-def test_every_mend_is_of_a_rule_that_a_cluster_can_check():
-    assert {remediate.rule for remediate in MENDS} <= set(expressible())
+def test_every_mend_is_of_a_rule():
+    assert {remediate.rule for remediate in MENDS} <= set(by_id())
+
+
+def test_what_a_cluster_says_is_the_text_of_the_rule():
+    """One text: admission had a second one for each check, and one of them made no sense."""
+    every = {check.rule: "mandatory" for check in CHECKS}
+    settings = read_settings({"rules": every, "ownerTags": ["owner"]})
+    said: dict[str, str] = {}
+    for policy in policies(settings):
+        for validation in policy.policy["spec"]["validations"]:
+            rule = validation["message"].partition("]")[0].removeprefix("[")
+            said[rule] = validation["message"]
+    assert set(said) == set(every)
+    for rule, text in said.items():
+        known = by_id()[rule]
+        assert text.startswith(f"[{rule}] {known.sentence.removesuffix('.')}. Instead: ")
+        assert known.advice
+        assert f"Instead: {known.instead()}. To keep it" in text
+    assert "set replicas: 0 while it is not used." in said["gpu-idle-command"]
 
 
 def test_a_rule_at_remediate_has_one_policy_for_each_kind_it_mends():

@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.contract.programs.validation import Judgement, Verdict
+from gpufleet.contract.programs.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import KINDS, validate_text
 from tests.examples import examples
 from tests.policies.configurations.case_rows import FINE

@@ -206,3 +206,27 @@ def test_a_public_class_name_means_one_thing() -> None:
     sections = "components/gpufleet/spec/addons.py"
     twice = {name: sorted(paths) for name, paths in where.items() if len(paths - {sections}) > 1}
     assert not twice
+
+
+OTHER_MEANINGS = {
+    "RecordingRule": "a recorded query of Prometheus",
+    "CacheRule": "how a serving engine sizes its cache",
+    "ContractFact": "a link of the chain of facts behind one finding",
+}
+
+
+def test_there_is_one_class_each_for_a_finding_a_rule_and_a_fact() -> None:
+    """A second class for the same thing needs conversions, and they drop what it lacks."""
+    found: dict[str, list[str]] = {"Finding": [], "Rule": [], "Fact": [], "Violation": []}
+    for root in PACKAGES:
+        for path in (ROOT / root).rglob("*.py"):
+            if "arguments" in path.parts:
+                continue
+            for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+                for word, classes in found.items():
+                    if name.endswith(word) and name not in OTHER_MEANINGS:
+                        classes.append(f"{path.relative_to(ROOT)}:{name}")
+    assert found["Finding"] == ["components/gpufleet/findings/finding.py:Finding"]
+    assert found["Rule"] == ["components/gpufleet/rules/rule.py:Rule"]
+    assert found["Fact"] == ["components/gpufleet/cluster/fact.py:Fact"]
+    assert found["Violation"] == ["components/gpufleet/catalogue/provider_inputs.py:InputViolation"]

@@ -1,12 +1,13 @@
 """Rule: one check, with its texts, levels, evidence and money."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gpufleet.cluster import Provenance, WorkloadFacts
-from gpufleet.findings import Finding, Level
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.findings import Finding, Level, Severity
+from gpufleet.findings.provenance import Provenance
 from gpufleet.rules.context import RuleContext
 
 
@@ -29,43 +30,109 @@ class Needs(StrEnum):
     """The pools the workload may run on: of a fleet, or declared one by one with it."""
 
 
+class Verdict(StrEnum):
+    """What becomes of a configuration. The order of the members is the order of badness."""
+
+    ACCEPT = "accept"
+    """It will work as it reads."""
+    WARN = "warn"
+    """It will work, but not as it reads: something written there is dropped or without effect."""
+    REJECT = "reject"
+    """It fails, or silently does something else."""
+
+
+LEVELS = {
+    Verdict.REJECT: Level.MANDATORY,
+    Verdict.WARN: Level.ADVISORY,
+    Verdict.ACCEPT: Level.OFF,
+}
+"""Level, in every profile, of a rule that makes of a configuration what its verdict says."""
+
+_VERDICTS = {level: verdict for verdict, level in LEVELS.items()}
+_SEVERITIES = {
+    Verdict.ACCEPT: Severity.INFO,
+    Verdict.WARN: Severity.WARNING,
+    Verdict.REJECT: Severity.ERROR,
+}
+
+
+class Proof(StrEnum):
+    """What of a configuration must have been read before a finding about it is certain."""
+
+    PART = "part"
+    """What was read; of kinds whose objects are validated whole, all of it."""
+    VALUE = "value"
+    """One value, whatever the others are."""
+    WHOLE = "whole"
+    """All of it: the finding says that something is missing."""
+    NAMED = "named"
+    """That the caller says what kind it is: charts complete it, or it may be of another kind."""
+
+
+class _Said(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return f"<{name}>"
+
+
 Check = Callable[[RuleContext, Any], Iterable[Finding]]
+Found = Callable[[RuleContext, Any], Mapping[str, Sequence[Finding]]]
+"""One validation of an object that many rules share: id of a rule -> what it found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A check and what is known about it."""
+    """What is known about a rule, and how it is asked: by `check` or by `found_by`."""
 
     id: str
     sentence: str
     """The forbidden configuration, in one sentence."""
-    family: str
-    """Module the rule lives in, or the kind of configuration it is about; its part of the
-    documentation."""
-    subjects: tuple[type, ...]
-    """Types of facts it checks: FleetFacts, WorkloadFacts, ... Most rules check one type."""
     levels: Mapping[Profile, Level]
-    mandatory_needs: Provenance
-    """Weakest evidence on which it may stop a deployment."""
-    needs: frozenset[Needs]
-    formula: str
-    """How the money is computed; empty: a rule of safety, without money."""
     source: str
     """Where the rule comes from."""
-    check: Check = field(repr=False)
+    family: str = ""
+    """Module the rule lives in, or the kind of configuration it is about; its part of the
+    documentation."""
+    subjects: tuple[type, ...] = ()
+    """Types of facts it checks: FleetFacts, WorkloadFacts, ... Most rules check one type."""
+    check: Check | None = field(default=None, repr=False)
+    """None: `found_by` is asked."""
+    found_by: Found | None = None
+    mandatory_needs: Provenance = Provenance.EXPLICIT
+    """Weakest evidence on which it may stop a deployment."""
+    needs: frozenset[Needs] = frozenset()
+    advice: str = ""
+    """What to write instead, with names in braces for what an object says; empty: it depends."""
+    formula: str = ""
+    """How the money is computed; empty: a rule of safety, without money."""
     without_gpus: bool = False
     """Whether it also checks workloads without GPUs."""
     sees_pools: bool = False
     """Whether it finds more about a workload when pools that are declared one by one are known:
     CrossGuard then runs it again after the whole program."""
-    found_by: Callable[[RuleContext, Any], Container[str]] | None = None
-    """Of rules that share one validation of an object: the ids of those that it found something
-    for, so that hundreds are not asked one by one. None: the rule is asked."""
+    survey: tuple[str, ...] = ()
+    """Ids of what it is in the survey of upstream behaviour (`MP-1`, `DP-7`, ...)."""
+    proof: Proof = Proof.PART
+    chart: str = ""
+    """Chart whose values decide it: silent where neither a release of it nor a context is known."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What one finding of it makes of a configuration."""
+        return _VERDICTS[self.levels[Profile.PROD].enforced]
+
+    @property
+    def severity(self) -> Severity:
+        """Severity of a finding where no settings change it."""
+        return _SEVERITIES[self.verdict]
+
+    def instead(self, **said: str) -> str:
+        """The advice, with what an object says; what it does not say is `<name>`."""
+        return self.advice.format_map(_Said(said))
 
     @property
     def detail(self) -> str:
         """More about what it finds than its sentence says; empty: nothing more."""
-        return " ".join((self.check.__doc__ or "").split())
+        return "" if self.check is None else " ".join((self.check.__doc__ or "").split())
 
     @property
     def annotation(self) -> str:
@@ -88,6 +155,7 @@ def rule(
     strict: Level | None = None,
     mandatory_needs: Provenance = Provenance.EXPLICIT,
     needs: Iterable[Needs] = (),
+    advice: str = "",
     formula: str = "",
     source: str,
     without_gpus: bool = False,
@@ -113,6 +181,7 @@ def rule(
             levels=levels,
             mandatory_needs=mandatory_needs,
             needs=frozenset(needs),
+            advice=advice,
             formula=formula,
             source=source,
             check=check,

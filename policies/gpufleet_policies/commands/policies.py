@@ -240,20 +240,16 @@ def admission(
     from gpufleet_policies.fronts.admission import policies as front
     from gpufleet_policies.fronts.admission.files import text_of, write_policies
     from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
-    from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
     from gpufleet_policies.rules.registry import RULES
 
     if queue and not remediate:
         raise click.UsageError("--queue is used with --mend only")
     settings = policy_settings(config, profile)
-    with refusing(UnreadableFleetError):
-        fleet = referenced_fleet(settings.fleet, Path(config or ".").parent)
     exempted = (*front.EXEMPT_NAMESPACES, *exempt)
     made = front.policies(
         settings,
         enforcement=front.Enforcement(enforce),
         exempt_namespaces=exempted,
-        fleet=fleet,
     )
     require_something(
         made or settings.everything_off,

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gpufleet.contract.programs.validation import rule_table, written_rules
 from gpufleet.contract.schemas import schema_codes, schema_rules
+from gpufleet.rules.rows import rule_table, written_rules
 
 _HPA = "kubernetes/api v0.36 autoscaling/v2/types.go"
 _KEDA = "kedacore/keda v2.20.2 apis/keda/v1alpha1"

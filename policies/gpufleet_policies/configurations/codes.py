@@ -1,24 +1,17 @@
 """Every code of the rules of configurations in one table: a code has one meaning for all kinds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 
 from gpufleet.contract.programs import context
-from gpufleet.contract.programs.validation import CheckRule, RuleTable
+from gpufleet.rules.rows import RuleTable
+from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations import document, manifest, wrapped
 from gpufleet_policies.configurations.kinds import KINDS, rules_of
 
 EVERY_KIND = "every-kind"
 """Family of the rules that hold for documents of every kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class KindRule:
-    """A rule with the first kind that has it."""
-
-    kind: str
-    rule: CheckRule
 
 
 @cache
@@ -29,14 +22,15 @@ def tables() -> Mapping[str, RuleTable]:
 
 
 @cache
-def code_space() -> Mapping[str, KindRule]:
-    """Code -> its rule. Raises ValueError when two tables give one code two meanings."""
-    found: dict[str, KindRule] = {}
+def code_space() -> Mapping[str, Rule]:
+    """Code -> its rule, whose family is the first kind that has it. Raises ValueError when two
+    tables give one code two meanings."""
+    found: dict[str, Rule] = {}
     for kind, table in tables().items():
         for code, rule in table.items():
-            known = found.setdefault(code, KindRule(kind, rule))
-            if known.rule != rule:
+            known = found.setdefault(code, replace(rule, family=kind))
+            if replace(known, family="") != rule:
                 raise ValueError(
-                    f"the code {code} means one thing in {known.kind}, another in {kind}"
+                    f"the code {code} means one thing in {known.family}, another in {kind}"
                 )
     return found

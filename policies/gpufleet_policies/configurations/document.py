@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.contract.programs.validation import reject, rule_table
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.findings import Finding, error
+from gpufleet.rules.rows import reject, rule_table
+from gpufleet.rules.rule import Proof
 
 _KEYS = {"mig-parted": ("config.yaml",)}
 """Keys of a ConfigMap that hold the document of a kind, by convention of its reader."""
@@ -45,6 +46,7 @@ RULES = rule_table(
         "The ConfigMap has no key with a document of this kind. Of several such keys each is "
         "validated, unless one is selected.",
         "docs/check.md",
+        proof=Proof.WHOLE,
     ),
 )
 """What can be wrong before any kind is validated."""

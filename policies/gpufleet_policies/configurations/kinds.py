@@ -9,16 +9,12 @@ from typing import Any
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.context import read_context
-from gpufleet.contract.programs.validation import (
-    AdvertisedByConfig,
-    CheckReport,
-    Judgement,
-    RuleTable,
-)
+from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.findings import Finding, ordered
+from gpufleet.rules.rows import RuleTable
 from gpufleet_policies.configurations.document import read_documents, unwrapped
 from gpufleet_policies.configurations.manifest import (
     TOGETHER,
@@ -79,6 +75,9 @@ Judge = Callable[[GoDocument, Site], Judgement]
 _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
 """Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
 
+WHOLE_KINDS = frozenset({"karpenter", "autoscaler", "dra-config", "kueue"})
+"""Kinds whose objects are validated whole: of a part only some values prove anything."""
+
 READ_TOGETHER = ("karpenter", "autoscaler", "kueue")
 """Kinds that read every object of a text themselves."""
 
@@ -138,7 +137,11 @@ def _validate_wrapped(
     chosen = [one for one in wrapped if one.chart is not None and one.chart.kind == kind]
     for one in chosen:
         others = [program for program in beside if program is not one.program]
-        here = replace(where, programs=(one.program, *others, *where.programs))
+        here = replace(
+            where,
+            programs=(one.program, *others, *where.programs),
+            images=(*one.images, *where.images),
+        )
         for finding in validate(GoDocument(one.data), here).findings:
             inside = not finding.path.startswith("context.")
             findings.append(replace(finding, path=one.path_of(finding.path)) if inside else finding)

@@ -2,13 +2,7 @@
 
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    accept,
-    reject,
-    rule_table,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     has_schema,
     newer_problems,
@@ -20,6 +14,7 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
+from gpufleet.rules.rows import accept, reject, rule_table
 from gpufleet_policies.configurations.objects import objects
 
 __all__ = ["RULES", "validate"]

@@ -10,13 +10,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    reject,
-    rule_table,
-    warn,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     object_problems,
     report_problems,
@@ -27,6 +21,8 @@ from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.rules.rows import reject, rule_table, warn
+from gpufleet.rules.rule import Proof
 from gpufleet_policies.configurations.objects import Object, objects
 
 __all__ = ["RULES", "validate"]
@@ -43,6 +39,7 @@ RULES = rule_table(
         ("kueue",),
         "The text holds no object of Kueue.",
         "docs/check.md",
+        proof=Proof.NAMED,
     ),
     *schema_rules(_CODES, ("kueue",), "an object of Kueue", "kubernetes-sigs/kueue config/crd"),
     reject(
@@ -64,12 +61,14 @@ RULES = rule_table(
         "A queue names a ResourceFlavor that is not in the text, which has others: without it the "
         "queue is inactive (FlavorNotFound) and admits nothing.",
         _CACHE,
+        proof=Proof.WHOLE,
     ),
     warn(
         "kueue-queue-absent",
         ("kueue",),
         "A LocalQueue names a ClusterQueue that is not in the text, which has others.",
         _CACHE,
+        proof=Proof.WHOLE,
     ),
     reject(
         "kueue-not-covered",

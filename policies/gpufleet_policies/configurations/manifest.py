@@ -4,11 +4,11 @@ about."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.contract.programs.validation import reject, rule_table
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_go_stream
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.findings import Finding, error
+from gpufleet.rules.rows import reject, rule_table
 from gpufleet_policies.configurations.document import CONFIG_MAPS, document_of
 from gpufleet_policies.configurations.objects import Object, objects
 

@@ -11,17 +11,11 @@ from gpufleet.contract.programs.mig_parted_document import profile_is_valid
 from gpufleet.contract.programs.node import advertise
 from gpufleet.contract.programs.strategy_env import mig_strategy
 from gpufleet.contract.programs.text_notes import note_text, text_rules
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    accept,
-    reject,
-    rule_table,
-    warn,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_mapping
+from gpufleet.rules.rows import accept, reject, rule_table, warn
 
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"

@@ -9,16 +9,12 @@ from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.node import advertise, devices_of, profile_suffix
 from gpufleet.contract.programs.text_notes import note_text, text_rules
 from gpufleet.contract.programs.unknown_keys import key_rules, report_key
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    reject,
-    rule_table,
-    warn,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_mapping
+from gpufleet.rules.rows import reject, rule_table, warn
+from gpufleet.rules.rule import Proof
 from gpufleet_policies.configurations.mig_placement import COUNT_RULES, read_counts
 
 STRATEGIES = ("none", "single", "mixed")
@@ -71,6 +67,7 @@ RULES = rule_table(
         'Under `single` a GPU in MIG mode has no instances: "device N has no MIG devices '
         'configured".',
         _PLUGIN,
+        proof=Proof.WHOLE,
     ),
     warn(
         "mig-strategy-mixed-empty",
@@ -78,6 +75,7 @@ RULES = rule_table(
         "Under `mixed` a GPU in MIG mode has no instances: it offers nothing at all, and the "
         "plugin only logs it.",
         _PLUGIN,
+        proof=Proof.WHOLE,
     ),
     reject(
         "mig-strategy-mixed-compute-instance",

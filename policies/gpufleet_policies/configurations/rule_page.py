@@ -23,8 +23,8 @@ def _row(code: str, anchored: set[str]) -> str:
     found = code_space()[code]
     anchor = "" if code in anchored else f'<a id="{code}"></a>'
     anchored.add(code)
-    link = f"{anchor}[`{code}`](policies/{found.kind}.md#{code})"
-    return f"| {', '.join(found.rule.ids)} | {link} | {found.rule.verdict.value} |"
+    link = f"{anchor}[`{code}`](policies/{found.family}.md#{code})"
+    return f"| {', '.join(found.survey)} | {link} | {found.verdict.value} |"
 
 
 def write(page: Path) -> None:

@@ -10,11 +10,12 @@ from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.programs.context import read_context
-from gpufleet.contract.programs.validation import AdvertisedByConfig, Verdict
+from gpufleet.contract.programs.validation import AdvertisedByConfig
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
 from gpufleet.findings import Finding, Level, Severity, error, has_errors, ordered
 from gpufleet.findings.locator import NO_OBJECT
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.configurations.kinds import READ_TOGETHER
 from gpufleet_policies.fronts.audit.inputs import Input
@@ -134,9 +135,7 @@ def check_file(
 
 
 _NOTES = {
-    code: Level.ADVISORY
-    for code, found in code_space().items()
-    if found.rule.verdict is Verdict.ACCEPT
+    code: Level.ADVISORY for code, found in code_space().items() if found.verdict is Verdict.ACCEPT
 }
 """Rules whose findings are remarks: shown here, and off elsewhere."""
 

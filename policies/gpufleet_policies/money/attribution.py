@@ -16,7 +16,7 @@ from gpufleet_policies.money.stack import StackSpend
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class MoneyClaim:
     """What the findings about one object say that it costs."""
 
     object: str
@@ -93,7 +93,7 @@ def _total(
         if name in beneath:
             ids.setdefault(name, []).append(f"{file}|{name}")
     claims = [
-        Claim(
+        MoneyClaim(
             object=f"{file}|{name}",
             amount=amount,
             pools=tuple(one for pool in pools for one in ids.get(pool, [pool])),
@@ -105,14 +105,16 @@ def _total(
     return sum(attributed(claims, bounds).values())
 
 
-def attributed(claims: Iterable[Claim], bounds: Mapping[str, int] | None = None) -> dict[str, int]:
+def attributed(
+    claims: Iterable[MoneyClaim], bounds: Mapping[str, int] | None = None
+) -> dict[str, int]:
     """Object -> the part of its money that no other object answers for; together all of it.
 
     Several claims of one object count as its largest. Never more than the sum of all claims, never
     two objects for the same machines, and for machines whose pools are all in `bounds` never more
     than these; without bounds never less than the largest claim.
     """
-    largest: dict[str, Claim] = {}
+    largest: dict[str, MoneyClaim] = {}
     for claim in claims:
         held = largest.get(claim.object)
         if held is None or claim.amount > held.amount:
@@ -120,7 +122,7 @@ def attributed(claims: Iterable[Claim], bounds: Mapping[str, int] | None = None)
     pools = {name: claim.amount for name, claim in largest.items() if claim.is_pool}
     counted: dict[str, int] = {}
     free = dict(pools)
-    shared: list[Claim] = []
+    shared: list[MoneyClaim] = []
     for name, claim in largest.items():
         if claim.is_pool:
             continue
@@ -139,7 +141,7 @@ def attributed(claims: Iterable[Claim], bounds: Mapping[str, int] | None = None)
     return {name: _within(largest[name], amount, room) for name, amount in counted.items()}
 
 
-def _beyond(claim: Claim, free: dict[str, int]) -> int:
+def _beyond(claim: MoneyClaim, free: dict[str, int]) -> int:
     """What a workload costs beyond what its pools answer for already."""
     left = claim.amount
     for pool in dict.fromkeys(claim.pools):
@@ -149,7 +151,7 @@ def _beyond(claim: Claim, free: dict[str, int]) -> int:
     return left
 
 
-def _within(claim: Claim, amount: int, room: dict[str, int]) -> int:
+def _within(claim: MoneyClaim, amount: int, room: dict[str, int]) -> int:
     """The part of an amount that the machines it is for can still cost."""
     if not claim.machines or any(pool not in room for pool in claim.machines):
         return amount

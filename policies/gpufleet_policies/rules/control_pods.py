@@ -164,6 +164,7 @@ def _is_helper(container: Container) -> bool:
     source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes"
     "; reported by cloudpilot-ai/karpenter-provider-gcp#166",
     without_gpus=True,
+    advice="remove {label} from its node selector",
 )
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where labels pin it, advises on a toleration of everything.
@@ -197,7 +198,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 where=group.place,
                 found=f"asks for no GPU, and node label {pin} sends it to GPU nodes",
                 limit="it prevents the removal of a GPU node where nothing computes",
-                alternative=f"remove {pin} from its node selector",
+                alternative=without_gpu.instead(label=pin),
                 money=_node(context, group),
                 evidence={"label": pin},
                 remediation=_without_pin(group, pin),

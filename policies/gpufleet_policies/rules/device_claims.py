@@ -108,6 +108,7 @@ def _kinds_of_gpus(context: RuleContext) -> list[str]:
     needs=[Needs.SURROUNDINGS],
     formula="waste = pods x GPUs asked for by name x GPU-hour x 730 h",
     source=_SOURCE,
+    advice="remove {resource} from the containers, or the claim",
 )
 def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Claims of compute domains and network cards are correct with GPUs and do not count."""
@@ -123,7 +124,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 found=f"claims GPUs through {claim.locator} and asks for {group.gpu_resources[0]}",
                 limit="the pod gets both, and the driver and the device plugin may assign the "
                 "same card twice",
-                alternative=f"remove {group.gpu_resources[0]} from the containers, or the claim",
+                alternative=requested_twice.instead(resource=group.gpu_resources[0]),
                 money=held(context, workload, group),
                 evidence={"claim": claim.locator.name, "resource": group.gpu_resources[0]},
             )
@@ -135,6 +136,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
     dev=Level.MANDATORY,
     formula="waste = pods x devices of the claim, in GPU-hours",
     source=_SOURCE,
+    advice="name it in a container's resources.claims, or remove {claim}",
 )
 def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The device is allocated to the pod all the same."""
@@ -149,7 +151,7 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
                 where=one.place,
                 found=f"claims {one.name}, and no container names it in resources.claims",
                 limit="the device is reserved, and nothing uses it",
-                alternative=f"name it in a container's resources.claims, or remove {one.place}",
+                alternative=unused.instead(claim=one.place),
                 money=_devices(context, workload, group, one),
                 evidence={"claim": one.name},
                 remediation=(remove(one.place),),

@@ -24,6 +24,7 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
     source="KAI scheduler's GPU request validator (NVIDIA/KAI-Scheduler, binder plugin gpusharing)"
     "; reported by kai-scheduler/KAI-Scheduler#49",
     without_gpus=True,
+    advice="remove nvidia.com/gpu from the container, or the annotation",
 )
 def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """KAI's annotations `gpu-fraction` and `gpu-memory`; its scheduler refuses the pod."""
@@ -51,7 +52,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
             found=f"asks for whole {GPU} and has {said}",
             limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "
             "other one assigns the whole GPU",
-            alternative=f"remove {GPU} from the container, or the annotation",
+            alternative=fraction_and_whole.instead(),
             money=held(context, workload, group, 1 - part) if part is not None else None,
             evidence={"annotations": written},
             remediation=tuple(

@@ -50,6 +50,7 @@ def _refusal(workload: WorkloadFacts) -> str:
     "A GPU in requests that is missing in limits.",
     dev=Level.MANDATORY,
     source=_SOURCE,
+    advice="write `limits: {{{resource}: {amount}}}`; the request may then be removed",
 )
 def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Extended resources cannot be overcommitted: limit and request are one number."""
@@ -62,8 +63,7 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
                 where=_where(container),
                 found=f"requests {resource} without a limit",
                 limit=f"a limit is required: {_refusal(workload)}",
-                alternative=f"write `limits: {{{resource}: {written}}}`; "
-                "the request may then be removed",
+                alternative=request_without_limit.instead(resource=resource, amount=written),
                 evidence={"resource": resource},
                 remediation=_set_limit(container, resource, amount.value.text)
                 if amount.is_known
@@ -76,6 +76,7 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
     "A GPU request that is not equal to its limit.",
     dev=Level.MANDATORY,
     source=_SOURCE,
+    advice="write `requests: {{{resource}: {limit}}}`",
 )
 def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Compared as quantities: `1`, `"1"` and `1000m` are equal."""
@@ -92,7 +93,7 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 where=_where(container),
                 found=f"requests {request.value.text} {resource} and limits {limit.value.text}",
                 limit=f"both must be equal: {_refusal(workload)}",
-                alternative=f"write `requests: {{{resource}: {limit.value.text}}}`",
+                alternative=request_differs.instead(resource=resource, limit=limit.value.text),
                 evidence={"resource": resource},
                 remediation=(
                     replace(limit.value.text, container.resources_place, "requests", resource),
@@ -107,6 +108,7 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
     "A part of a GPU, written as a fraction.",
     dev=Level.MANDATORY,
     source=_SOURCE,
+    advice="declare sharing on the pool (timeSlicing, mps, mig) and ask for 1 of its shares",
 )
 def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Devices are counted in whole numbers; parts are resources of their own."""
@@ -142,7 +144,7 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
     }
     if shares:
         return f"ask for 1 of {', '.join(sorted(shares))}, which this fleet offers"
-    return "declare sharing on the pool (timeSlicing, mps, mig) and ask for 1 of its shares"
+    return not_integer.instead()
 
 
 @rule(
@@ -153,6 +155,7 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
     source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`"
     "; reported by NVIDIA/k8s-device-plugin#421",
     sees_pools=True,
+    advice="write `limits: {{{resource}: 1}}`, or ask a pool with whole GPUs for `nvidia.com/gpu`",
 )
 def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """By the `.shared` name alone, or because every pool that can run it shares the GPU."""
@@ -180,8 +183,7 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
                 found=f"asks for {asked} x {resource}, shares of a GPU",
                 limit="one share is all a container can use: the device plugin fails the pod "
                 "(UnexpectedAdmissionError), or takes another tenant's share for nothing",
-                alternative=f"write `limits: {{{resource}: 1}}`, or ask a pool with whole GPUs "
-                f"for `{GPU}`",
+                alternative=over_one_share.instead(resource=resource),
                 money=money,
                 evidence={"resource": resource, "asked": asked},
                 remediation=_one_share(container, resource),
@@ -205,6 +207,7 @@ def _one_share(container: Container, resource: str) -> JsonPatch:
     dev=Level.OFF,
     strict=Level.MANDATORY,
     source="AWS EKS best practices, compute: requests of GPU pods",
+    advice="write `requests` for its share of the node",
 )
 def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Neither request nor limit; one of them is enough, and so is one for the whole pod."""
@@ -225,7 +228,7 @@ def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterato
                 found=f"asks for a GPU and for no {' and no '.join(missing)}",
                 limit="pods without requests are evicted first and placed blindly, so that GPUs of "
                 "their node stay empty",
-                alternative="write `requests` for its share of the node"
+                alternative=without_cpu_memory.instead()
                 + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),
                 evidence={"missing": missing},
                 remediation=_set_requests(container, {n: share[n] for n in missing})

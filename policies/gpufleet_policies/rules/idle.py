@@ -25,6 +25,8 @@ _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", 
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="idle rules of run-time GPU audits"
     "; reported by kai-scheduler/KAI-Scheduler#262 and Project-HAMi/HAMi#71",
+    advice="run the work itself; for a shell, ask for one share and set replicas: 0 while it is "
+    "not used",
 )
 def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not while suspended or at 0 replicas: then nothing is held."""
@@ -46,8 +48,7 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
                 where=container.where,
                 found=f"holds {asked} x {container.source(resource)} and runs `{waiting}`",
                 limit="a container that holds a GPU must compute",
-                alternative="run the work itself; for a shell, ask for one share and set "
-                "replicas: 0 while it is not used",
+                alternative=idle_command.instead(),
                 money=held(context, workload, group),
                 evidence={"resource": resource, "command": waiting},
             )
@@ -72,6 +73,7 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="Kubernetes: controllers that restart their pods are for programs that do not end"
     "; reported by NVIDIA/k8s-device-plugin#1934",
+    advice="make it a Job",
 )
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
@@ -90,7 +92,7 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
             where=container.where,
             found=f"runs `{test}`, which ends, in a {kind}",
             limit="the pod restarts again and again and keeps its GPU",
-            alternative="write `restartPolicy: Never`" if kind == "Pod" else "make it a Job",
+            alternative="write `restartPolicy: Never`" if kind == "Pod" else oneshot.instead(),
             money=held(context, workload, group),
             evidence={"command": test},
         )

@@ -177,6 +177,7 @@ def _short(pool: NodePool) -> str:
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="FinOps practice: cost allocation needs owners",
+    advice="add them; default tags of the provider add them to all resources",
 )
 def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Iterator[Finding]:
     """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
@@ -235,7 +236,7 @@ def _ownerless(
         where=place,
         found=f"lacks {', '.join(missing)}",
         limit=f"GPU capacity carries {', '.join(wanted)}",
-        alternative="add them; default tags of the provider add them to all resources",
+        alternative=owner_tags.instead(),
         evidence={"missing": missing},
         at_most=at_most,
         remediation=remediation,

@@ -1,7 +1,7 @@
 """Runs all enabled rules on one object, for every integration."""
 
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet.findings import Finding, Level, Severity, finding
 from gpufleet.rules.context import RuleContext, once
-from gpufleet.rules.rule import Needs, Profile, Rule
+from gpufleet.rules.rule import Found, Needs, Profile, Rule
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.placed import pools_for
@@ -49,21 +49,20 @@ def validate(
     # Most pods of a cluster have no GPU: they are of interest to very few rules.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
     rules = validating(type_of(subject)) if rules is None else rules
-    for asks, together in _plan(context, rules, idle, profile, settings):
-        found: Container[str] | None = None
-        if asks:
-            found, broken = _found_by(together[0][0], subject, context)
+    for shared, together in _plan(context, rules, idle, profile, settings):
+        found: Mapping[str, Sequence[Finding]] | None = None
+        if shared is not None:
+            found, broken = _found_by(shared, together[0][0], subject, context)
             findings += broken
-        for rule, level in together if found is None or found else ():
-            if found is not None and rule.id not in found:
-                continue
+            together = [one for one in together if one[0].id in found] if found else []
+        for rule, level in together:
             exemption = silenced.get(rule.id)
             if exemption is None or exemption.problem is not None:
-                findings += _run(rule, level, subject, context)
+                findings += _run(rule, level, subject, context, found)
             elif keep_waived:
                 findings += [
                     replace(one, waiver=exemption.waiver)
-                    for one in _run(rule, level, subject, context)
+                    for one in _run(rule, level, subject, context, found)
                     if one.code == rule.id
                 ]
     return findings
@@ -76,9 +75,9 @@ def _plan(
     without_gpus: bool,
     profile: Profile,
     settings: RuleSettings,
-) -> list[tuple[bool, list[tuple[Rule, Level]]]]:
+) -> list[tuple[Found | None, list[tuple[Rule, Level]]]]:
     """The rules that are on, with their levels, in order; those that share one validation of an
-    object together, and whether they do."""
+    object together, with it."""
     levels = ((rule, settings.level(rule, profile)) for rule in rules)
     on = [
         (rule, level)
@@ -88,7 +87,7 @@ def _plan(
         and _can_validate(rule, context)
     ]
     shared = groupby(on, key=lambda one: one[0].found_by)
-    return [(asked is not None, list(together)) for asked, together in shared]
+    return [(asked, list(together)) for asked, together in shared]
 
 
 def _can_validate(rule: Rule, context: RuleContext) -> bool:
@@ -100,17 +99,26 @@ def _can_validate(rule: Rule, context: RuleContext) -> bool:
 
 
 def _found_by(
-    rule: Rule, subject: Any, context: RuleContext
-) -> tuple[Container[str], list[Finding]]:
-    """Ids of the rules for which a shared validation found something; a note where it raises."""
-    assert rule.found_by is not None
+    shared: Found, rule: Rule, subject: Any, context: RuleContext
+) -> tuple[Mapping[str, Sequence[Finding]], list[Finding]]:
+    """What a shared validation found, by rule; a note about the first of them where it raises."""
     try:
-        return rule.found_by(context, subject), []
+        return shared(context, subject), []
     except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
-        return (), [_broken(rule, subject.locator, error)]
+        return {}, [_broken(rule, subject.locator, error)]
 
 
-def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[Finding]:
+def _run(
+    rule: Rule,
+    level: Level,
+    subject: Any,
+    context: RuleContext,
+    found: Mapping[str, Sequence[Finding]] | None,
+) -> list[Finding]:
+    """The findings of one rule: of a validation that it shares, or of its own check."""
+    if found is not None:
+        return [_finding(draft, rule, level, subject, context) for draft in found[rule.id]]
+    assert rule.check is not None
     try:
         if rule.family in COUNTING and isinstance(subject, WorkloadFacts):
             subject = with_claims(context, subject)

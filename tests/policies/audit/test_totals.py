@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.run import Audit, audit
-from gpufleet_policies.money.attribution import Claim, attributed, totals
+from gpufleet_policies.money.attribution import MoneyClaim, attributed, totals
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
 
@@ -79,9 +79,9 @@ def test_a_server_and_the_pool_under_it_are_one_machine() -> None:
 
 
 def test_what_machines_cost_bounds_what_is_said_about_them() -> None:
-    claims = [Claim(name, 60, ("p",), machines=("p",)) for name in ("v", "w")]
+    claims = [MoneyClaim(name, 60, ("p",), machines=("p",)) for name in ("v", "w")]
     assert attributed(claims, {"p": 100}) == {"v": 60, "w": 40}
-    elsewhere = Claim("x", 60, ("p", "q"), machines=("p", "q"))
+    elsewhere = MoneyClaim("x", 60, ("p", "q"), machines=("p", "q"))
     assert attributed([*claims, elsewhere], {"p": 100})["x"] == 60, "q is not bounded"
 
 

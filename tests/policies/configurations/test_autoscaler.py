@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet.contract.programs.validation import Verdict
 from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.render.scaled_object import scaled_object
+from gpufleet.rules.rule import Verdict
 from gpufleet.spec.scaling import KedaScaling, Scaling
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.policies.configurations.autoscaler_cases import SLICED, VLLM, hpa, scaled, text

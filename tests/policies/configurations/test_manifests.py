@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet.contract.programs.validation import Verdict
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-test}\n---\n"

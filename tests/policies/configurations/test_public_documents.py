@@ -5,8 +5,8 @@ The name of a test says where the document is from; what it expects is what its 
 
 from typing import Any
 
-from gpufleet.contract.programs.validation import Verdict
 from gpufleet.findings import Severity
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gpufleet.contract.programs import network_operator_rules, rdma_shared_config, sriov_config
-from gpufleet.contract.programs.validation import Verdict
 from gpufleet.findings import Severity
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.configurations.kinds import KINDS, rules_of, validate_text
 from gpufleet_policies.configurations.rule_page import BEGIN, rule_page
@@ -42,7 +42,7 @@ def test_a_rule_finds_what_breaks_it_and_nothing_else(
     rule = rules_of(kind).get(code) or {**_nested()}[code]
     assert found[0].severity is SEVERITY[rule.verdict]
     assert found[0].message
-    assert found[0].evidence["rules"] == rule.ids
+    assert found[0].evidence["rules"] == rule.survey
     if rule.verdict is Verdict.REJECT:
         assert validated.verdict is Verdict.REJECT
         assert validated.advertises is None
@@ -76,14 +76,14 @@ _UNREACHABLE = {
 
 
 def test_every_id_of_the_survey_has_a_rule() -> None:
-    known = {number for kind in KINDS for rule in rules_of(kind).values() for number in rule.ids}
+    known = {number for kind in KINDS for rule in rules_of(kind).values() for number in rule.survey}
     assert not [number for number in IDS if number not in known]
 
 
 @pytest.mark.parametrize("number", IDS)
 def test_every_id_of_the_survey_has_a_case_and_a_line(number: str) -> None:
     """A document that breaks it and one that does not, and a row of the page under its id."""
-    codes = {code for kind in KINDS for code, r in rules_of(kind).items() if number in r.ids}
+    codes = {code for kind in KINDS for code, r in rules_of(kind).items() if number in r.survey}
     tried = {row[0] for rows in CASES.values() for row in rows}
     assert codes & tried
     page = (Path(__file__).parents[3] / "docs" / "check.md").read_text(encoding="utf-8")

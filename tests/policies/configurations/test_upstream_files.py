@@ -11,7 +11,7 @@ import yaml
 from gpufleet.catalogue import load
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs import mig_parted
-from gpufleet.contract.programs.validation import Verdict
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.document import read_documents
 from gpufleet_policies.configurations.kinds import validate_text
 

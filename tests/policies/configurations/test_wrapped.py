@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpufleet.contract.programs.validation import Verdict
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.commands.check import command
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.policies.audit.wrapper_shapes import FAULT

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.programs.validation import Verdict
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.fronts import check, crossguard
 from gpufleet_policies.fronts.audit import run
@@ -161,10 +161,12 @@ SILENT_IN_FILES = {
             "dra-domain-nodes-required",
             "dra-field-too-new",
             "dra-gate-missing",
+            "dra-kubernetes-gate-off",
             "dra-plugin-too",
             "dra-vfio-webhook",
             "gpu-operator-dra-too",
             "gpu-operator-driver-immutable",
+            "gpu-operator-driver-in-image",
             "gpu-operator-nfd-twice",
             "gpu-operator-no-dra",
             "karpenter-latest-in-prod",
@@ -226,7 +228,7 @@ SILENT = {
 }
 """Front -> rules that it never reports about these samples, and why."""
 
-REMARKS = {c for c, found in code_space().items() if found.rule.verdict is Verdict.ACCEPT}
+REMARKS = {c for c, found in code_space().items() if found.verdict is Verdict.ACCEPT}
 """Rules that `check` shows as remarks; they are off elsewhere."""
 
 

@@ -13,12 +13,7 @@ from gpufleet.contract.programs.device_plugin_chart import CHART, validate_chart
 from gpufleet.contract.programs.device_plugin_rules import RULES as PLUGIN
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.text_notes import text_rules
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    reject,
-    rule_table,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     report_problems,
     schema_codes,
@@ -30,6 +25,7 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_mapping
+from gpufleet.rules.rows import reject, rule_table
 
 _SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
 CODES = schema_codes("device-plugin-chart", "the chart")

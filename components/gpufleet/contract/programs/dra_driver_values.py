@@ -10,12 +10,7 @@ from gpufleet.contract.programs.dra_chart import validate_chart
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force
 from gpufleet.contract.programs.dra_rules import RULES as DRA
 from gpufleet.contract.programs.text_notes import text_rules
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    reject,
-    rule_table,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     report_problems,
     schema_codes,
@@ -23,11 +18,12 @@ from gpufleet.contract.schemas import (
     values_problems,
 )
 from gpufleet.documents.document import GoDocument
+from gpufleet.rules.rows import reject, rule_table
 
 _SOURCE = "kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm/dra-driver-nvidia-gpu"
 CODES = schema_codes("dra-values", "the chart")
 _VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid",
-           "dra-consumable-shares-gate")  # fmt: skip
+           "dra-consumable-shares-gate", "dra-plugin-too")  # fmt: skip
 
 RULES = rule_table(
     reject(

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from gpufleet.contract.programs.validation import rule_table, written_rules
+from gpufleet.rules.rows import rule_table, written_rules
 
 RULES = rule_table(*written_rules(Path(__file__).with_suffix(".jsonl")))

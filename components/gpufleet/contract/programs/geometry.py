@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.programs.go_json import shown
-from gpufleet.contract.programs.validation import SEVERITIES, CheckReport, written_rules
+from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.findings import Finding, warning
 from gpufleet.partition.profile_name import parse
+from gpufleet.rules.rows import written_rules
 
 if TYPE_CHECKING:
     from gpufleet.partition.placement import MigPlacement
@@ -126,8 +127,8 @@ def _ruled(finding: Finding, report: CheckReport) -> Finding:
     rule = report.rules.get(finding.code)
     if rule is None:
         return warning(finding.code, finding.path, finding.message, finding.fix, **finding.evidence)
-    evidence = {"rules": rule.ids, **finding.evidence, "source": rule.source}
-    return replace(finding, severity=SEVERITIES[rule.verdict], evidence=evidence)
+    evidence = {"rules": rule.survey, **finding.evidence, "source": rule.source}
+    return replace(finding, severity=rule.severity, evidence=evidence)
 
 
 def divides(profile: str) -> bool:

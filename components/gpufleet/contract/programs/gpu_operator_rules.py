@@ -5,7 +5,7 @@ from pathlib import Path
 from gpufleet.contract.programs.dra_rules import RULES as DRA
 from gpufleet.contract.programs.text_notes import text_rules
 from gpufleet.contract.programs.unknown_keys import key_rules
-from gpufleet.contract.programs.validation import rule_table, written_rules
+from gpufleet.rules.rows import rule_table, written_rules
 
 _TEMPLATES = "NVIDIA/gpu-operator deployments/gpu-operator/templates"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gpufleet.contract.programs import geometry
 from gpufleet.contract.programs.text_notes import text_rules
-from gpufleet.contract.programs.validation import rule_table, written_rules
+from gpufleet.rules.rows import rule_table, written_rules
 
 RULES = rule_table(
     *written_rules(Path(__file__).with_suffix(".jsonl")),

@@ -5,7 +5,7 @@ from pathlib import Path
 from gpufleet.contract.programs import rdma_shared_config, sriov_config
 from gpufleet.contract.programs.text_notes import text_rules
 from gpufleet.contract.programs.unknown_keys import key_rules
-from gpufleet.contract.programs.validation import rule_table, written_rules
+from gpufleet.rules.rows import rule_table, written_rules
 
 _CHART = "Mellanox/network-operator deployment/network-operator"
 

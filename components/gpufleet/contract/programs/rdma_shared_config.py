@@ -10,17 +10,12 @@ from gpufleet.contract.programs.selector_schema import criteria, validate_select
 from gpufleet.contract.programs.selector_values import validate_values
 from gpufleet.contract.programs.text_notes import note_text, text_rules
 from gpufleet.contract.programs.unknown_keys import key_rules, report_key
-from gpufleet.contract.programs.validation import (
-    AdvertisedByConfig,
-    CheckReport,
-    Judgement,
-    reject,
-    rule_table,
-    warn,
-)
+from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.rules.rows import reject, rule_table, warn
+from gpufleet.rules.rule import Proof
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
@@ -36,6 +31,7 @@ RULES = rule_table(
         ("NO-1",),
         "configList is missing, empty, or no list.",
         _SCHEMA,
+        proof=Proof.WHOLE,
     ),
     reject(
         "rdma-item-invalid",
@@ -54,6 +50,7 @@ RULES = rule_table(
         ("NO-1",),
         "selectors has none of vendors, deviceIDs, drivers, ifNames, linkTypes.",
         _SCHEMA,
+        proof=Proof.WHOLE,
     ),
     reject(
         "rdma-selector-unknown",

@@ -12,16 +12,12 @@ from gpufleet.contract.programs.selector_schema import criteria, validate_select
 from gpufleet.contract.programs.selector_values import validate_values
 from gpufleet.contract.programs.text_notes import note_text, text_rules
 from gpufleet.contract.programs.unknown_keys import key_rules, report_key
-from gpufleet.contract.programs.validation import (
-    CheckReport,
-    Judgement,
-    reject,
-    rule_table,
-    warn,
-)
+from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.rules.rows import reject, rule_table, warn
+from gpufleet.rules.rule import Proof
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
@@ -42,6 +38,7 @@ RULES = rule_table(
         ("NO-5",),
         "resourceList is missing, empty, or no list.",
         _SCHEMA,
+        proof=Proof.WHOLE,
     ),
     reject(
         "sriov-item-invalid",
@@ -60,6 +57,7 @@ RULES = rule_table(
         ("NO-5",),
         "A selectors object has no criterion of its device type.",
         _SCHEMA,
+        proof=Proof.WHOLE,
     ),
     reject(
         "sriov-selectors-missing",
@@ -67,6 +65,7 @@ RULES = rule_table(
         "An entry has no selectors, or an empty list: the schema lets it pass, and the plugin "
         "takes every device of the type, those of the host included.",
         _SCHEMA,
+        proof=Proof.WHOLE,
     ),
     reject(
         "sriov-selector-unknown",

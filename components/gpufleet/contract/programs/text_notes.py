@@ -1,12 +1,12 @@
 """Findings about the text itself: keys written twice, documents no one reads."""
 
-from gpufleet.contract.programs.validation import CheckReport, CheckRule, warn
+from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.document import GoDocument
+from gpufleet.rules.rows import warn
+from gpufleet.rules.rule import Rule
 
 
-def text_rules(
-    prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go"
-) -> tuple[CheckRule, CheckRule]:
+def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> tuple[Rule, Rule]:
     """The two rules about the text of one kind of document. `repeated` is the source of what its
     reader makes of a repeated key."""
     return (

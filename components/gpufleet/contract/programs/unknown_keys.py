@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.programs.validation import CheckReport, CheckRule, reject, warn
+from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.rules.rows import reject, warn
+from gpufleet.rules.rule import Proof, Rule
 
 
 def key_rules(
-    prefix: str, ids: tuple[str, ...], what: str, source: str
-) -> tuple[CheckRule, CheckRule]:
+    prefix: str, ids: tuple[str, ...], what: str, source: str, proof: Proof = Proof.PART
+) -> tuple[Rule, Rule]:
     """The two rules about keys of one kind of document: `<prefix>-key-misspelt`, `-unknown`."""
     return (
         reject(
@@ -18,12 +20,14 @@ def key_rules(
             f"A key is not known to {what} but looks like one that is: it is silently ignored, and "
             "what it declares does not happen.",
             source,
+            proof,
         ),
         warn(
             f"{prefix}-key-unknown",
             ids,
             f"A key is not known to {what} and is silently ignored.",
             source,
+            proof,
         ),
     )
 

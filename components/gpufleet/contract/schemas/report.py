@@ -6,10 +6,12 @@ from typing import Any
 
 from gpufleet.catalogue.schemas import schema_source, served_versions
 from gpufleet.contract.programs.unknown_keys import key_rules, report_key
-from gpufleet.contract.programs.validation import CheckReport, CheckRule, reject
+from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity
+from gpufleet.rules.rows import reject
+from gpufleet.rules.rule import Proof, Rule
 
 _K = SchemaProblemKind
 READER = "the API server"
@@ -61,9 +63,14 @@ def schema_codes(prefix: str, reader: str = READER) -> SchemaCodes:
 
 
 def schema_rules(
-    codes: SchemaCodes, ids: tuple[str, ...], what: str, source: str
-) -> tuple[CheckRule, ...]:
-    """The rules of a family's codes. `what`: whose objects, as in "an object of Karpenter"."""
+    codes: SchemaCodes,
+    ids: tuple[str, ...],
+    what: str,
+    source: str,
+    keys: Proof = Proof.PART,
+) -> tuple[Rule, ...]:
+    """The rules of a family's codes. `what`: whose objects, as in "an object of Karpenter"; `keys`:
+    what must have been read to know that a key is not known."""
     sentences = {
         codes.wrong_type: f"A value of {what} has a type its definition refuses.",
         codes.choice: f"A value of {what} is none of those its definition allows.",
@@ -73,8 +80,17 @@ def schema_rules(
         "of a list is there twice, or fields do not fit each other.",
     }
     return (
-        *key_rules(codes.prefix, ids, codes.reader, source),
-        *(reject(code, ids, sentence, source) for code, sentence in sentences.items()),
+        *key_rules(codes.prefix, ids, codes.reader, source, keys),
+        *(
+            reject(
+                code,
+                ids,
+                sentence,
+                source,
+                Proof.WHOLE if code == codes.required else Proof.PART,
+            )
+            for code, sentence in sentences.items()
+        ),
     )
 
 

@@ -14,8 +14,6 @@ class Constants:
     """What a cluster cannot look up: it is in the expressions as it was when they were made."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
-    gpus: tuple[str, ...] = ()
-    """Kinds of GPUs of the fleet the settings name; empty: they name none."""
     queue: str = ""
     """LocalQueue that jobs without one are given; empty: none."""
 
@@ -35,8 +33,6 @@ class ObjectCheck:
 
     rule: str
     targets: tuple[AdmissionTarget, ...]
-    advice: str
-    """What to write instead, for the message."""
     container: Expression | None = None
     """CEL over a container `c` among the pod's GPU containers `cs`: true where it breaks the
     rule."""

@@ -148,38 +148,31 @@ CHECKS = (
     ObjectCheck(
         "gpu-request-without-limit",
         _UNCHECKED,
-        "write the request as a limit; the request may then be removed",
         container=f"{REQUESTS}.exists(k, {IS_GPU} && !(k in {LIMITS}))",
     ),
     ObjectCheck(
         "gpu-request-differs-from-limit",
         _UNCHECKED,
-        "make the request equal to the limit",
         container=_DIFFERENT,
     ),
     ObjectCheck(
         "gpu-not-integer",
         _UNCHECKED,
-        "ask for 1 of a shared resource or a MIG slice",
         container=_PART,
     ),
     ObjectCheck(
         "shared-gpu-request-over-one",
         POD_TARGETS,
-        "ask for 1, or for a whole GPU",
         container=_SHARES,
     ),
     ObjectCheck(
         "gpu-pod-without-cpu-memory",
         POD_TARGETS,
-        "write requests for its share of the node",
         container=_SILENT,
     ),
     ObjectCheck(
         "gpu-idle-command",
         POD_TARGETS,
-        "run the work itself; for a shell, ask for one share and set replicas to 0 while it is not "
-        "uses it",
         container=_idle,
         while_stopped=False,
         init_containers=False,
@@ -187,7 +180,6 @@ CHECKS = (
     ObjectCheck(
         "gpu-oneshot-in-deployment",
         (REPLICATED, DAEMON_SETS),
-        "make it a Job",
         container=_ONE_SHOT,
         while_stopped=False,
         init_containers=False,
@@ -195,32 +187,27 @@ CHECKS = (
     ObjectCheck(
         "fraction-with-whole-gpu",
         POD_TARGETS,
-        "keep the annotation and remove the whole GPU from the limits, or the reverse",
         offence=_FRACTIONS,
     ),
     ObjectCheck(
         "dra-claim-unused",
         FULL_TEMPLATES,
-        "name it in a container's resources.claims, or remove it",
         offence=_UNUSED_CLAIM,
     ),
     ObjectCheck(
         "gpu-requested-twice",
         FULL_TEMPLATES,
-        "remove the GPU resource from the containers, or the claim",
         offence=_TWICE,
         at_most=Level.ADVISORY,
     ),
     ObjectCheck(
         "gpu-owner-tags-missing",
         tuple(t for t in POD_TARGETS if t not in (DAEMON_SETS, TRAINING_RUNTIMES)),
-        "add them to metadata.labels",
         offence=_ownerless,
     ),
     ObjectCheck(
         "non-gpu-pod-on-gpu-pool",
         tuple(t for t in FULL_TEMPLATES if t not in (DAEMON_SETS, TRAINING_RUNTIMES)),
-        "remove the node selector",
         offence=_PINNED,
         while_stopped=False,
     ),

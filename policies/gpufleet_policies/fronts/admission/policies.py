@@ -1,8 +1,8 @@
 """The policies and bindings as manifests, out of the checks, the settings and the rule registry.
 
-A rule that is off, or that no settings profile turns on, has no policy. A policy holds rules of one
-group, one target and one level, so that a binding can stop what is mandatory and only warn of the
-rest. Everything starts as Warn and Audit; `Enforcement.DENY` turns mandatory policies into Deny.
+A rule that is off, or that no settings profile turns on, has no policy. A policy holds rules of
+one target and one level, so that a binding can stop what is mandatory and only warn of the rest.
+Everything starts as Warn and Audit; `Enforcement.DENY` turns mandatory policies into Deny.
 
 Sources: Kubernetes 1.36 documentation, Validating Admission Policy; limits of an expression and of
 a binding in `staging/src/k8s.io/apiserver/pkg/apis/cel/config.go`.
@@ -14,17 +14,10 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from gpufleet.cluster import FleetFacts
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.fronts.admission import (
-    container_checks,
-    job_checks,
-    pool_checks,
-    size_checks,
-)
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, cel, listed, quoted
-from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU
+from gpufleet_policies.fronts.admission.container_checks import CHECKS, HOLDS_GPU
 from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, AdmissionTarget
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import RuleSettings
@@ -40,15 +33,6 @@ EXEMPT_NAMESPACES = (
     "karpenter",
 )
 """Namespaces of operators: what runs there belongs on GPU nodes."""
-
-GROUPS = {
-    "pods": container_checks.CHECKS + size_checks.CHECKS,
-    "jobs": job_checks.CHECKS,
-    "pools": pool_checks.CHECKS,
-}
-"""Checks that share a policy for each target and level: its variables are computed once."""
-
-CHECKS: tuple[ObjectCheck, ...] = tuple(check for group in GROUPS.values() for check in group)
 
 
 class Enforcement(StrEnum):
@@ -83,24 +67,22 @@ def policies(
     *,
     enforcement: Enforcement = Enforcement.WARN,
     exempt_namespaces: Iterable[str] = EXEMPT_NAMESPACES,
-    fleet: FleetFacts | None = None,
 ) -> tuple[Policy, ...]:
     """Every policy that the settings ask for, in a stable order.
 
     Without a profile in the settings the profile `prod` applies: the environment of a cluster is
-    not known. Thresholds and the GPUs of `fleet` become constants. Exceptions on objects count in
-    the cluster; exceptions of the settings do not.
+    not known. Thresholds become constants. Exceptions on objects count in the cluster; exceptions
+    of the settings do not.
     """
     chosen = settings or RuleSettings()
-    gpus = () if fleet is None else tuple(sorted({pool.gpu for pool in fleet.pools}))
-    constants = Constants(chosen.thresholds, gpus)
+    constants = Constants(chosen.thresholds)
     exempt = tuple(exempt_namespaces)
-    found = sorted(_assigned(chosen, constants), key=lambda row: row[:3])
+    found = sorted(_assigned(chosen, constants), key=lambda row: row[:2])
     made: list[Policy] = []
-    for (group, target_name, level), rows in groupby(found, key=lambda row: row[:3]):
-        checks = [row[3] for row in rows]
+    for (target_name, level), rows in groupby(found, key=lambda row: row[:2]):
+        checks = [row[2] for row in rows]
         target = next(t for c in checks for t in c.targets if t.name == target_name)
-        name = f"{PREFIX}-{group}-{target_name}-{level}"
+        name = f"{PREFIX}-pods-{target_name}-{level}"
         policy = _policy(name, target, checks, constants)
         actions = ["Warn", "Audit"]
         if enforcement is Enforcement.DENY and level == Level.MANDATORY:
@@ -124,9 +106,9 @@ def policies(
 
 def _assigned(
     settings: RuleSettings, constants: Constants
-) -> Iterator[tuple[str, str, str, ObjectCheck]]:
+) -> Iterator[tuple[str, str, ObjectCheck]]:
     profile = settings.profile or Profile.PROD
-    for group, check in ((group, check) for group, found in GROUPS.items() for check in found):
+    for check in CHECKS:
         rule = by_id().get(check.rule)
         if rule is None:
             continue
@@ -137,7 +119,7 @@ def _assigned(
             level = Level.ADVISORY
         for target in check.targets:
             if check.offence is None or cel(check.offence, target, constants):
-                yield group, target.name, level.value, check
+                yield target.name, level.value, check
 
 
 def _policy(
@@ -256,7 +238,7 @@ def _validation(
     guards = [f"variables.kept.exists(l, '{rule.annotation}' in l)"]
     if not check.while_stopped and target.stopped != "false":
         guards.append(f"({target.stopped})")
-    advice = _advice(rule, check)
+    advice = _advice(rule)
     validation = {"reason": "Invalid", "message": f"[{rule.id}] {advice}"}
     if check.offence is not None:
         right = f"!({cel(check.offence, target, constants)})"
@@ -269,9 +251,9 @@ def _validation(
     return {"expression": " || ".join([*guards, right]), **validation}
 
 
-def _advice(rule: Rule, check: ObjectCheck) -> str:
+def _advice(rule: Rule) -> str:
     return (
-        f"{rule.sentence.rstrip('.')}. Instead: {check.advice}. To keep it for a while, annotate "
+        f"{rule.sentence.rstrip('.')}. Instead: {rule.instead()}. To keep it for a while, annotate "
         f'{rule.annotation}: "<reason>; until=YYYY-MM-DD". '
         f"More: gpufleet policies explain {rule.id}"
     )

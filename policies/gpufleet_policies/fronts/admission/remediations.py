@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from gpufleet_policies.fronts.admission.check import Constants, Expression, cel, quoted
+from gpufleet_policies.fronts.admission.conditions import CONDITIONS
 from gpufleet_policies.fronts.admission.container_checks import IS_GPU, LIMITS, REQUESTS
-from gpufleet_policies.fronts.admission.policies import CHECKS
 from gpufleet_policies.fronts.admission.targets import (
     CRON_JOBS,
     HPAS,
@@ -53,11 +53,8 @@ def _added(*operations: tuple[str, str]) -> str:
 
 
 def _offence(rule: str, target: AdmissionTarget, constants: Constants) -> str:
-    """What the rule's validating policy refuses on the same target."""
-    for check in CHECKS:
-        if check.rule == rule and target in check.targets and check.offence is not None:
-            return cel(check.offence, target, constants)
-    raise LookupError(f"{rule} has no expression for {target.name}")
+    """Where an object of the target breaks the rule."""
+    return cel(CONDITIONS[rule], target, constants)
 
 
 def _remediate(
@@ -100,12 +97,6 @@ def _in_a_queue(target: AdmissionTarget, constants: Constants) -> str:
 def _limited(target: AdmissionTarget, constants: Constants) -> str:
     most = f"{{'{_GPU}': '{constants.thresholds.max_gpus}'}}"
     return f"[{_add('/spec/limits', most)}]"
-
-
-def _never(target: AdmissionTarget, constants: Constants) -> str:
-    """Of budgets a person decides."""
-    own = "object.spec.?disruption.?consolidateAfter.orValue('') == 'Never'"
-    return f"{_offence('karpenter-never-consolidates', target, constants)} && {own}"
 
 
 _TEMPLATES: dict[str, tuple[str, str, str]] = {
@@ -193,7 +184,6 @@ MENDS = (
             ("/spec/disruption/consolidationPolicy", quoted("WhenEmpty")),
             ("/spec/disruption/consolidateAfter", quoted("5m")),
         ),
-        _never,
         on_update=True,
     ),
     _remediate(

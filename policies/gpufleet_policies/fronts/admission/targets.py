@@ -206,17 +206,12 @@ FULL_TEMPLATES = tuple(target for target in POD_TARGETS if target is not TRAIN_J
 
 def _plain(kind: str, group: str, *versions: str) -> AdmissionTarget:
     resource = f"{kind.lower()}s"
-    name = f"kai-{resource}" if kind == "Queue" else resource
-    return AdmissionTarget(name, group, versions or ("*",), (resource,), (kind,))
+    return AdmissionTarget(resource, group, versions or ("*",), (resource,), (kind,))
 
 
 NODE_POOLS = _plain("NodePool", "karpenter.sh")
 HPAS = _plain("HorizontalPodAutoscaler", "autoscaling", "v2")
 SCALED_OBJECTS = _plain("ScaledObject", "keda.sh")
-KAI_QUEUES = _plain("Queue", "scheduling.run.ai")
-CLUSTER_QUEUES = _plain("ClusterQueue", "kueue.x-k8s.io")
-CLAIMS = _plain("ResourceClaim", "resource.k8s.io", "v1")
-CLAIM_TEMPLATES = _plain("ResourceClaimTemplate", "resource.k8s.io", "v1")
 
 JUDGED_OWNERS = tuple(
     sorted({kind for target in POD_TARGETS if target is not PODS for kind in target.kinds})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.programs.validation import Verdict
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 
 CHARTS = Path(__file__).parents[5] / "shared/reference/charts"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpufleet.catalogue.schemas import schema_kinds
-from gpufleet.contract.programs.validation import Verdict
 from gpufleet.contract.schemas import schema_problems
+from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.schema_mutations import UPSTREAM, definitions, mutations, smallest
 
