@@ -11,7 +11,7 @@ from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, WorkloadNeed, resolve
 from gpufleet_planner.planning.notebooks import choose_notebooks
 from gpufleet_planner.planning.offers import Market, OwnedHardware, check_gpus
-from gpufleet_planner.planning.target import Confidence
+from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, OwnHardware, PlanHead
 from gpufleet_planner.sizing.sized import context_rules
 
@@ -58,7 +58,7 @@ def choose_entry(
     path: str,
     market: Market,
     catalogue: Catalogue,
-    confidence: Confidence = Confidence.EXPECTED,
+    confidence: Assurance = Assurance.EXPECTED,
 ) -> tuple[WorkloadNeed | None, ServingChoice | None, tuple[Finding, ...]]:
     """What could run an entry, cheapest first; None with the errors that say why."""
     names = entry.gpus
@@ -96,7 +96,7 @@ def _resolved(
     entry: ModelWorkload,
     path: str,
     catalogue: Catalogue,
-    confidence: Confidence = Confidence.EXPECTED,
+    confidence: Assurance = Assurance.EXPECTED,
 ) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
     allowed = Allowed(
         entry.precisions,

@@ -15,7 +15,7 @@ from gpufleet.models.formats import (
 )
 from gpufleet.models.inference import Serving
 from gpufleet.models.parallel import Parallelism
-from gpufleet_planner.planning.target import Confidence, ServingTarget, check_target
+from gpufleet_planner.planning.target import Assurance, ServingTarget, check_target
 from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
 from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, find_workload
@@ -69,7 +69,7 @@ class WorkloadNeed:
     """Training: part of the time that counts, as stated; None: by the number of GPUs."""
     hub: tuple[str, ...] = ()
     """Repositories of the Hugging Face Hub with the model, the one that was named first."""
-    confidence: Confidence = Confidence.EXPECTED
+    confidence: Assurance = Assurance.EXPECTED
     """With which speed of the range the target is kept."""
 
     @property
@@ -103,7 +103,7 @@ class Allowed:
     most_gpus: int = MOST_GPUS
     global_batch: int | None = None
     goodput: float | None = None
-    confidence: Confidence = Confidence.EXPECTED
+    confidence: Assurance = Assurance.EXPECTED
 
 
 def resolve(

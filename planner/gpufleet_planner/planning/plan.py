@@ -31,7 +31,7 @@ from gpufleet_planner.planning.provisioning import (
 )
 from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Candidate, Selection, select
-from gpufleet_planner.planning.target import Confidence
+from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.teams import queues_data
 from gpufleet_planner.planning.workloads import (
     ModelWorkload,
@@ -80,9 +80,9 @@ class PlannedFleet:
         return (PricedFleet(self.confidence, self.usd_per_hour, self.gpu_hours), self.other)
 
     @property
-    def confidence(self) -> Confidence:
+    def confidence(self) -> Assurance:
         """With which speed targets are kept."""
-        return Confidence.EXPECTED if self.other is None else self.other.confidence.other
+        return Assurance.EXPECTED if self.other is None else self.other.confidence.other
 
     @property
     def bound_usd_per_hour(self) -> Decimal | None:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from gpufleet_planner.planning.target import Confidence
+from gpufleet_planner.planning.target import Assurance
 
 
 @dataclass(frozen=True, slots=True)
 class PricedFleet:
     """What the fleet of one confidence takes."""
 
-    confidence: Confidence
+    confidence: Assurance
     usd_per_hour: Decimal | None
     """None: a price is missing, or there is no such fleet."""
     gpus: int | None

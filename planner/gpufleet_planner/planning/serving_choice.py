@@ -10,7 +10,7 @@ from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed, mean_output
 from gpufleet_planner.planning.network import has_nvlink
 from gpufleet_planner.planning.option import Miss, Reached
-from gpufleet_planner.planning.target import Arrivals, Confidence, ServingTarget
+from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
 from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.embedding import embedding_ledger
@@ -107,7 +107,7 @@ def serve(
     batch, speed = found
     copies = max(need.replicas, ceil(serving.batch / batch))
     lowest, highest = speed.tokens_per_second_range
-    expected = need.confidence is Confidence.EXPECTED
+    expected = need.confidence is Assurance.EXPECTED
     if asked is not None:
         copies = max(copies, ceil(asked / (speed.tokens_per_second if expected else lowest)))
     if copies * parallel.serving_gpus > need.most_gpus:
@@ -155,7 +155,7 @@ def _largest(
         return Miss("first-token", f"{text} allowed", first)
     token = _token_ms(replica, need, 1)
     if target.token_ms is not None and token > target.token_ms:
-        upto = "" if need.confidence is Confidence.EXPECTED else "up to "
+        upto = "" if need.confidence is Assurance.EXPECTED else "up to "
         text = (
             f"{upto}{token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
         )
@@ -174,7 +174,7 @@ def _largest(
 
 def _token_ms(replica: ServingReplica, need: WorkloadNeed, batch: int) -> float:
     """Time per token that a target is kept with, milliseconds."""
-    if need.confidence is Confidence.EXPECTED:
+    if need.confidence is Assurance.EXPECTED:
         return 1000 * replica.loaded_token_seconds(batch)
     return 1000 * replica.loaded_token_range(batch)[1]
 
@@ -208,7 +208,7 @@ def _embed(
     # No load test of embeddings is known: the spread of generation is assumed.
     spread = spread_of(need.model, serving.engine)
     lowest, highest = (speed.tokens_per_second / part for part in (spread.most, spread.least))
-    rate = speed.tokens_per_second if need.confidence is Confidence.EXPECTED else lowest
+    rate = speed.tokens_per_second if need.confidence is Assurance.EXPECTED else lowest
     if asked is not None:
         copies = max(copies, ceil(asked / rate))
     if copies * parallel.serving_gpus > need.most_gpus:

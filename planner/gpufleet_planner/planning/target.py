@@ -22,7 +22,7 @@ class Arrivals(StrEnum):
     """From clients that all start at once and stay in step, as in most load tests."""
 
 
-class Confidence(StrEnum):
+class Assurance(StrEnum):
     """With which of the speeds that published load tests leave a target is kept."""
 
     EXPECTED = "expected"
@@ -31,9 +31,9 @@ class Confidence(StrEnum):
     """The lowest of the range, which nine of ten measured loads reach."""
 
     @property
-    def other(self) -> "Confidence":
+    def other(self) -> "Assurance":
         """The one of the two that this is not."""
-        return Confidence.WORST if self is Confidence.EXPECTED else Confidence.EXPECTED
+        return Assurance.WORST if self is Assurance.EXPECTED else Assurance.EXPECTED
 
 
 class ServingTarget(RequestModel):
