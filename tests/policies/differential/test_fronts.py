@@ -102,10 +102,8 @@ ONLY_NAMED = {
 }
 """What only `--as` reports of a file whose kind is recognised."""
 ONLY_RECOGNISED = {
-    "chart-values-key-unknown": "each document of a file of values is judged",
-    "device-plugin-chart-key-unknown": "each document of a file of values is judged",
+    "config-key-unknown": "each document of a file of values is judged",
     "dra-chart-gpus-override": "each document of a file of values is judged",
-    "dra-values-key-unknown": "each document of a file of values is judged",
 }
 
 
@@ -128,8 +126,8 @@ IN_FILES_ONLY = "no resource holds this kind of configuration"
 SILENT_IN_FILES = {
     **{rule: reason for rule, reason in ONLY_NAMED.items() if "remark" not in reason},
     "configmap-key-absent": NOTHING_TO_JUDGE,
-    "configmap-value-invalid": "a ConfigMap is an object itself: object-wrong-type",
-    "object-field-missing": "the object may be a patch, or complete in another file",
+    "configmap-value-invalid": "a ConfigMap is an object itself: config-wrong-type",
+    "config-field-missing": "the object may be a patch, or complete in another file",
     "document-unreadable": "the audit lists the file as not read",
     **dict.fromkeys(("context-key-unknown", "context-value-invalid", "gpu-unknown"), OF_THE_CALL),
     **dict.fromkeys(
@@ -210,8 +208,8 @@ SILENT = {
                 "mig-counts-zero",
                 "mig-profile-malformed",
                 "mig-strategy-invalid",
-                "mig-strategy-key-misspelt",
-                "mig-strategy-key-unknown",
+                "config-key-misspelt",
+                "config-key-unknown",
                 "mig-strategy-mixed-compute-instance",
                 "mig-strategy-mixed-empty",
                 "mig-strategy-none-ignores-mig",

@@ -182,4 +182,4 @@ def test_an_expression_about_a_variable_proves_nothing(
     written["spec"]["template"]["spec"]["providerSpec"] = {"value": value}
     assert "object-" not in ran("audit", written).output
     value["workspace"] = {**value["workspace"], "folder": "gpu"}
-    assert "object-value-invalid" in ran("audit", written).output
+    assert "config-value-invalid" in ran("audit", written).output
