@@ -37,7 +37,7 @@ def test_values_of_a_release_are_those_of_its_chart(
     chart: str, version: str, values: str, path: str, code: str
 ) -> None:
     text = release(chart, values, version)
-    assert said(f"{chart}-values", text) == {f"spec.values.{path}": f"chart-values-{code}"}
+    assert said(f"{chart}-values", text) == {f"spec.values.{path}": f"config-{code}"}
 
 
 def test_files_that_others_published_lose_what_they_declare() -> None:

@@ -154,7 +154,7 @@ def test_one_wrong_field(
     assert [one.kind for one in schema_problems(written)] == [kind]
     for command in ("check", "audit"):
         result = ran(command, written)
-        assert (result.exit_code, "object-" in result.output) == (1, True), result.output
+        assert (result.exit_code, "config-" in result.output) == (1, True), result.output
 
 
 def test_every_kind_has_a_broken_property() -> None:
