@@ -47,7 +47,8 @@ def test_text_is_a_spec_and_findings_go_to_standard_error() -> None:
 def test_a_plan_of_a_mixture_buys_for_half_of_what_is_computed(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(
-        "platform: eks\ncluster: {name: a, region: us-east-1}\ngpus: [H100-80GB]\nworkloads:\n"
+        "platform: eks\ncluster: {name: a, region: us-east-1}\ngpus: [H100-80GB]\n"
+        "confidence: worst\nworkloads:\n"
         "  - {name: chat, workload: inference, model: Qwen3-30B-A3B, context: 4096, prompt: 500,\n"
         "     output: 300, batch: 8, target: {outputTokensPerSecond: 2000}}\n",
         encoding="utf-8",

@@ -129,16 +129,26 @@ def test_batch_bought_on_demand_names_the_spot_price():
     assert "wastes 184 USD per month (1 expected node(s), 730 h)" in found.text
 
 
-def test_stranded_slices_name_the_better_layout():
+def test_a_full_layout_is_advice_whatever_it_strands():
+    """A plan may buy four 1g.20gb on one GPU, which costs less than any other way to have them."""
     layouts = [{"devices": {"1g.20gb": 4}}]
     found = only(
         findings(fleet({"pools[1].sharing.mig.layouts": layouts})), "mig-layout-strands-slices"
     )
+    assert found.level is Level.ADVISORY
+    assert "strands 3 of 7" in found.text
+
+
+def test_stranded_slices_name_the_better_layout():
+    layouts = [{"devices": {"1g.20gb": 3}}]
+    found = only(
+        findings(fleet({"pools[1].sharing.mig.layouts": layouts})), "mig-layout-strands-slices"
+    )
     assert found.level is Level.MANDATORY
-    assert "4 x 1g.20gb on 8 of 8 GPUs strands 3 of 7 compute slices each" in found.text
+    assert "3 x 1g.20gb on 8 of 8 GPUs strands 2 of 7 compute slices each" in found.text
     assert "partition them into" in found.text
-    # 1 expected node, 8 GPUs at 27.44705 / 8, 3/7 of each.
-    assert "wastes 8,587 USD per month" in found.text
+    # 1 expected node, 8 GPUs at 27.44705 / 8, 2/7 of each.
+    assert "wastes 5,725 USD per month" in found.text
 
 
 def test_one_stranded_slice_is_advice():

@@ -6,6 +6,9 @@ import pytest
 
 from gpufleet.cluster import FleetFacts
 from gpufleet.findings import Finding, Level
+from tests.policies.cases.case import Case, fleet_thing, manifest
+from tests.policies.cases.pools import node_group
+from tests.policies.cases.sharing import operator, plugin_config
 from tests.policies.objects import findings, fleet, workload
 
 RULE, SHARED = "model-exceeds-gpu-memory", "sharing-memory-oversubscribed"
@@ -29,6 +32,13 @@ def server(
     count: int = 1,
     replicas: int = 10,
 ) -> Any:
+    """A server of the model as rules see it."""
+    return workload(document(arguments, of_model, resource, count, replicas))
+
+
+def document(
+    arguments: tuple[str, ...], of_model: str, resource: str, count: int, replicas: int
+) -> dict[str, Any]:
     model = ["--model", of_model, "--max-model-len", "4096"]
     container = {
         "name": "main",
@@ -42,14 +52,12 @@ def server(
         "containers": [container],
     }
     template = {"metadata": {"labels": {"app": "l"}}, "spec": spec}
-    return workload(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "llama", "namespace": "ml"},
-            "spec": {"replicas": replicas, "template": template},
-        }
-    )
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "llama", "namespace": "ml"},
+        "spec": {"replicas": replicas, "template": template},
+    }
 
 
 def of(found: list[Finding], *rules: str) -> list[Finding]:
@@ -122,3 +130,42 @@ def test_shares_that_add_up_hold_more() -> None:
     two = server(resource="nvidia.com/gpu", count=2, replicas=1)
     assert of(findings(one, alongside=shares), RULE)
     assert of(findings(two, alongside=shares), RULE) == []
+
+
+@pytest.mark.parametrize("mode", ["mps", "timeSlicing"])
+def test_shares_that_a_plugins_configuration_declares(mode: str) -> None:
+    """The same of a node group whose device plugin shares its GPUs, without a declaration."""
+    labels = {"pool": "shared", "nvidia.com/device-plugin.config": "shared"}
+    group = node_group({"instanceTypes": ["g6.xlarge"], "labels": labels})
+    shares = plugin_config(mode, replicas=10, renameByDefault=False)
+    deployed = document((), "meta-llama/Llama-3.2-3B", "nvidia.com/gpu", 1, 1)
+    deployed["spec"]["template"]["spec"]["nodeSelector"] = {"pool": "shared"}
+    thing = manifest(deployed)
+    case = Case("", thing, thing, "", alongside=(group, operator({}), shares))
+    found = [one.message for one in case.findings(thing) if one.code == RULE]
+    assert bool(found) is (mode == "mps")
+    assert all("2.2 GiB, one of 10 shares of L4 by MPS" in one for one in found)
+
+
+@pytest.mark.parametrize(("model", "refused"), [("gemma-2-9b", False), ("gemma-2-27b", True)])
+def test_gpus_of_a_claim(model: str, refused: bool) -> None:
+    """A claim of a template is one pod's own: it has the whole L4, 18.5 GB of 24 GB."""
+    shared = {"dra": {"sharing": "timeSlicing", "clients": 4}}
+    one = {"name": "small", "gpu": "L4", "nodes": {"min": 0, "max": 2}, "sharing": shared}
+    declared = fleet_thing({"pools": [one]})
+    exactly = {"deviceClassName": "gpu.nvidia.com", "count": 1}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
+    }
+    deployed = document((), f"google/{model}", "nvidia.com/gpu", 1, 1)
+    pod = deployed["spec"]["template"]["spec"]
+    pod["resourceClaims"] = [{"name": "one", "resourceClaimTemplateName": "one"}]
+    pod["containers"][0]["resources"] = {"claims": [{"name": "one"}]}
+    thing = manifest(deployed)
+    case = Case("", thing, thing, "", alongside=(declared, manifest(claim)))
+    found = [one.message for one in case.findings(thing) if one.code == RULE]
+    assert bool(found) is refused
+    assert all("1 x L4" in one for one in found)

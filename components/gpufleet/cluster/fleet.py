@@ -51,6 +51,8 @@ class PoolFacts:
     """Absent: unbounded."""
     maximum_spend: Fact[int]
     """Absent: unbounded."""
+    image: str = ""
+    """Node image, by its key in the catalogue; empty: the platform has none to choose."""
     team: str = ""
     """The team that pays for it; empty: not declared."""
 

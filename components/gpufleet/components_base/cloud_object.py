@@ -6,10 +6,12 @@ them, which is how `gpufleet.render` writes them; the SDK's own classes check th
 (docs/decisions/2026-11-22-provider-resources.md).
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 import pulumi
+
+Value = TypeVar("Value")
 
 
 class CloudObject(pulumi.CustomResource):
@@ -41,3 +43,11 @@ class CloudObject(pulumi.CustomResource):
         if name not in self._names:
             raise KeyError(name)
         return cast("pulumi.Output[Any]", self.__dict__[name])
+
+    def derived(self, name: str, compute: Callable[[Any], Value]) -> pulumi.Output[Value | None]:
+        """What follows from an output that only the provider knows.
+
+        None where it is absent, as under mocks that return the inputs of a resource
+        (`pulumi.runtime.Mocks`). Raises KeyError for an output not asked for.
+        """
+        return self.output(name).apply(lambda found: None if found is None else compute(found))

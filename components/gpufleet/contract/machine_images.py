@@ -1,4 +1,5 @@
-"""What a node image demands of the machines that start it: the architecture of their processor.
+"""What a node image demands of the machines that start it: their processor, and their GPU by its
+driver.
 
 One relation for every origin of a pool: declarations, node groups, launch templates, Karpenter.
 """
@@ -7,8 +8,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue import Catalogue, Gpu
+from gpufleet.catalogue.model import NodeImage
 from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.contract.driver_ranges import RangeProblem, driver_problem
 
 _WORDS = {
     "x86_64": "amd64",
@@ -79,3 +82,36 @@ def pool_image_mismatch(pool: NodePool, catalogue: Catalogue) -> ImageMismatch |
     if found is None or pool.maker is not Maker.KARPENTER:
         return found
     return found if len(found.machines) == len(rows) else None
+
+
+def image_driver_problem(
+    image: NodeImage, gpu: Gpu, catalogue: Catalogue, release: str = ""
+) -> RangeProblem | None:
+    """The driver of an image that does not support a GPU; None where it does, or is not known.
+
+    `release`: of the image, where it is pinned: branches of some GPUs came with a later one.
+    """
+    _, first = image.branches.get(gpu.key, (None, ""))
+    pinned = release.removeprefix("v")
+    branch = image.driver_branch if pinned and pinned < first else image.branch_for(gpu.key)
+    return None if branch is None else driver_problem(gpu, branch, catalogue)
+
+
+def named_image(name: str, catalogue: Catalogue) -> NodeImage | None:
+    """The row of an image by its key, EKS' `amiType` or an alias of Karpenter (`al2023@v20260917`);
+    None for images that the catalogue does not list."""
+    family, pinned, _ = name.partition("@")
+    key = f"{family}-nvidia" if pinned else name
+    rows = (row for row in catalogue.images.values() if name in row.ami_types.values())
+    return None if name == "CUSTOM" else catalogue.images.get(key) or next(rows, None)
+
+
+def pool_driver_problem(pool: NodePool, catalogue: Catalogue) -> RangeProblem | None:
+    """The driver of a pool's image that does not support the pool's GPU."""
+    name = pool.image.value if pool.image.is_known else ""
+    image = named_image(name, catalogue)
+    gpu = catalogue.gpus.get(pool.gpu.value) if pool.gpu.is_known else None
+    if image is None or gpu is None:
+        return None
+    release = name.partition("@")[2]
+    return image_driver_problem(image, gpu, catalogue, "" if release == "latest" else release)

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from gpufleet.models.ledger import Basis, weakest
 from gpufleet_planner.explanation.line import ExplanationLine
 from gpufleet_planner.planning.option import IDLE_HOURS, Option
+from gpufleet_planner.planning.target import Confidence
 from gpufleet_planner.sizing.device import DeviceShare
 
 _PRICING = "docs/planner.md"
 
 
-def explain_copies(option: Option, least: int) -> Iterator[ExplanationLine]:
+def explain_copies(option: Option, least: int, confidence: Confidence) -> Iterator[ExplanationLine]:
     """How many copies, and on how many machines. `least`: copies that were asked for."""
     reached, machine = option.reached, option.machine
     if reached.training is None:
@@ -19,10 +20,10 @@ def explain_copies(option: Option, least: int) -> Iterator[ExplanationLine]:
         if asked and reached.tokens_per_second and reached.tokens_per_second_range:
             each = reached.tokens_per_second / reached.copies
             most = reached.tokens_per_second / reached.tokens_per_second_range[0]
-            formula += (
-                f", and ceil({asked:,.0f} tokens/s asked / ({each:,.0f} of one / {most:g}, "
-                "the least that published loads leave))"
-            )
+            formula += f", and ceil({asked:,.0f} tokens/s asked / {each:,.0f} of one"
+            if confidence is Confidence.WORST:
+                formula += f" / {most:g}, the least that published loads leave"
+            formula += ")"
         formula += "; as many as hold the stated batch"
         known = Basis.ASSUMED if asked else Basis.MODELLED
         yield ExplanationLine("choice", "copies", str(reached.copies), formula, known, _PRICING)

@@ -26,6 +26,7 @@ from gpufleet_planner.explanation.speed import (
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.network import link_between
 from gpufleet_planner.planning.option import Option
+from gpufleet_planner.planning.target import Confidence
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import Link
 from gpufleet_planner.sizing.device import Device
@@ -65,7 +66,7 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     setting = Setting(need.model, work, option.reached.parallel, option.share.device, link)
     return (
         *explain_setting(setting),
-        *explain_copies(option, need.replicas),
+        *explain_copies(option, need.replicas, need.confidence),
         *explain_cost(option),
     )
 
@@ -120,5 +121,5 @@ def _notebook_lines(option: Option) -> Iterator[ExplanationLine]:
         sources.ITEMS["cuda_context"],
     )
     yield from explain_device(option.share.device)
-    yield from explain_copies(option, option.reached.copies)
+    yield from explain_copies(option, option.reached.copies, Confidence.EXPECTED)
     yield from explain_cost(option)

@@ -223,8 +223,8 @@ def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -
         text = f"own machines are too few for {need.name}; the nearest is {near.what}: "
         fix = "add machines to hardware, lower replicas or the rate, or relax the target"
         return error("nothing-fits", path, f"{text}{near.miss.reason}", fix)
-    told = [r for code in ("not-known", "memory") for r in rejected if r.miss.code == code]
-    last = next(iter(told), rejected[-1] if rejected else None)
+    told = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
+    last = (told or [*rejected] or [None])[-1]
     shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""
     return error(
         "nothing-fits",

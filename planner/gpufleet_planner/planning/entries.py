@@ -11,6 +11,7 @@ from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, WorkloadNeed, resolve
 from gpufleet_planner.planning.notebooks import choose_notebooks
 from gpufleet_planner.planning.offers import Market, OwnedHardware, check_gpus
+from gpufleet_planner.planning.target import Confidence
 from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, OwnHardware, PlanHead
 from gpufleet_planner.sizing.sized import context_rules
 
@@ -53,7 +54,11 @@ def _owned(row: OwnHardware, key: str, index: int, platform: Platform) -> OwnedH
 
 
 def choose_entry(
-    entry: ModelWorkload | Notebooks, path: str, market: Market, catalogue: Catalogue
+    entry: ModelWorkload | Notebooks,
+    path: str,
+    market: Market,
+    catalogue: Catalogue,
+    confidence: Confidence = Confidence.EXPECTED,
 ) -> tuple[WorkloadNeed | None, ServingChoice | None, tuple[Finding, ...]]:
     """What could run an entry, cheapest first; None with the errors that say why."""
     names = entry.gpus
@@ -80,7 +85,7 @@ def choose_entry(
             path,
         )
         return None, choice, choice.findings
-    need, findings = _resolved(entry, path, catalogue)
+    need, findings = _resolved(entry, path, catalogue, confidence)
     if need is None or has_errors(findings):
         return None, None, findings
     choice = choose(need, market, catalogue, path, thorough=False)
@@ -88,7 +93,10 @@ def choose_entry(
 
 
 def _resolved(
-    entry: ModelWorkload, path: str, catalogue: Catalogue
+    entry: ModelWorkload,
+    path: str,
+    catalogue: Catalogue,
+    confidence: Confidence = Confidence.EXPECTED,
 ) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
     allowed = Allowed(
         entry.precisions,
@@ -98,6 +106,7 @@ def _resolved(
         entry.most_gpus,
         entry.global_batch,
         entry.goodput,
+        confidence,
     )
     need, findings = resolve(entry, entry.target, allowed, catalogue, entry.name)
     if need is not None:

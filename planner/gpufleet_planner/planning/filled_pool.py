@@ -1,17 +1,19 @@
 """Pools and what is on them: which workloads can share nodes, how many nodes that takes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from gpufleet_planner.planning.layouts import NodeLayout, lay_out_nodes
+from gpufleet_planner.planning.layouts import NodeLayout, lay_out_pools
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
 
 _HALF = Fraction(1, 2)
+Members = tuple[tuple[str, Option], ...]
+"""Workloads by name, each with its option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class FilledPool:
 
     key: PoolKey
     nodes: int
-    members: tuple[tuple[str, Option], ...]
+    members: Members
     layout: NodeLayout | None
     """MIG: what each node is cut into."""
 
@@ -98,29 +100,51 @@ def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
     return found
 
 
-def fill(key: PoolKey, demand: Demand) -> tuple[int, NodeLayout | None] | None:
-    """Nodes a pool needs, and how they are cut. None: no equal nodes hold it."""
+def stranded_of(key: PoolKey, demand: Demand) -> int:
+    """Compute slices that the pools of a demand strand."""
+    layouts = layouts_of(key, demand) if key.kind is DeviceShare.MIG else ()
+    return sum(layout.stranded for layout in layouts)
+
+
+def nodes_of(key: PoolKey, demand: Demand) -> int:
+    """Nodes that a demand needs, all pools of the key together."""
     machine = key.machine
     if key.kind is DeviceShare.MIG:
-        slices = {str(name): count for name, count in demand.items()}
-        if key.profile is not None:
-            return _one_profile(machine, slices)
-        layout = lay_out_nodes(machine.gpu, slices, machine.gpus)
-        return None if layout is None else (layout.nodes, layout)
+        return sum(layout.nodes for layout in layouts_of(key, demand))
     if key.kind is not DeviceShare.WHOLE:
-        return ceil(sum(demand.values()) / (key.replicas * machine.gpus)), None
-    sizes = {int(size): copies for size, copies in demand.items()}
-    return _whole_nodes(machine.gpus, sizes), None
+        return ceil(sum(demand.values()) / (key.replicas * machine.gpus))
+    return _whole_nodes(machine.gpus, {int(size): copies for size, copies in demand.items()})
 
 
-def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> tuple[int, NodeLayout]:
+def layouts_of(key: PoolKey, demand: Demand) -> tuple[NodeLayout, ...]:
+    """MIG: what the nodes of each pool are cut into."""
+    machine = key.machine
+    slices = {str(name): count for name, count in demand.items()}
+    if key.profile is not None:
+        return (_one_profile(machine, slices),)
+    return lay_out_pools(machine.gpu, slices, machine.gpus)
+
+
+def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
+    """The pools that hold all members: one, or for MIG one for each layout of the nodes."""
+    demand = demand_of(option for _, option in members)
+    if key.kind is not DeviceShare.MIG:
+        yield FilledPool(key, nodes_of(key, demand), members, None)
+        return
+    for layout in layouts_of(key, demand):
+        own = tuple(row for row in members if row[1].share.profile in layout.asked)
+        yield FilledPool(key, layout.nodes, own, layout)
+
+
+def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> NodeLayout:
     assert machine.gpu.mig is not None
     ((profile, count),) = wanted.items()
     full = machine.gpu.mig.profiles[profile].max_instances
     nodes = ceil(count / (full * machine.gpus))
     offered = nodes * full * machine.gpus
     bound = ceil(count / full)
-    return nodes, NodeLayout(nodes, (({profile: full}, machine.gpus),), {profile: offered}, bound)
+    cut = (({profile: full}, machine.gpus),)
+    return NodeLayout(nodes, cut, dict(wanted), {profile: offered}, bound)
 
 
 def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:

@@ -4,14 +4,16 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 from math import ceil
 
 from gpufleet.catalogue import Gpu
 from gpufleet.partition.placement import MigPlacement, place
 
-MOST_STRANDED = 1
-"""Compute slices of a GPU that may become unusable: from two on the policies refuse a layout."""
+MAXIMUM_STRANDED = 1
+"""Compute slices of a GPU that a layout may strand where one with more saves no node: the policies
+advise against one and refuse more."""
+_Devices = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,55 @@ class NodeLayout:
     nodes: int
     gpus: tuple[tuple[Mapping[str, int], int], ...]
     """Devices of a GPU, and on how many GPUs of each node; GPUs left over stay whole."""
+    asked: Mapping[str, int]
+    """Slices that the nodes are for."""
     offered: Mapping[str, int]
     """Slices of all nodes together."""
     bound: int
     """GPUs that the slices need at least, by compute and memory volume."""
+    stranded: int = 0
+    """Compute slices of all nodes that no instance can use."""
 
     @property
     def gpus_cut(self) -> int:
         """GPUs of all nodes that are cut."""
         return self.nodes * sum(count for _, count in self.gpus)
+
+
+def lay_out_pools(
+    gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int
+) -> tuple[NodeLayout, ...]:
+    """Pools for these slices: one, or several of which each serves some of the profiles, where that
+    takes fewer nodes. From one pool for each profile, pools are joined while no node is added."""
+    return _pools(gpu, tuple(sorted(wanted.items())), gpus_per_node)
+
+
+@lru_cache(maxsize=4096)
+def _pools(gpu: Gpu, wanted: _Devices, gpus_per_node: int) -> tuple[NodeLayout, ...]:
+    alone = lay_out_nodes(gpu, dict(wanted), gpus_per_node)
+    if alone is not None and alone.nodes == ceil(alone.bound / gpus_per_node):
+        return (alone,)
+    pools = [
+        layout
+        for name, count in wanted
+        if (layout := lay_out_nodes(gpu, {name: count}, gpus_per_node)) is not None
+    ]
+    while joined := _joined(gpu, pools, gpus_per_node):
+        pools = joined
+    if alone is not None and alone.nodes <= sum(layout.nodes for layout in pools):
+        return (alone,)
+    return tuple(pools)
+
+
+def _joined(gpu: Gpu, pools: list[NodeLayout], gpus_per_node: int) -> list[NodeLayout] | None:
+    """The pools with those two joined that saves most; None where each pair adds a node."""
+    best: tuple[int, list[NodeLayout]] | None = None
+    for one, other in combinations(pools, 2):
+        both = lay_out_nodes(gpu, {**one.asked, **other.asked}, gpus_per_node)
+        saved = -1 if both is None else one.nodes + other.nodes - both.nodes
+        if both is not None and saved >= 0 and (best is None or saved > best[0]):
+            best = saved, [both, *(pool for pool in pools if pool not in (one, other))]
+    return None if best is None else best[1]
 
 
 def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> NodeLayout | None:
@@ -41,10 +83,13 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
     one layout. None when no one layout holds all profiles. Deterministic.
     """
     assert gpu.mig is not None
-    patterns = min(
-        (_fill_gpus(gpu, wanted, mixed) for mixed in (True, False)),
-        key=lambda found: (sum(found.values()), len(found)),
-    )
+
+    def cost(found: Mapping[_Devices, int]) -> tuple[int, int, int, int]:
+        gpus = sum(found.values())
+        return ceil(gpus / gpus_per_node), _lost(gpu, found), gpus, len(found)
+
+    ways = product((True, False), (MAXIMUM_STRANDED, gpu.mig.compute_slices))
+    patterns = min((_fill_gpus(gpu, wanted, *way) for way in ways), key=cost)
     if len(patterns) > gpus_per_node:
         patterns = _one_profile_each(gpu, wanted)
     if len(patterns) > gpus_per_node:
@@ -70,18 +115,19 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
     return NodeLayout(
         nodes,
         tuple((dict(devices), count) for devices, count in completed.items()),
+        dict(wanted),
         dict(offered),
         volume_bound(gpu, wanted),
+        nodes * _lost(gpu, completed),
     )
 
 
-_Devices = tuple[tuple[str, int], ...]
-
-
 def _one_profile_each(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
+    assert gpu.mig is not None
     found: dict[_Devices, int] = {}
     for name, count in sorted(wanted.items()):
-        devices = _best_layout(gpu, _of_one_gpu(gpu, {name: count}), True)
+        slices = gpu.mig.compute_slices
+        devices = _best_layout(gpu, _of_one_gpu(gpu, {name: count}), True, slices)
         found[devices] = ceil(count / devices[0][1])
     return found
 
@@ -124,7 +170,7 @@ def _uniform(gpu: Gpu, wanted: _Devices) -> _Devices | None:
     """The one legal layout with every profile wanted that needs fewest GPUs."""
     assert gpu.mig is not None
     geometry = gpu.mig
-    best: tuple[int, int, _Devices] | None = None
+    best: tuple[int, int, int, _Devices] | None = None
     counts = [
         range(1, min(count, geometry.profiles[name].max_instances) + 1) for name, count in wanted
     ]
@@ -132,12 +178,13 @@ def _uniform(gpu: Gpu, wanted: _Devices) -> _Devices | None:
         devices = tuple((name, n) for (name, _), n in zip(wanted, numbers, strict=True))
         if not _roomy(gpu, list(devices)):
             continue
-        if not _sound(gpu, devices):
+        stranded = _stranded(gpu, devices)
+        if stranded is None:
             continue
         needed = max(ceil(count / n) for (_, count), n in zip(wanted, numbers, strict=True))
-        found = (needed, sum(numbers), devices)
+        found = (needed, stranded, sum(numbers), devices)
         best = found if best is None else min(best, found)
-    return None if best is None else best[2]
+    return None if best is None else best[3]
 
 
 def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
@@ -149,11 +196,18 @@ def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
     return max(ceil(compute / gpu.mig.compute_slices), ceil(memory / gpu.mig.memory_slots))
 
 
-def _fill_gpus(gpu: Gpu, wanted: Mapping[str, int], mixed: bool) -> dict[_Devices, int]:
+def _lost(gpu: Gpu, layouts: Mapping[_Devices, int]) -> int:
+    """Compute slices that layouts of so many GPUs strand."""
+    return sum((_stranded(gpu, devices) or 0) * count for devices, count in layouts.items())
+
+
+def _fill_gpus(
+    gpu: Gpu, wanted: Mapping[str, int], mixed: bool, most_stranded: int
+) -> dict[_Devices, int]:
     left: dict[str, int] = {name: count for name, count in wanted.items() if count > 0}
     found: dict[_Devices, int] = {}
     while left:
-        devices = _best_layout(gpu, _of_one_gpu(gpu, left), mixed)
+        devices = _best_layout(gpu, _of_one_gpu(gpu, left), mixed, most_stranded)
         repeat = min(left[name] // count for name, count in devices)
         found[devices] = found.get(devices, 0) + repeat
         for name, count in devices:
@@ -170,24 +224,24 @@ def _of_one_gpu(gpu: Gpu, wanted: Mapping[str, int]) -> _Devices:
 
 
 @lru_cache(maxsize=4096)
-def _sound(gpu: Gpu, devices: _Devices) -> bool:
-    """Whether a layout exists and strands no more than policies let pass."""
+def _stranded(gpu: Gpu, devices: _Devices) -> int | None:
+    """Compute slices that a layout makes unusable; None: there is no such layout."""
     assert gpu.mig is not None
     proof = place(gpu.mig, dict(devices))
-    return isinstance(proof, MigPlacement) and proof.stranded_compute <= MOST_STRANDED
+    return proof.stranded_compute if isinstance(proof, MigPlacement) else None
 
 
 @lru_cache(maxsize=4096)
-def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
-    """The legal layout of one GPU that serves most of what is wanted; of equal ones that with the
-    most profiles (`mixed`) or the fewest."""
+def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool, most_stranded: int) -> _Devices:
+    """The legal layout of one GPU that serves most of what is wanted and strands at most so many
+    compute slices; of equal ones that with the most profiles (`mixed`) or the fewest."""
     assert gpu.mig is not None
     geometry = gpu.mig
     rows = geometry.profiles
     order = sorted(
         wanted, key=lambda w: (-rows[w[0]].memory_slots, -rows[w[0]].compute_slices, w[0])
     )
-    best: tuple[int, int, int, _Devices] = (-1, -1, -9, ())
+    best: tuple[int, int, int, int, _Devices] = (-1, -1, -9, -9, ())
     chosen: list[tuple[str, int]] = []
 
     def search(position: int) -> None:
@@ -196,12 +250,13 @@ def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
             devices = tuple((name, count) for name, count in chosen if count)
             if not devices:
                 return
-            if not _sound(gpu, devices):
+            stranded = _stranded(gpu, devices)
+            if stranded is None or stranded > most_stranded:
                 return
             memory = sum(rows[n].memory_slots * c for n, c in devices)
             compute = sum(rows[n].compute_slices * c for n, c in devices)
             kinds = len(devices) if mixed else -len(devices)
-            best = max(best, (memory, compute, kinds, devices))
+            best = max(best, (memory, compute, -stranded, kinds, devices))
             return
         name, most = order[position]
         for count in range(min(most, rows[name].max_instances), -1, -1):
@@ -211,10 +266,8 @@ def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
             chosen.pop()
 
     search(0)
-    if not best[3]:
-        # One slice alone always fits, whatever it strands.
-        return ((order[0][0], 1),)
-    return best[3]
+    # One slice alone always fits, whatever it strands.
+    return best[4] or ((order[0][0], 1),)
 
 
 def _roomy(gpu: Gpu, chosen: list[tuple[str, int]]) -> bool:

@@ -15,7 +15,7 @@ from gpufleet.models.formats import (
 )
 from gpufleet.models.inference import Serving
 from gpufleet.models.parallel import Parallelism
-from gpufleet_planner.planning.target import ServingTarget, check_target
+from gpufleet_planner.planning.target import Confidence, ServingTarget, check_target
 from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
 from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, find_workload
@@ -69,6 +69,20 @@ class WorkloadNeed:
     """Training: part of the time that counts, as stated; None: by the number of GPUs."""
     hub: tuple[str, ...] = ()
     """Repositories of the Hugging Face Hub with the model, the one that was named first."""
+    confidence: Confidence = Confidence.EXPECTED
+    """With which speed of the range the target is kept."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a target rests on a speed that has a range."""
+        target = self.target
+        asked = (
+            target.token_ms,
+            target.output_tokens_per_second,
+            target.requests_per_second,
+            target.input_tokens_per_second,
+        )
+        return not self.trains and any(one is not None for one in asked)
 
     @property
     def trains(self) -> bool:
@@ -93,6 +107,7 @@ class Allowed:
     most_gpus: int = MOST_GPUS
     global_batch: int | None = None
     goodput: float | None = None
+    confidence: Confidence = Confidence.EXPECTED
 
 
 def resolve(
@@ -160,6 +175,7 @@ def resolve(
         batch_stated="batch" in request.model_fields_set,
         goodput=allowed.goodput,
         hub=found.hub,
+        confidence=allowed.confidence,
     )
     return need, ordered(findings)
 

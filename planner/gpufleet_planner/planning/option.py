@@ -38,11 +38,11 @@ class Reached:
     """Mean of as many clients as the batch that start together, as load tests do."""
     token_seconds: float | None = None
     token_seconds_range: tuple[float, float] | None = None
-    """Lowest and highest; a target is kept with the highest."""
+    """Lowest and highest."""
     tokens_per_second: float | None = None
     """Of all copies: what they serve, or train, at most."""
     tokens_per_second_range: tuple[float, float] | None = None
-    """Lowest and highest; as many copies as the lowest needs."""
+    """Lowest and highest."""
     range_note: str = ""
     """What to do where both ranges are wide."""
     asked_tokens_per_second: float | None = None

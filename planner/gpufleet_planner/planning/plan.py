@@ -23,6 +23,7 @@ from gpufleet_planner.planning.offers import Market, spot_neighbours
 from gpufleet_planner.planning.origins import in_file, origin_of, origins
 from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.pools import mig_strategy, pool_data, pool_names, spec_data
+from gpufleet_planner.planning.priced_fleet import PricedFleet
 from gpufleet_planner.planning.provisioning import (
     validate_balance,
     validate_provisioning,
@@ -30,6 +31,7 @@ from gpufleet_planner.planning.provisioning import (
 )
 from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Candidate, Selection, select
+from gpufleet_planner.planning.target import Confidence
 from gpufleet_planner.planning.teams import queues_data
 from gpufleet_planner.planning.tightness import validate_tightness
 from gpufleet_planner.planning.workloads import (
@@ -58,6 +60,8 @@ class PlannedFleet:
     workloads: tuple[PlacedWorkload, ...]
     selection: Selection | None
     findings: tuple[Finding, ...]
+    other: PricedFleet | None = None
+    """The fleet of the other confidence; None where no target rests on a range of speeds."""
 
     @property
     def usd_per_hour(self) -> Decimal | None:
@@ -68,6 +72,18 @@ class PlannedFleet:
         if any(price is None for price in prices):
             return None
         return Decimal(sum(price or 0 for price in prices)) / _MICRO
+
+    @property
+    def fleets(self) -> tuple[PricedFleet, ...]:
+        """This fleet and that of the other confidence; empty where they are the same."""
+        if self.other is None or self.spec is None:
+            return ()
+        return (PricedFleet(self.confidence, self.usd_per_hour, self.gpu_hours), self.other)
+
+    @property
+    def confidence(self) -> Confidence:
+        """With which speed targets are kept."""
+        return Confidence.EXPECTED if self.other is None else self.other.confidence.other
 
     @property
     def bound_usd_per_hour(self) -> Decimal | None:
@@ -102,19 +118,43 @@ def plan(data: Mapping[str, Any], *, as_of: date | None = None) -> PlannedFleet:
         return _refused((*findings, *at))
     market, found = market_of(file.head, catalogue)
     findings = (*findings, *found)
-    chosen: list[tuple[str, ModelWorkload | Notebooks, WorkloadNeed | None, ServingChoice]] = []
+    chosen: _Chosen = []
     for path, entry in file.workloads:
-        need, choice, found = choose_entry(entry, path, market, catalogue)
+        need, choice, found = choose_entry(entry, path, market, catalogue, file.head.confidence)
         findings = (*findings, *found)
         if choice is not None and choice.options:
             chosen.append((path, entry, need, choice))
     if has_errors(findings):
         return _refused(findings)
-    return _settle(file, catalogue, market, chosen, findings, as_of)
+    found = _settle(file, catalogue, market, chosen, findings, as_of)
+    return replace(found, other=_other(file, catalogue, market, chosen, as_of))
 
 
 def _refused(findings: Sequence[Finding]) -> PlannedFleet:
     return PlannedFleet(None, None, (), (), None, ordered(findings))
+
+
+def _other(
+    file: PlanFile, catalogue: Catalogue, market: Market, chosen: "_Chosen", as_of: date | None
+) -> PricedFleet | None:
+    """The fleet of the other confidence; None where nothing has a doubt."""
+    other = file.head.confidence.other
+    again: _Chosen = []
+    findings: tuple[Finding, ...] = ()
+    for path, entry, need, choice in chosen:
+        if need is not None and need.is_doubtful:
+            need, other_choice, found = choose_entry(entry, path, market, catalogue, other)
+            findings = (*findings, *found)
+            choice = other_choice or choice
+        again.append((path, entry, need, choice))
+    if again == chosen:
+        return None
+    if has_errors(findings):
+        return PricedFleet(other, None, None, ordered(findings)[0].message)
+    fleet = _settle(file, catalogue, market, again, (), as_of)
+    if fleet.spec is None:
+        return PricedFleet(other, None, None, ordered(fleet.findings)[0].message)
+    return PricedFleet(other, fleet.usd_per_hour, fleet.gpu_hours)
 
 
 # -- settling what compiles ----------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet_planner.planning.as_dict import option_as_dict, rejected_as_list
 from gpufleet_planner.planning.plan import PlannedFleet
-from gpufleet_planner.planning.spec_text import derivation
+from gpufleet_planner.planning.spec_text import derivation, separates
 
 
 def plan_as_dict(plan: PlannedFleet, hints: Mapping[str, Any]) -> dict[str, Any]:
@@ -18,6 +18,11 @@ def plan_as_dict(plan: PlannedFleet, hints: Mapping[str, Any]) -> dict[str, Any]
             "lowerBoundUsdPerHour": None if bound is None else f"{bound:.6f}",
             "gap": None if not spent or not bound else round(float((spent - bound) / bound), 6),
             "gpuHoursPerHour": plan.gpu_hours,
+        },
+        "confidence": {
+            "chosen": plan.confidence.value,
+            **{fleet.confidence.value: fleet.as_dict() for fleet in plan.fleets},
+            "separates": separates(plan),
         },
         "pools": [
             {

@@ -12,10 +12,11 @@ from gpufleet_planner.planning.filled_pool import (
     Demand,
     FilledPool,
     PoolKey,
-    demand_of,
-    fill,
+    filled_pools,
     item_of,
+    nodes_of,
     pool_key,
+    stranded_of,
 )
 from gpufleet_planner.planning.lower_bound import (
     UNPRICED,
@@ -176,14 +177,13 @@ class _Search:
         return found
 
     def _fresh_cost(self, key: PoolKey, demand: Demand) -> float:
-        filled = fill(key, demand)
-        most = key.machine.most_nodes
-        if filled is None or (most is not None and filled[0] > most):
+        nodes, most = nodes_of(key, demand), key.machine.most_nodes
+        if most is not None and nodes > most:
             return _IMPOSSIBLE
         price = key.machine.micro_usd
         each = float(price) if price is not None else UNPRICED * key.machine.gpus
-        # A hair per node: of equal costs fewer nodes, of equal nodes what stands first.
-        return filled[0] * (each + 1e-3)
+        # A small amount for each node and each stranded slice decides between equal prices.
+        return nodes * (each + 1e-3) + stranded_of(key, demand) * 1e-4
 
     def _changed(self, row: _Row, sign: int) -> dict[str | int, int]:
         demand = dict(self.demands.get(row.pool, {}))
@@ -258,10 +258,8 @@ class _Search:
             if not demand:
                 continue
             machine = self.pools[pool].machine
-            filled = fill(self.pools[pool], demand)
-            nodes[machine] += 0 if filled is None else filled[0]
-            most = machine.most_nodes
-            if filled is None or (most is not None and nodes[machine] > most):
+            nodes[machine] += nodes_of(self.pools[pool], demand)
+            if machine.most_nodes is not None and nodes[machine] > machine.most_nodes:
                 raise KeyError(next(n for n, row in self.chosen.items() if row.pool == pool))
 
     def filled(self) -> tuple[FilledPool, ...]:
@@ -269,9 +267,8 @@ class _Search:
         members: dict[int, list[tuple[str, Option]]] = defaultdict(list)
         for name in self.usable:
             members[self.chosen[name].pool].append((name, self.chosen[name].option))
-        found: list[FilledPool] = []
-        for pool, rows in members.items():
-            made = fill(self.pools[pool], demand_of(option for _, option in rows))
-            assert made is not None
-            found.append(FilledPool(self.pools[pool], made[0], tuple(rows), made[1]))
-        return tuple(found)
+        return tuple(
+            filled
+            for pool, rows in members.items()
+            for filled in filled_pools(self.pools[pool], tuple(rows))
+        )

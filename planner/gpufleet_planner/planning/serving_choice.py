@@ -10,7 +10,7 @@ from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed, mean_output
 from gpufleet_planner.planning.network import has_nvlink
 from gpufleet_planner.planning.option import Miss, Reached
-from gpufleet_planner.planning.target import Arrivals, ServingTarget
+from gpufleet_planner.planning.target import Arrivals, Confidence, ServingTarget
 from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.embedding import embedding_ledger
@@ -107,8 +107,9 @@ def serve(
     batch, speed = found
     copies = max(need.replicas, ceil(serving.batch / batch))
     lowest, highest = speed.tokens_per_second_range
+    expected = need.confidence is Confidence.EXPECTED
     if asked is not None:
-        copies = max(copies, ceil(asked / lowest))
+        copies = max(copies, ceil(asked / (speed.tokens_per_second if expected else lowest)))
     if copies * parallel.serving_gpus > need.most_gpus:
         return Miss(
             "gpus",
@@ -152,28 +153,36 @@ def _largest(
     if target.first_token_ms is not None and first > target.first_token_ms:
         text = f"first token after {first:.0f} ms even of one request, {target.first_token_ms:g} ms"
         return Miss("first-token", f"{text} allowed", first)
-    token = 1000 * replica.loaded_token_range(1)[1]
+    token = _token_ms(replica, need, 1)
     if target.token_ms is not None and token > target.token_ms:
+        upto = "" if need.confidence is Confidence.EXPECTED else "up to "
         text = (
-            f"up to {token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
+            f"{upto}{token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
         )
         return Miss("token", text, token)
-    if _kept(replica, target, most):
+    if _kept(replica, need, most):
         return most, replica.speed(most)
     low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
-        if _kept(replica, target, middle):
+        if _kept(replica, need, middle):
             low = middle
         else:
             high = middle
     return low, replica.speed(low)
 
 
-def _kept(replica: ServingReplica, target: ServingTarget, batch: int) -> bool:
-    """Whether a batch keeps the times while it is served, at the upper end of their spread."""
-    highest = 1000 * replica.loaded_token_range(batch)[1]
-    if target.token_ms is not None and highest > target.token_ms:
+def _token_ms(replica: ServingReplica, need: WorkloadNeed, batch: int) -> float:
+    """Time per token that a target is kept with, milliseconds."""
+    if need.confidence is Confidence.EXPECTED:
+        return 1000 * replica.loaded_token_seconds(batch)
+    return 1000 * replica.loaded_token_range(batch)[1]
+
+
+def _kept(replica: ServingReplica, need: WorkloadNeed, batch: int) -> bool:
+    """Whether a batch keeps the times while it is served."""
+    target = need.target
+    if target.token_ms is not None and _token_ms(replica, need, batch) > target.token_ms:
         return False
     limit = target.first_token_ms
     if limit is None:
@@ -199,8 +208,9 @@ def _embed(
     # No load test of embeddings is known: the spread of generation is assumed.
     spread = spread_of(need.model, serving.engine)
     lowest, highest = (speed.tokens_per_second / part for part in (spread.most, spread.least))
+    rate = speed.tokens_per_second if need.confidence is Confidence.EXPECTED else lowest
     if asked is not None:
-        copies = max(copies, ceil(asked / lowest))
+        copies = max(copies, ceil(asked / rate))
     if copies * parallel.serving_gpus > need.most_gpus:
         text = f"{copies} replicas are more than {need.most_gpus} GPUs"
         return Miss("gpus", text, float(copies))

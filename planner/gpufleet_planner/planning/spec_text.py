@@ -61,7 +61,27 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
 def _summary(plan: PlannedFleet) -> Iterator[str]:
     yield "Planned by `gpufleet plan`. Change the workloads and plan again rather than this file."
     yield cost_line(plan)
+    if plan.fleets:
+        both = "; ".join(fleet.text for fleet in plan.fleets)
+        yield f"{both}. This is the {plan.confidence} one."
+        yield from separates(plan)
     yield "Every figure is marked measured, modelled or assumed."
+
+
+def separates(plan: PlannedFleet) -> list[str]:
+    """What tells the two fleets of a plan apart, and the measurement that settles it."""
+    found: list[str] = []
+    for work in plan.workloads if plan.fleets else ():
+        reached = work.option.reached
+        rates = reached.tokens_per_second_range
+        if work.need is None or not work.need.is_doubtful or rates is None:
+            continue
+        found.append(
+            f"{work.entry.name}: {reached.tokens_per_second or 0:,.0f} tokens/s are computed, and "
+            f"published loads leave {rates[0]:,.0f} to {rates[1]:,.0f}; the engine's own load test "
+            "of one replica at its rate settles it"
+        )
+    return found
 
 
 def cost_line(plan: PlannedFleet) -> str:

@@ -22,6 +22,20 @@ class Arrivals(StrEnum):
     """From clients that all start at once and stay in step, as in most load tests."""
 
 
+class Confidence(StrEnum):
+    """With which of the speeds that published load tests leave a target is kept."""
+
+    EXPECTED = "expected"
+    """The computed one, which half of the measured loads reach."""
+    WORST = "worst"
+    """The lowest of the range, which nine of ten measured loads reach."""
+
+    @property
+    def other(self) -> "Confidence":
+        """The one of the two that this is not."""
+        return Confidence.WORST if self is Confidence.EXPECTED else Confidence.EXPECTED
+
+
 class ServingTarget(RequestModel):
     """Limits a choice must keep. Left out: no limit, and the cheapest that fits is chosen."""
 

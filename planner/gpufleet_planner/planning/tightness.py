@@ -8,8 +8,8 @@ from gpufleet_planner.planning.filled_pool import FilledPool, demand_of
 
 
 def validate_tightness(names: Sequence[str], pools: Sequence[FilledPool]) -> Iterator[Finding]:
-    """An info for every MIG pool that has more nodes than its slices need at least, each node cut
-    as suits it best and compute left stranded as it may."""
+    """An info for each MIG pool that has more nodes than its slices need at least, with each node
+    partitioned by itself."""
     for number, (name, pool) in enumerate(zip(names, pools, strict=True)):
         if pool.layout is None:
             continue
@@ -18,8 +18,8 @@ def validate_tightness(names: Sequence[str], pools: Sequence[FilledPool]) -> Ite
             yield info(
                 "pool-not-tight",
                 f"pools[{number}]",
-                f"{name} has {pool.nodes} nodes; {least} are enough where every node may be cut "
-                "differently and any compute slice may be stranded",
+                f"{name} has {pool.nodes} nodes; {least} are enough where each node may be "
+                "partitioned differently",
                 "split the pool by hand if the difference matters",
                 nodes=pool.nodes,
                 bound=least,

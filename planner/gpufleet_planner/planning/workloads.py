@@ -12,7 +12,7 @@ from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
 from gpufleet_planner.planning.need import MOST_GPUS, Isolation
-from gpufleet_planner.planning.target import ServingTarget, Usd
+from gpufleet_planner.planning.target import Confidence, ServingTarget, Usd
 from gpufleet_planner.sizing.request import Count, RequestModel, SizeRequest, read_model
 
 Name = Annotated[
@@ -131,6 +131,9 @@ class PlanHead(RequestModel):
     arm: bool = False
     """Whether machines with Arm processors (g5g, GB200) may be used. Default false: images built
     for x86 do not start there. GPUs that `gpus` names are allowed wherever they are sold."""
+    confidence: Confidence = Confidence.EXPECTED
+    """With which speed targets are kept: the computed one, or the lowest that published load tests
+    leave. Default expected; the price of the other is shown with the plan."""
     hardware: Annotated[tuple[OwnHardware, ...], Field(max_length=100)] = ()
     """Own machines; needed on platforms that sell none."""
     spec: dict[str, Any] = Field(default_factory=dict[str, Any])

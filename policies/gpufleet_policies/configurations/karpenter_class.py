@@ -6,8 +6,11 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.cluster.site import Site
-from gpufleet.contract.driver_ranges import driver_problem
-from gpufleet.contract.machine_images import image_mismatch, named_architectures
+from gpufleet.contract.machine_images import (
+    image_driver_problem,
+    image_mismatch,
+    named_architectures,
+)
 from gpufleet.contract.programs.karpenter_keys import (
     OVERLAY_KEPT,
     OVERLAY_REFUSED,
@@ -130,14 +133,8 @@ def _validate_drivers(
         if image is None:
             continue
         for key in dict.fromkeys(row.accelerator.gpu for row in machines):
-            _, first = image.branches.get(key, (None, ""))
-            branch = (
-                image.driver_branch if release.removeprefix("v") < first else image.branch_for(key)
-            )
-            problem = None
-            if branch is not None:
-                problem = driver_problem(catalogue.gpu(key), branch, catalogue)
-            if branch is None or problem is None:
+            problem = image_driver_problem(image, catalogue.gpu(key), catalogue, release)
+            if problem is None:
                 continue
             names = sorted({row.name for row in machines if row.accelerator.gpu == key})
             report.add(
@@ -145,7 +142,7 @@ def _validate_drivers(
                 child(child(where, index), "alias"),
                 f"{problem.message}: {', '.join(names[:3])} would advertise no GPU",
                 f"{problem.fix}, in an image that has it, or exclude these machines",
-                found=branch,
+                found=problem.found,
                 limit=problem.limit,
                 machines=names,
             )

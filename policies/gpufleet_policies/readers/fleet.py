@@ -95,6 +95,7 @@ def _pools(value: Any, catalogue: Catalogue) -> Iterable[PoolFacts]:
             hourly_micro_usd=_micro_usd(pool, "hourlyMicroUsd"),
             minimum_spend=_micro_usd(pool, "spend.minimumMicroUsd"),
             maximum_spend=_micro_usd(pool, "spend.maximumMicroUsd"),
+            image=_text(pool.get("image")),
             team=_text(pool.get("team")),
         )
 
@@ -134,6 +135,7 @@ def _grants(value: Any, gpu: str, catalogue: Catalogue) -> Iterable[Grant]:
             memory_bytes=memory,
             device_bytes=whole(at(share, "deviceBytes")) or (memory if replicas == 1 else None),
             is_enforced=replicas == 1 if enforced is None else enforced is True,
+            device_class=_text(at(share, "deviceClass")) or None,
         )
 
 

@@ -57,6 +57,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
     pool_labels = dict(own)
     return NodePool(
         locator=locator,
+        image=word(config, "imageType"),
         annotations=merged,
         name=_text(document, "name") or locator.name,
         maker=Maker.GKE,

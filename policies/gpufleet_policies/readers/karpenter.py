@@ -194,13 +194,14 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 
 def _image(document: dict[str, Any]) -> Fact[str]:
-    """The one image that the class selects by name or parameter; an alias follows the machine."""
+    """The one image that the class selects by alias, name or parameter."""
     place = "spec.amiSelectorTerms"
     terms = items(inside(document, place))
     if not terms:
         return absent(place)
-    named = [word(term, "name") if "name" in term else word(term, "ssmParameter") for term in terms]
-    return named[0] if len(named) == 1 else unknown(place)
+    keys = ("alias", "name", "ssmParameter")
+    named = [word(term, key) for term in terms for key in keys if inside(term, key) is not None]
+    return named[0] if len(named) == len(terms) == 1 else unknown(place)
 
 
 def node_overlay(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers import (
     cluster_api,
     cluster_objects,
+    eksctl,
     karpenter,
     kueue,
     nvidia_configs,
@@ -37,6 +38,7 @@ READERS: dict[tuple[str, str], Reader] = {
     ("infrastructure.cluster.x-k8s.io", "AWSMachinePool"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "VSphereMachineTemplate"): cluster_api.vsphere_template,
+    ("eksctl.io", "ClusterConfig"): eksctl.cluster_config,
     ("machine.openshift.io", "MachineSet"): openshift.machine_set,
     ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,
     ("kueue.x-k8s.io", "ClusterQueue"): kueue.cluster_queue,

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
-from gpufleet.catalogue.model import NodeImage
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.contract.machine_images import pool_image_mismatch
+from gpufleet.contract.machine_images import (
+    named_image,
+    pool_driver_problem,
+    pool_image_mismatch,
+)
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
@@ -21,16 +24,6 @@ _LIMITS = {
     "toolkit": "the second one rewrites the runtime's configuration and restarts it",
     "device_plugin": "the kubelet keeps the devices of the plugin that registered last",
 }
-
-
-def _image(context: RuleContext, pool: NodePool) -> NodeImage | None:
-    """Software in the pool's node image; None for unlisted images."""
-    if not pool.image.is_known:
-        return None
-    for image in context.catalogue.images.values():
-        if pool.image.value in image.ami_types.values() and pool.image.value != "CUSTOM":
-            return image
-    return None
 
 
 def _on(choice: Fact[bool]) -> bool:
@@ -55,7 +48,8 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding
     """
     # Who brings what is the contract's: its models are only imported where an image is known.
     for pool in gpu_pools(context, subject):
-        image = _image(context, pool)
+        named = pool.image.is_known
+        image = named_image(pool.image.value, context.catalogue) if named else None
         if image is None or not pool.labels_known:
             continue
         from gpufleet.contract.owners import DEPLOY_LABELS, PARTS
@@ -117,6 +111,32 @@ def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Find
             alternative=f"choose the image for {' and '.join(other.needed)}, or machines for "
             f"{' and '.join(other.architectures)}",
             evidence={"image": other.image, "machines": sorted(other.machines)},
+        )
+
+
+@rule(
+    "pool-image-driver",
+    "A node image whose driver does not support the pool's GPUs.",
+    subject=NodePool,
+    dev=Level.MANDATORY,
+    formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
+    source="NVIDIA driver release notes, supported GPUs; rows `drivers.jsonl` and `images.jsonl`",
+)
+def image_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
+    """The newest release of the image counts. Silent for pools of Karpenter, which
+    karpenter-driver-not-for-gpu reports at the node class.
+    """
+    for pool in gpu_pools(context, subject):
+        problem = pool_driver_problem(pool, context.catalogue)
+        if problem is None or pool.maker is Maker.KARPENTER:
+            continue
+        yield finding(
+            where=pool.image.place or "amiType",
+            found=f"{pool.image.value}: {problem.message}",
+            limit="its nodes advertise no GPU",
+            alternative=f"{problem.fix}, in an image that has it",
+            money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
+            evidence={"driver": problem.found, "limit": problem.limit},
         )
 
 

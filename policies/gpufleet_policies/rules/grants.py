@@ -1,9 +1,10 @@
 """What one unit of a requested resource gives on each pool that the pods may land on."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpufleet.cluster import PodGroup
+from gpufleet.cluster import FleetFacts, PodGroup
+from gpufleet.cluster.claims import GPU_CLASS
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker
 from gpufleet.partition.grant import Division, Grant, grant
@@ -38,6 +39,8 @@ class PoolGrant:
 def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGrant, ...]:
     """Every grant of a resource that the pods may land on; empty where one pool is not known."""
     if context.fleet is not None:
+        if any(container.claimed for container in group.containers):
+            return _of_claims(context, context.fleet, group)
         on_gke = context.fleet.platform == "gke"
         return tuple(
             PoolGrant(pool.name, one, on_gke and _adds_up(one, pool.sharing, pool.gpus_per_node))
@@ -58,6 +61,25 @@ def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGr
             if one.resource == resource
         ]
     return tuple(found) if found or resource != GPU else _of_labels(context, group)
+
+
+def _of_claims(context: RuleContext, fleet: FleetFacts, group: PodGroup) -> tuple[PoolGrant, ...]:
+    """Whole GPUs by a claim that is one pod's own: its pods share them with no other."""
+    return tuple(
+        PoolGrant(
+            pool.name,
+            replace(
+                one,
+                part=one.part * one.replicas,
+                replicas=1,
+                memory_bytes=one.device_bytes,
+                is_enforced=True,
+            ),
+        )
+        for pool in candidates(fleet, group, context.catalogue)
+        for one in pool.shares
+        if one.device_class == GPU_CLASS
+    )
 
 
 def _adds_up(one: Grant, sharing: str, gpus_per_node: int) -> bool:

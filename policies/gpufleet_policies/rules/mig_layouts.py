@@ -32,7 +32,8 @@ from gpufleet_policies.rules.published import layouts_of
 def stranded_slices(
     context: RuleContext, subject: FleetFacts | MigLayouts | NodePool
 ) -> Iterator[Finding]:
-    """One violation per distinct layout; mandatory from two slices on one GPU.
+    """One violation per distinct layout; mandatory from two slices on one GPU that has room for a
+    further instance of the same profiles.
 
     A layout that a pool's label selects is checked with the pool's GPU. A finding about a layout of
     a mig-parted file that no pool here selects is advice, for every GPU that has its profiles.
@@ -119,12 +120,16 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Fin
 
 def _is_all_of_one(shape: MigGeometry, layout: dict[str, int]) -> bool:
     """As many instances of one profile as a GPU has room for."""
+    return len(layout) == 1 and _is_full(shape, layout)
+
+
+def _is_full(shape: MigGeometry, layout: dict[str, int]) -> bool:
+    """Whether no further instance of any profile of a layout has room: what it strands is the price
+    of its instances, and not of an instance that was forgotten."""
     from gpufleet.partition.placement import MigPlacement, place
 
-    if len(layout) != 1:
-        return False
-    ((profile, count),) = layout.items()
-    return not isinstance(place(shape, {profile: count + 1}), MigPlacement)
+    more = ({**layout, profile: count + 1} for profile, count in layout.items())
+    return not any(isinstance(place(shape, one), MigPlacement) for one in more)
 
 
 def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeometry]:
@@ -170,7 +175,9 @@ def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Finding]:
                 part * alike * nodes,
                 f"{nodes} expected node(s) of {pool.name}",
             ),
-            at_most=Level.MANDATORY if placed.stranded_compute >= 2 else Level.ADVISORY,
+            at_most=Level.MANDATORY
+            if placed.stranded_compute >= 2 and not _is_full(geometry, devices)
+            else Level.ADVISORY,
             evidence={"devices": devices, "stranded": placed.stranded_compute},
         )
 

@@ -158,6 +158,7 @@ def _compiled(pool: PoolFacts, fleet: FleetFacts, context: RuleContext) -> NodeP
         ),
         hourly_micro_usd=pool.hourly_micro_usd,
         intent=known(pool.intent, declared) if pool.intent else absent("intent"),
+        image=known(pool.image, declared) if pool.image else absent("image"),
         compiled=pool,
         vgpu_profile=_vgpu_profile(pool, context),
     )
@@ -169,9 +170,9 @@ def _vgpu_profile(pool: PoolFacts, context: RuleContext) -> Fact[str]:
     share = pool.shares[0] if pool.shares else None
     if pool.sharing != "vgpu" or gpu is None or gpu.vgpu is None or share is None:
         return absent("sharing.vgpu")
-    if share.profile is not None or share.memory_bytes is None:
+    if share.profile is not None or share.device_bytes is None:
         return absent("sharing.vgpu")
-    gigabytes = share.memory_bytes * share.replicas >> 30
+    gigabytes = share.device_bytes >> 30
     if gigabytes not in gpu.vgpu.time_sliced:
         return absent("sharing.vgpu")
     return known(f"grid_{gpu.vgpu.names[0]}-{gigabytes}c", Provenance.DECLARED)

@@ -29,6 +29,12 @@ CASES = (
         "AL2_x86_64_GPU is for amd64, and g5g.xlarge is arm64",
     ),
     Case(
+        "pool-image-driver",
+        node_group({"instanceTypes": ["g7e.2xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}),
+        node_group({"instanceTypes": ["g7e.2xlarge"], "amiType": "AL2_x86_64_GPU"}),
+        "driver 570 does not support RTX-PRO-6000-BLACKWELL-96GB",
+    ),
+    Case(
         "device-plugin-installed-twice",
         plugin({"nodeSelector": {"plugin": "own"}}),
         plugin({}),

@@ -10,8 +10,8 @@ CASES = (
     Case(
         "mig-layout-strands-slices",
         FLEET,
-        fleet_thing({"pools[1].sharing.mig.layouts": [{"devices": {"1g.20gb": 4}}]}),
-        "4 x 1g.20gb on 8 of 8 GPUs strands 3 of 7 compute slices each",
+        fleet_thing({"pools[1].sharing.mig.layouts": [{"devices": {"1g.20gb": 3}}]}),
+        "3 x 1g.20gb on 8 of 8 GPUs strands 2 of 7 compute slices each",
         alongside=(),
     ),
 )

@@ -114,7 +114,7 @@ class Recording:
 
 
 class _Monitor(mocks.MockMonitor):
-    def __init__(self, recording: Recording, echo: _Echo) -> None:
+    def __init__(self, recording: Recording, echo: mocks.Mocks) -> None:
         super().__init__(echo)
         self._recording = recording
 
@@ -159,16 +159,37 @@ def _name(urn: str) -> str:
 Run = Callable[..., Recording]
 
 
+class _Plain(mocks.Mocks):
+    """The stand-in of Pulumi's documentation: nothing is known that only a cloud knows."""
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        return f"{args.name}-id", args.inputs
+
+    def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
+        return {}
+
+
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Runs a program against the stand-in and returns what it registered; raises what it raised.
     A second argument answers look-ups, by function; a text is why one is refused."""
+    yield from _running(monkeypatch, lambda answers: _Echo({**LOOKED_UP, **answers}))
 
+
+@pytest.fixture
+def plain_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """The same under mocks that return the inputs of each resource, and nothing else."""
+    yield from _running(monkeypatch, lambda _: _Plain())
+
+
+def _running(
+    monkeypatch: pytest.MonkeyPatch, stand_in: Callable[[dict[str, Any]], mocks.Mocks]
+) -> Iterator[Run]:
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
 
     def go(program: Callable[[], Any], answers: dict[str, Any] | None = None) -> Recording:
-        recording, echo = Recording(), _Echo({**LOOKED_UP, **(answers or {})})
+        recording, echo = Recording(), stand_in(answers or {})
         monitor = _Monitor(recording, echo)
         mocks.set_mocks(echo, project="project", stack="stack", monitor=monitor)
         monkeypatch.setattr(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
@@ -164,25 +165,28 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         ]
         nodes, node_policies = self._role(name, plan, "gpu-nodes", EC2_SERVICES[:1], NODE_POLICIES)
         ready = ready_output(cluster.output("name"), *before)
-        known = cluster.output("vpcConfig")
         self._subnets = {
             zone: ready_output(subnet.id, *network.way_out)
             for zone, subnet in network.private.items()
         }
         endpoint = cluster.output("endpoint")
-        authority = cluster.output("certificateAuthority").apply(lambda found: found["data"])
+        authority = cluster.derived("certificateAuthority", lambda found: str(found["data"]))
         kubeconfig = pulumi.Output.all(ready, endpoint, authority).apply(
-            lambda parts: kubeconfig_text(*parts, region=plan.declared.region)
+            lambda parts: (
+                None if None in parts else kubeconfig_text(*parts, region=plan.declared.region)
+            )
         )
         return {
             "cluster_name": ready,
             "cluster_endpoint": endpoint,
             "cluster_certificate_authority": authority,
-            "cluster_service_cidr": cluster.output("kubernetesNetworkConfig").apply(
-                lambda found: _key(found, "serviceIpv4Cidr", "service_ipv4_cidr")
+            "cluster_service_cidr": cluster.derived(
+                "kubernetesNetworkConfig",
+                lambda found: _key(found, "serviceIpv4Cidr", "service_ipv4_cidr"),
             ),
-            "cluster_security_group_id": known.apply(
-                lambda found: _key(found, "clusterSecurityGroupId", "cluster_security_group_id")
+            "cluster_security_group_id": cluster.derived(
+                "vpcConfig",
+                lambda found: _key(found, "clusterSecurityGroupId", "cluster_security_group_id"),
             ),
             "vpc_id": network.vpc.id,
             "subnet_ids_by_zone": pulumi.Output.all(**self._subnets),
@@ -223,16 +227,13 @@ class EksCluster(GpuComponent[EksClusterPlan]):
             pulumi.ResourceOptions(parent=self),
             outputs=("arn", "name"),
         )
-        partition = made.output("arn").apply(lambda arn: str(arn).split(":")[1])
         attached = [
             self._made(
                 aws.ROLE_POLICY_ATTACHMENT,
                 f"{name}-{what}-{policy.rsplit('/', 1)[-1]}",
                 {
                     "role": made.output("name"),
-                    "policyArn": pulumi.Output.concat(
-                        "arn:", partition, f":iam::aws:policy/{policy}"
-                    ),
+                    "policyArn": made.derived("arn", partial(_managed_policy, policy)),
                 },
             )
             for policy in policies
@@ -255,7 +256,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
             pulumi.ResourceOptions(parent=self),
             outputs=("latestVersion",),
         )
-        version = template.output("latestVersion").apply(lambda number: str(int(number)))
+        version = template.derived("latestVersion", lambda number: str(int(number)))
         wired = {
             **system_group(plan),
             "clusterName": cluster.output("name"),
@@ -309,9 +310,14 @@ def kubeconfig_text(cluster: str, endpoint: str, authority: str, *, region: str)
     )
 
 
-def _key(found: Any, *spellings: str) -> str:
-    """The SDK gives keys in either spelling."""
-    return next(str(found[one]) for one in spellings if one in found)
+def _key(found: Any, *spellings: str) -> str | None:
+    """The SDK gives keys in either spelling; None where there is neither."""
+    return next((str(found[one]) for one in spellings if one in found), None)
+
+
+def _managed_policy(policy: str, role_arn: str) -> str:
+    """ARN of a policy of AWS' own, in the partition of a role."""
+    return f"arn:{role_arn.split(':')[1]}:iam::aws:policy/{policy}"
 
 
 def _planned(component: str, args: EksClusterArgs) -> EksClusterPlan:

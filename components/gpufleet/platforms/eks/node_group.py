@@ -78,10 +78,10 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
         imported = pool.spec.import_id
         template = None if imported else self._template(name, plan)
         if template is not None:
-            version = template.output("latestVersion").apply(lambda number: str(int(number)))
+            version = template.derived("latestVersion", lambda number: str(int(number)))
             wired["launchTemplate"] = {"id": template.id, "version": version}
         nodes = self._group(name, plan, wired)
-        scaling_group = nodes.output("resources").apply(_scaling_group)
+        scaling_group = nodes.derived("resources", _scaling_group)
         if imported is None or plan.shape.options.imported == "manage":
             self._tag(name, scaling_group, autoscaler_tags(pool) or {})
         for action, size in scheduled_actions(pool).items():
@@ -145,7 +145,9 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
             outputs=("nodeGroupName", "resources"),
         )
 
-    def _tag(self, name: str, scaling_group: pulumi.Output[str], tags: Mapping[str, str]) -> None:
+    def _tag(
+        self, name: str, scaling_group: pulumi.Output[str | None], tags: Mapping[str, str]
+    ) -> None:
         for key, value in tags.items():
             AwsObject(
                 SCALING_GROUP_TAG,

@@ -173,10 +173,10 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
             *rights,
         )
         endpoint = cluster.output("endpoint")
-        authority = cluster.output("masterAuth").apply(_authority)
+        authority = cluster.derived("masterAuth", _authority)
         ready = ready_output(cluster.output("name"), nat)
         kubeconfig = pulumi.Output.all(ready, endpoint, authority).apply(
-            lambda parts: gke_kubeconfig_text(*parts)
+            lambda parts: None if None in parts else gke_kubeconfig_text(*parts)
         )
         return {
             "cluster_name": ready,
@@ -213,7 +213,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
                 {
                     "project": project,
                     "role": role,
-                    "member": pulumi.Output.concat("serviceAccount:", email),
+                    "member": account.derived("email", "serviceAccount:{}".format),
                 },
             )
             for role in (NODE_ROLE, IMAGE_ROLE)

@@ -1,0 +1,147 @@
+"""Compile, the component under plain mocks and the audit give one verdict on one declaration.
+
+Random fleets of every platform, legal and not. What compile accepts the component makes, and the
+audit of the rendered folder and of the declaration has no error. What compile refuses the component
+and the audit of the declaration refuse.
+"""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpufleet import EksCluster, GkeCluster, GpuFleet
+from gpufleet.components_base.inputs import InvalidArgumentsError
+from gpufleet.fleet import Compiled, compile_data
+from gpufleet.render.artefacts import artefacts
+from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.objects import TODAY
+from tests.unit.components.random_fleets import CONNECTIONS, fleets, optional
+from tests.unit.components.random_openshift import CONNECTIONS as OPENSHIFT
+from tests.unit.components.random_openshift import openshift_fleets
+from tests.unit.components.random_own_hardware import CONNECTIONS as OWN
+from tests.unit.components.random_own_hardware import own_fleets
+
+PLACES = {**CONNECTIONS, **OPENSHIFT, **OWN}
+
+
+def errors(compiled: Compiled) -> set[str]:
+    return {one.code for one in compiled.findings if one.severity.value == "error"}
+
+
+def refused_by_component(run: Any, document: dict[str, Any]) -> set[str]:
+    connection: Any = PLACES[document["platform"]]
+    try:
+        run(lambda: GpuFleet("fleet", {"spec": document, "connection": connection}))
+    except InvalidArgumentsError as refused:
+        return {one.code for one in refused.findings if one.severity.value == "error"}
+    return set()
+
+
+def refused_by_audit(files: dict[str, str]) -> set[str]:
+    with TemporaryDirectory() as folder:
+        for name, text in files.items():
+            file = Path(folder, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        found = audit(find_inputs([folder]), read_settings({}), TODAY)
+    return {one.code for one in found.findings if one.severity.value == "error"}
+
+
+KUBELETS = st.sampled_from(
+    [
+        {"cpuManager": "static"},
+        {"cpuManager": "static", "memoryManager": "static", "topologyManager": "restricted"},
+        {"memoryManager": "none", "topologyManager": "none"},
+    ]
+)
+QUEUES = {"teams": [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5}]}
+
+
+@st.composite
+def cloud_fleets(draw: st.DrawFn) -> dict[str, Any]:
+    """On EKS or GKE, with settings of the kubelet, drivers, queues and monitoring too."""
+    document = draw(fleets())
+    on_gke = document["platform"] == "gke"
+    for pool in document["pools"]:
+        if "sharing" not in pool:
+            continue
+        pool |= optional(draw, kubelet=KUBELETS)
+        if on_gke:
+            pool |= optional(draw, image=st.just("ubuntu-gke"))
+            driver = optional(draw, driver=st.just("gpuOperator"))
+            pool |= {"gke": {**pool.get("gke", {}), **driver}} if driver else {}
+    more = optional(draw, queues=st.just(QUEUES), monitoring=st.just({"backend": "prometheus"}))
+    return {**document, **more}
+
+
+def legal(document: dict[str, Any]) -> bool:
+    return compile_data(document).deployable
+
+
+EVERY = st.one_of(
+    cloud_fleets(),
+    cloud_fleets().filter(legal),
+    cloud_fleets().filter(legal),
+    openshift_fleets("openshiftAws"),
+    openshift_fleets("openshiftGcp"),
+    own_fleets("vsphere"),
+    own_fleets("openshift"),
+    own_fleets("sandbox"),
+)
+
+
+def verdicts_agree(run: Any, examples: int) -> None:
+    seen = {True: 0, False: 0}
+
+    @settings(
+        deadline=None,
+        max_examples=examples,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    @given(EVERY)
+    def body(document: dict[str, Any]) -> None:
+        compiled = compile_data(document)
+        wrong = errors(compiled)
+        seen[not wrong] += 1
+        assert refused_by_component(run, document) == wrong
+        declared = refused_by_audit({"fleet.yaml": json.dumps(document)})
+        assert bool(declared) == bool(wrong), declared
+        if compiled.deployable and compiled.fleet is not None:
+            rendered = {one.path: one.text for one in artefacts(compiled.fleet)}
+            assert refused_by_audit(rendered) == set()
+
+    body()
+    assert min(seen.values()) > examples // 20, seen
+
+
+def test_two_hundred_random_fleets(plain_run: Any) -> None:
+    verdicts_agree(plain_run, 200)
+
+
+@pytest.mark.nightly
+def test_five_thousand_random_fleets(plain_run: Any) -> None:
+    verdicts_agree(plain_run, 5000)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        lambda: EksCluster(
+            "c",
+            {"cluster_name": "ml", "region": "us-east-1", "zones": ["us-east-1a", "us-east-1b"]},
+        ),
+        lambda: GkeCluster(
+            "c", {"cluster_name": "ml", "region": "us-central1", "project": "my-project"}
+        ),
+    ],
+)
+def test_clusters_are_made_under_plain_mocks(plain_run: Any, cluster: Any) -> None:
+    assert plain_run(cluster).resources
