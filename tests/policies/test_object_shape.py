@@ -14,7 +14,11 @@ from tests.policies.cases.workloads import CONTAINER, deployment
 
 def rules(thing: Thing) -> dict[str, Level]:
     case = Case("", thing, thing, "", alongside=(FLEET,), settings={"profile": "prod"})
-    return {one.code: one.level for one in case.findings(thing) if one.code.startswith("object-")}
+    return {
+        one.code: one.level
+        for one in case.findings(thing)
+        if one.code.startswith(("object-", "config-"))
+    }
 
 
 def shape(**container: Any) -> list[Any]:

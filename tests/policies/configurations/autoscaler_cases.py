@@ -231,7 +231,7 @@ CASES: list[CaseRow] = [
         {},
     ),
     ("config-out-of-bounds", text(hpa(maxReplicas=1 << 31)), text(hpa()), {}),
-    ("config-field-missing", text(without(hpa(), "maxReplicas")), text(hpa()), {}),
+    ("config-value-missing", text(without(hpa(), "maxReplicas")), text(hpa()), {}),
     (
         "config-value-invalid",
         text(

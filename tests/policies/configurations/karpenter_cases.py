@@ -129,7 +129,7 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("config-wrong-type", text(pool(weight="5")), text(pool(weight=5)), {}),
     ("config-choice-unknown", text(pool(disruption={"consolidateAfter": "1m", "consolidationPolicy": "Always"})), None, {}),
     ("config-out-of-bounds", text(pool(weight=101)), text(pool(weight=100)), {}),
-    ("config-field-missing", text(pool(disruption={"consolidationPolicy": "WhenEmpty"})), None, {}),
+    ("config-value-missing", text(pool(disruption={"consolidationPolicy": "WhenEmpty"})), None, {}),
     ("config-value-invalid", text(pool(disruption={"consolidateAfter": "1 m"})), text(pool(disruption={"consolidateAfter": "1m"})), {}),
     ("karpenter-static-pool", text(pool(replicas=2)), text(pool(replicas=2, limits={"nodes": "4"})), STATIC),
     ("karpenter-static-pool", text(pool(replicas=0, limits={}, weight=5)), text(pool(weight=5)), STATIC),

@@ -34,7 +34,7 @@ CASES: list[CaseRow] = [
     ("config-wrong-type", queue(group("cpu", flavor("a", CPU)), ", queueingStrategy: 3"), None, {}),
     ("config-choice-unknown", queue(group("cpu", flavor("a", CPU)), ", queueingStrategy: Fifo"), queue(group("cpu", flavor("a", CPU)), ", queueingStrategy: StrictFIFO"), {}),
     ("config-out-of-bounds", queue(group("", flavor("a", ""))), None, {}),
-    ("config-field-missing", FINE_TEXT.replace("name: a, ", ""), None, {}),
+    ("config-value-missing", FINE_TEXT.replace("name: a, ", ""), None, {}),
     ("config-value-invalid", FINE_TEXT.replace("name: a", "name: A_b"), None, {}),
     ("kueue-quota-order", queue(group("cpu, nvidia.com/gpu", flavor("a", f"{GPU}, {CPU}"))), None, {}),
     ("kueue-quota-order", queue(group("cpu, nvidia.com/gpu", flavor("a", CPU))), None, {}),

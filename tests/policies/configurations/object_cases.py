@@ -26,6 +26,6 @@ CASES: list[CaseRow] = [
     ("config-choice-unknown", pod("imagePullPolicy: Allways"), pod("imagePullPolicy: Always"), {}),
     ("config-out-of-bounds", pod("ports: [{containerPort: 2147483648}]"), pod("ports: [{containerPort: 80}]"), {}),
     ("object-field-too-new", pod("restartPolicyRules: []"), pod("env: []"), {"context": {"kubernetesVersion": "1.33"}}),
-    ("config-field-missing", monitor("podMetricsEndpoints: []"), monitor("podMetricsEndpoints: [], selector: {}"), {}),
+    ("config-value-missing", monitor("podMetricsEndpoints: []"), monitor("podMetricsEndpoints: [], selector: {}"), {}),
     ("config-value-invalid", pod("resources: {limits: {memory: 1GiB}}"), pod("resources: {limits: {memory: 1Gi}}"), {}),
 ]  # fmt: skip

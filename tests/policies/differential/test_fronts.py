@@ -127,7 +127,6 @@ SILENT_IN_FILES = {
     **{rule: reason for rule, reason in ONLY_NAMED.items() if "remark" not in reason},
     "configmap-key-absent": NOTHING_TO_JUDGE,
     "configmap-value-invalid": "a ConfigMap is an object itself: config-wrong-type",
-    "config-field-missing": "the object may be a patch, or complete in another file",
     "document-unreadable": "the audit lists the file as not read",
     **dict.fromkeys(("context-key-unknown", "context-value-invalid", "gpu-unknown"), OF_THE_CALL),
     **dict.fromkeys(
@@ -183,24 +182,12 @@ SILENT_IN_FILES = {
     ),
 }
 """Rules that the audit never reports about these samples, and why."""
-_OF_TEXTS = (
-    "chart-values",
-    "device-plugin-values",
-    "dra",
-    "dra-values",
-    "gpu-operator",
-    "mig-placement",
-    "mig-strategy",
-    "network-operator",
-)
 SILENT = {
     "check": {},
     "audit": SILENT_IN_FILES,
     "crossguard": {
         **SILENT_IN_FILES,
-        **{f"{kind}-key-repeated": OF_A_TEXT for kind in _OF_TEXTS},
-        **{f"{kind}-second-document": OF_A_TEXT for kind in _OF_TEXTS},
-        "dra-no-config": OF_A_TEXT,
+        **dict.fromkeys(("dra-key-repeated", "dra-second-document", "dra-no-config"), OF_A_TEXT),
         **dict.fromkeys(
             (
                 "mig-count-invalid",
@@ -208,8 +195,6 @@ SILENT = {
                 "mig-counts-zero",
                 "mig-profile-malformed",
                 "mig-strategy-invalid",
-                "config-key-misspelt",
-                "config-key-unknown",
                 "mig-strategy-mixed-compute-instance",
                 "mig-strategy-mixed-empty",
                 "mig-strategy-none-ignores-mig",

@@ -53,7 +53,7 @@ def schema_codes(reader: str = READER) -> SchemaCodes:
         wrong_type=f"{SHARED}-wrong-type",
         choice=f"{SHARED}-choice-unknown",
         bound=f"{SHARED}-out-of-bounds",
-        required=f"{SHARED}-field-missing",
+        required=f"{SHARED}-value-missing",
         other=f"{SHARED}-value-invalid",
         reader=reader,
     )
