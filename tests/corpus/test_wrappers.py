@@ -60,7 +60,7 @@ def test_the_wrapped_gpu_operator_is_judged_at_its_version():
         (fact.chart, fact.version.found)
         for one in find_inputs([str(file)])
         for fact in read_input(one).facts
-        if type(fact).__name__ == "ChartRelease"
+        if type(fact).__name__ == "Program"
     }
     assert found == {("gpu-operator", "v24.9.2")}
 

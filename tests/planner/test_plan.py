@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from gpufleet.fleet import compile_document
-from gpufleet_planner.planning.difference import difference
 from gpufleet_planner.planning.manifest import manifests
 from gpufleet_planner.planning.plan import plan
 from gpufleet_planner.planning.plan_as_dict import plan_as_dict
@@ -199,19 +198,6 @@ def test_team_quotas_never_exceed_the_fleet() -> None:
     teams = answer.spec["queues"]["teams"]
     assert {t["name"] for t in teams} == {"product", "research"}
     assert sum(t["share"] for t in teams) <= 1
-
-
-def test_a_difference_names_pools_and_money() -> None:
-    before = plan(file(service(gpus=["L40S"])))
-    after = plan(file(service(gpus=["L4"])))
-    assert before.fleet is not None
-    assert after.fleet is not None
-    told = difference(before.fleet, after.fleet)
-    assert told["added"] == ["inference-l4: at most 1 x g6.xlarge, exclusive"]
-    assert told["removed"] == ["inference-l40s: at most 1 x g6e.xlarge, exclusive"]
-    assert told["saved"] == {"usdPerHour": "1.0562", "usdPerMonth": "771.03"}
-    same = difference(after.fleet, after.fleet)
-    assert (same["added"], same["removed"], same["changed"]) == ([], [], [])
 
 
 def test_ampere_is_partitioned_with_a_reboot_where_a_hypervisor_may_forbid_the_reset() -> None:

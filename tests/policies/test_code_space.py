@@ -50,6 +50,7 @@ def test_no_code_of_compile_has_another_meaning_among_the_rules():
 
 SHARED = {
     "dra-gate-unknown",
+    "dra-kubernetes-gate-off",
     "dra-gates-conflict",
     "driver-not-for-gpu",
     "gpu-unknown",

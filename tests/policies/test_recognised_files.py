@@ -17,7 +17,7 @@ def test_values_files_are_recognised_by_name_or_by_their_keys():
     ):
         found = facts_of_document(document, path)
         assert {type(fact).__name__ for fact in found} >= {
-            "ChartRelease",
+            "Program",
             "NvidiaConfig",
             "OperatorChoices",
         }

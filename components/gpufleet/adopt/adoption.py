@@ -23,7 +23,7 @@ from gpufleet.fleet.observed import (
     PlatformAdoption,
     ProposedPool,
 )
-from gpufleet.platforms.registry import FOLDERS, platform_adoption
+from gpufleet.platforms.registry import FOLDERS, platform_adoption, platform_facts
 from gpufleet.spec.base import Platform
 
 CATALOGUE = "2026.11"
@@ -88,10 +88,10 @@ def adopt(
     if not proposals:
         return Adoption(None, (), (), ("no group of nodes with GPUs was found",))
     frame = _frame(adoption, seen, proposals)
+    notes = _placed(frame, adoption)
     pools: list[Declaration] = []
     kept: list[tuple[ProposedPool, Compared]] = []
     imports: list[Import] = []
-    notes: list[str] = []
     missed: list[NotExpressed] = []
     for proposed in proposals:
         one, added = _with_sharing(frame, proposed, seen)
@@ -132,6 +132,15 @@ def adopt(
         if one.address not in taken and _matters(one)
     ]
     return Adoption(spec, tuple(imports), tuple(missed), (*notes, *addons.notes))
+
+
+def _placed(frame: Declaration, adoption: PlatformAdoption) -> list[str]:
+    """Put an example region where the resources state none, and note it."""
+    example = platform_facts(adoption.platform).example_region
+    if example is None or "region" in frame["cluster"]:
+        return []
+    frame["cluster"] = {**frame["cluster"], "region": example}
+    return [f"cluster.region is not known from these resources: write yours instead of {example}"]
 
 
 def _matters(one: ObservedResource) -> bool:

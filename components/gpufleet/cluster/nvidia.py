@@ -10,19 +10,6 @@ from gpufleet.cluster.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChartRelease(Subject):
-    """A Helm chart that is installed, with the values it is given."""
-
-    chart: str
-    """Name without repository: `gpu-operator`."""
-    version: Fact[str] = NOTHING
-    values: Mapping[str, Any]
-    """Plain data, UNKNOWN where a value cannot be read."""
-    place: str = "values"
-    """Field of the object that holds the values; empty: the file itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NvidiaConfig(Subject):
     """A configuration that `gpufleet check` can validate."""
 

@@ -71,14 +71,14 @@ class Program(Subject):
         """Whether a part is on: as written, else the chart's default; unknown where the values may
         say otherwise."""
         place = f"{self.place}.{path}" if self.place else path
+        if self.values is None:
+            return unknown(place)
         found: Any = self.values
         for key in path.split("."):
             found = found.get(key, _NOTHING) if is_mapping(found) else found
             if found is _NOTHING or found is UNKNOWN:
                 break
-        if found is UNKNOWN or (
-            found is _NOTHING and not (self.complete and self.values is not None)
-        ):
+        if found is UNKNOWN or (found is _NOTHING and not self.complete):
             return unknown(place)
         if found is _NOTHING or found is None:
             return known(default, Provenance.DEFAULT, place)

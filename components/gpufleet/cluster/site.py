@@ -46,6 +46,8 @@ class Site:
     """Release of that program, as the context names it."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Gates that the context names."""
+    images: tuple[str, ...] = ()
+    """Images of the GPU nodes, by key of the catalogue."""
     env: Mapping[str, str] | None = None
     """Environment of the program that reads. None: nothing is known about it."""
     environment: str | None = None

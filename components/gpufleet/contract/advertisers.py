@@ -7,9 +7,10 @@ other.
 from collections.abc import Iterable
 from enum import StrEnum
 
+from gpufleet.contract.advertising_programs import serves_by_claims
+from gpufleet.contract.declared_site import declared_program
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import switch
-from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
 
@@ -66,7 +67,8 @@ def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
     if addon.enabled is not True or len(served) < len(pools) or not served:
         return
     key = "resources.gpus.enabled"
-    if value_at(addon.values, key) is False:
+    driver = declared_program(addon, "addons.draDriver", "dra-driver-nvidia-gpu")
+    if serves_by_claims(driver).found is not True:
         return
     yield error(
         "two-advertisers",

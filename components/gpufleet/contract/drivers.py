@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from gpufleet.contract.declared_site import declared_site
 from gpufleet.contract.driver_ranges import (
     OPERATOR,
     RangeProblem,
@@ -17,7 +18,6 @@ from gpufleet.contract.operator_values import VALUES, operator_value, place, sai
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
-from gpufleet.spec.base import Ownership
 
 _VERSION = "addons.gpuOperator.driver.version"
 
@@ -47,10 +47,10 @@ def driver_of(pool: ContractPool, cluster: ClusterFacts) -> tuple[str, str, Cont
     declared = str(written) if written is not None else operator.driver.version
     if declared is not None:
         return declared, where, ContractFact(f"the operator installs driver {declared}", where)
-    version = operator.version
-    if version is None and operator.ownership is Ownership.EXISTING:
+    decided = declared_site(cluster.spec, cluster.catalogue).release_of("gpu-operator").release
+    if not decided.is_known:
         return None
-    release = version or cluster.operator_chart.version
+    release = decided.value
     if cluster.spec.addons.images.profile is not None:
         fact = ContractFact(f"the operator installs {DRIVER_VERSION}", "addons.images.profile")
         return DRIVER_VERSION, _VERSION, fact

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.model import Chart
+from gpufleet.contract.declared_site import declared_site
 from gpufleet.contract.facts import ClusterFacts, ContractFact, chain
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.findings import Finding, error, warning
@@ -18,6 +20,9 @@ def validate_versions(cluster: ClusterFacts) -> Iterator[Finding]:
 
 
 def _kubernetes(cluster: ClusterFacts, chart: Chart) -> Iterable[Finding]:
+    decided = declared_site(cluster.spec, cluster.catalogue).release_of(chart.name)
+    if decided.numbers != numbers(chart.version):
+        return  # the catalogue has the documented range of one release
     found = cluster.spec.cluster.kubernetes_version
     runs = ContractFact(f"the cluster is Kubernetes {found}", "cluster.kubernetesVersion")
     if chart.min_kubernetes and minor_of(found) < minor_of(chart.min_kubernetes):

@@ -58,17 +58,22 @@ def validate_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
     yield from _networks(declared)
     made = policy(addons, plan)
     if made is not None:
-        yield from _validated(made, "spec.", f"{ADDON}.policy")
-    yield from _validated(network_operator_values(addons, plan), "", f"{ADDON}.values")
+        yield from _validated(made, "spec.", f"{ADDON}.policy", plan.version)
+    values = network_operator_values(addons, plan)
+    yield from _validated(values, "", f"{ADDON}.values", plan.version)
 
 
-def _validated(document: Values, inside: str, place: str) -> Iterator[Finding]:
+def _validated(document: Values, inside: str, place: str, version: str) -> Iterator[Finding]:
     # The validate reads much and few fleets have this operator: it is loaded late.
+    from gpufleet.cluster.fact import Provenance, known
+    from gpufleet.cluster.program import Program
     from gpufleet.cluster.site import Site
     from gpufleet.contract.programs import network_operator_values as validate
     from gpufleet.documents.document import GoDocument
 
-    for finding in validate.validate(GoDocument(document), Site()).findings:
+    release = known(version, Provenance.DECLARED, f"{ADDON}.version")
+    site = Site(programs=(Program(name="network-operator", release=release),))
+    for finding in validate.validate(GoDocument(document), site).findings:
         if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:
             path = finding.path.removeprefix(inside)
             yield replace(finding, path=f"{place}.{path}" if path else place)

@@ -39,7 +39,7 @@ def _validated(spec: FleetSpec, field: str, catalogue: Catalogue) -> Iterator[Fi
     addon = getattr(spec.addons, field)
     values = {**_OURS.get(field, {}), **addon.values}
     program = replace(declared_program(addon, place, chart), values=values)
-    site = declared_site(spec, catalogue).reading(program)
+    site = replace(declared_site(spec, catalogue), programs=(program,))
     for finding in kinds[field].validate(GoDocument(values), site).findings:
         if finding.severity is not Severity.INFO and finding.code not in _ELSEWHERE:
             yield replace(finding, path=f"{place}.values.{finding.path}".rstrip("."))

@@ -19,7 +19,7 @@ from gpufleet.cli.output import (
     print_json,
     write_file,
 )
-from gpufleet.cli.source import compile_source, read_mapping
+from gpufleet.cli.source import read_mapping
 from gpufleet.documents.writing import commented
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
@@ -28,7 +28,6 @@ from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.explanation.line import lines_as_list
 from gpufleet_planner.pictures.packing_picture import packing_picture
 from gpufleet_planner.pictures.plan_rows import plan_rows
-from gpufleet_planner.planning.difference import difference
 from gpufleet_planner.planning.engine_arguments import check_model_names
 from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
 from gpufleet_planner.planning.offer_plan import (
@@ -45,7 +44,6 @@ from gpufleet_planner.planning.spec_text import cost_line, spec_text
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--manifests", "manifest_file", metavar="OUT", help="Also write the workloads here.")
-@click.option("--diff", "existing", metavar="SPEC", help="Compare with a FleetSpec there is.")
 @click.option(
     "--offers",
     multiple=True,
@@ -61,7 +59,6 @@ from gpufleet_planner.planning.spec_text import cost_line, spec_text
 def command(
     file: str,
     manifest_file: str | None,
-    existing: str | None,
     offers: tuple[str, ...],
     explain: bool,
     as_of: datetime | None,
@@ -77,10 +74,10 @@ def command(
 
     \b
         gpufleet plan workloads.yaml > fleet.yaml
-        gpufleet plan workloads.yaml --manifests pods.yaml --diff fleet.yaml
+        gpufleet plan workloads.yaml --manifests pods.yaml
         gpufleet plan workloads.yaml --offers catalogue --offers vast.csv
 
-    JSON: {"spec", "pools", "workloads", "cost", "diff", "offers", "findings"}. Exits 1 when
+    JSON: {"spec", "pools", "workloads", "cost", "confidence", "offers", "findings"}. Exits 1 when
     a workload or the fleet has an error, 2 when FILE cannot be read.
     """
     data = read_mapping(file)
@@ -101,12 +98,6 @@ def command(
             write_file(html, page)
     elsewhere, notes = plan_on_offers(data, offers)
     findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
-    told: dict[str, Any] | None = None
-    if existing is not None and answer.fleet is not None:
-        before = compile_source(existing, None)
-        findings = ordered((*findings, *(f for f in before.findings if before.fleet is None)))
-        if before.fleet is not None:
-            told = difference(before.fleet, answer.fleet)
     if manifest_file is not None and answer.spec is not None:
         findings = ordered((*findings, *_write(manifest_file, answer)))
     if output_format == "json":
@@ -115,7 +106,6 @@ def command(
             {
                 **plan_as_dict(answer, hints),
                 "manifests": list(planned_objects(answer)),
-                "diff": told,
                 "offers": provider_plans_as_list(elsewhere),
                 **_explained(answer, explain),
                 "findings": [f.as_dict() for f in findings],
@@ -123,8 +113,6 @@ def command(
         )
     else:
         click.echo(spec_text(answer, explain=explain), nl=False)
-        if told is not None:
-            _print_difference(told)
         if elsewhere:
             click.echo(commented(provider_plans_text(elsewhere)), nl=False)
         print_findings(findings)
@@ -188,14 +176,3 @@ def _write(file: str, answer: PlannedFleet) -> list[Finding]:
     text = f"{', '.join(missing)} name no image: their manifests hold one that cannot be pulled"
     image = warning("image-missing", "workloads", text, "write `image` for each workload")
     return [image, *named]
-
-
-def _print_difference(told: dict[str, Any]) -> None:
-    before, after, saved = told["before"], told["after"], told["saved"]
-    most = f"before {before['usdPerHour']} USD/h, after {after['usdPerHour']}"
-    click.echo(f"# at most, all pools at their largest and spot at its dearest: {most}")
-    if saved is not None:
-        click.echo(f"# saves {saved['usdPerHour']} USD/h, {saved['usdPerMonth']} USD in 730 h")
-    for word in ("added", "removed", "changed"):
-        for line in told[word]:
-            click.echo(f"# {word}: {line}")

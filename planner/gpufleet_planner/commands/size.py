@@ -19,7 +19,6 @@ from gpufleet.findings import ordered
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.models.parallel import Sharding
-from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.commands.size_choices import (
     Asked,
     Chosen,
@@ -28,7 +27,6 @@ from gpufleet_planner.commands.size_choices import (
     print_choice,
 )
 from gpufleet_planner.explanation.line import ExplanationLine, lines_as_list, lines_as_text
-from gpufleet_planner.pictures.ledger_chart import ledger_chart
 from gpufleet_planner.planning.as_dict import choices_as_list, rejected_as_list
 from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.adapter import AdapterTargets
@@ -138,15 +136,12 @@ def _refuse(context: click.Context, option: click.Parameter, value: str | None) 
 @_options
 @format_option
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
-@picture_options("the memory ledger")
 @market_options
 def command(
     file: str | None,
     output_format: str,
     market: Asked,
     explain: bool,
-    svg: str | None,
-    png: str | None,
     **options: Any,
 ) -> None:
     """What memory does this workload need, how fast is it, and what is cheapest for it?
@@ -166,10 +161,6 @@ def command(
         answer = size(request, load())
         chosen = choose_for(request, answer, market, load())
         answer = replace(answer, findings=ordered((*answer.findings, *chosen.findings)))
-    need, model = answer.ledger, answer.model
-    if need is not None and model is not None and request is not None:
-        title = f"{model.name}, {request.workload.replace('-', ' ')}"
-        draw(lambda: ledger_chart(need, title, answer.device), svg, png)
     asked, chosen_lines = _explained(answer, chosen) if explain else ((), ())
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}

@@ -162,7 +162,10 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     stated = choose(need, replace(market, gpus=(key,)), catalogue)
     # Not fitting the stated GPU is an answer and was said; it is no error of the question.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
-    return Chosen(stated, (*findings, *kept, *validate_gpu(stated, everything, key)), need)
+    # Nothing is too much for a service of which no target is stated.
+    aimed = need.trains or any(one is not None for _, one in asked.target)
+    told = validate_gpu(stated, everything, key) if aimed else ()
+    return Chosen(stated, (*findings, *kept, *told), need)
 
 
 def print_choice(choice: ServingChoice) -> None:

@@ -79,8 +79,7 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
 
     GPUs are filled one after the other with the legal layout that leaves least of the demand's
     volume; equal ones are then spread evenly over the nodes. Where a node has fewer GPUs than there
-    are layouts, each GPU gets one profile, and where it has fewer GPUs than profiles, all GPUs get
-    one layout. None when no one layout holds all profiles. Deterministic.
+    are layouts, all GPUs get one. None when no one layout holds all profiles. Deterministic.
     """
     assert gpu.mig is not None
 
@@ -90,8 +89,6 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
 
     ways = product((True, False), (MAXIMUM_STRANDED, gpu.mig.compute_slices))
     patterns = min((_fill_gpus(gpu, wanted, *way) for way in ways), key=cost)
-    if len(patterns) > gpus_per_node:
-        patterns = _one_profile_each(gpu, wanted)
     if len(patterns) > gpus_per_node:
         devices = _uniform(gpu, tuple(sorted(wanted.items())))
         if devices is None:
@@ -120,16 +117,6 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
         volume_bound(gpu, wanted),
         nodes * _lost(gpu, completed),
     )
-
-
-def _one_profile_each(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
-    assert gpu.mig is not None
-    found: dict[_Devices, int] = {}
-    for name, count in sorted(wanted.items()):
-        slices = gpu.mig.compute_slices
-        devices = _best_layout(gpu, _of_one_gpu(gpu, {name: count}), True, slices)
-        found[devices] = ceil(count / devices[0][1])
-    return found
 
 
 def _spread(patterns: Mapping[_Devices, int], nodes: int) -> dict[_Devices, int]:

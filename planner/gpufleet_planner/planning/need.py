@@ -76,12 +76,8 @@ class WorkloadNeed:
     def is_doubtful(self) -> bool:
         """Whether a target rests on a speed that has a range."""
         target = self.target
-        asked = (
-            target.token_ms,
-            target.output_tokens_per_second,
-            target.requests_per_second,
-            target.input_tokens_per_second,
-        )
+        rates = (target.output_tokens_per_second, target.requests_per_second)
+        asked = (*rates, target.token_ms, target.input_tokens_per_second)
         return not self.trains and any(one is not None for one in asked)
 
     @property

@@ -33,7 +33,6 @@ from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Candidate, Selection, select
 from gpufleet_planner.planning.target import Confidence
 from gpufleet_planner.planning.teams import queues_data
-from gpufleet_planner.planning.tightness import validate_tightness
 from gpufleet_planner.planning.workloads import (
     ModelWorkload,
     Notebooks,
@@ -291,7 +290,6 @@ def _write(
         data["budget"] = {"usdPerHour": budget}
         compiled = compile_data(data, as_of=as_of)
     told = [*_validated(placed), *_bound_findings(compiled)]
-    told += [*validate_tightness(names, selection.pools)]
     told += [*validate_scaling(compiled.fleet, placed)]
     pools = tuple(zip(names, selection.pools, strict=True))
     plan = PlannedFleet(

@@ -12,6 +12,7 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.site import Site
 from gpufleet.contract.dra_api import GROUP, SERVED
+from gpufleet.contract.kubernetes_gates import dropped_fields
 from gpufleet.contract.programs.dra_gates import DRIVER as PROGRAM
 from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport
@@ -96,6 +97,14 @@ def validate_envelope(document: dict[str, Any], context: Site, report: CheckRepo
     for problem in newer_problems(document, cluster) if cluster is not None else ():
         report_problem(problem, SCHEMA_CODES, report, code="dra-field-too-new")
     path = ".".join(HOLDERS[kind])
+    for place, off in dropped_fields(mapping_at(document, path), path, context):
+        report.add(
+            "dra-kubernetes-gate-off",
+            place,
+            f"{off.message}: the API server drops the field and does not report it",
+            f"use Kubernetes {off.on_since}, or switch the gate on and name it in `featureGates`",
+            gate=off.gate,
+        )
     spec = mapping_at(document, path)
     if kind == "DeviceClass":
         _validate_selectors(spec, None, path, context, report)

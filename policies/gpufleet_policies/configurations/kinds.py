@@ -137,7 +137,11 @@ def _validate_wrapped(
     chosen = [one for one in wrapped if one.chart is not None and one.chart.kind == kind]
     for one in chosen:
         others = [program for program in beside if program is not one.program]
-        here = replace(where, programs=(one.program, *others, *where.programs))
+        here = replace(
+            where,
+            programs=(one.program, *others, *where.programs),
+            images=(*one.images, *where.images),
+        )
         for finding in validate(GoDocument(one.data), here).findings:
             inside = not finding.path.startswith("context.")
             findings.append(replace(finding, path=one.path_of(finding.path)) if inside else finding)

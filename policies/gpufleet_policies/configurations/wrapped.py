@@ -12,6 +12,7 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go_stream
 from gpufleet.documents.shapes import as_list, as_mapping, rewritten
 from gpufleet.rules.rows import rule_table, warn
+from gpufleet_policies.configurations.node_images import node_images
 from gpufleet_policies.configurations.objects import Object
 from gpufleet_policies.wrappers.charts import KnownChart, known_chart
 from gpufleet_policies.wrappers.holders import Holder, holders_of
@@ -55,6 +56,8 @@ class WrappedValues:
     """What of them is not known."""
     program: Program
     """The program that it installs."""
+    images: tuple[str, ...]
+    """Images of the GPU nodes of the text."""
 
     def path_of(self, path: str) -> str:
         """The place in the text of a path in the values."""
@@ -98,6 +101,7 @@ def _opened(objects: Sequence[Object], holders: Sequence[Holder]) -> Iterator[Wr
         found = next((one for one in holders if one.is_meant_by(held)), None)
         return None if found is None else (found.chart, found.version)
 
+    images = node_images(one for _, one in objects)
     for place, one in objects:
         for written in releases_of(one):
             release = found_elsewhere(written, values, chart)
@@ -119,6 +123,7 @@ def _opened(objects: Sequence[Object], holders: Sequence[Holder]) -> Iterator[Wr
                     complete=not found.missing,
                     place=found.place,
                 ),
+                images,
             )
 
 

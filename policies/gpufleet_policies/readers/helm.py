@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.cluster.fact import UNKNOWN, Fact, absent
+from gpufleet.cluster.fact import UNKNOWN, Fact, Provenance, absent, known
 from gpufleet.cluster.monitoring import MetricsSource
-from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
+from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
+from gpufleet.cluster.program import Program
 from gpufleet.cluster.release_values import ReleaseValues, joined
 from gpufleet.cluster.subject import environment
+from gpufleet.contract.programs.device_plugin_chart import default_config
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, word
@@ -105,13 +107,14 @@ def of_values(
         return
     written_version = absent("version") if version is None else version
     labels = {**known_texts(mapping(values.get("commonLabels"))), **(annotations or {})}
-    yield ChartRelease(
+    yield Program(
         locator=locator,
         annotations=annotations or {},
         environment=environment(labels),
-        chart=known.name,
-        version=written_version,
+        name=known.name,
+        release=written_version,
         values=values,
+        complete=complete,
         place=place,
     )
     inside_wrapper = place if parts is not None else ""
@@ -170,6 +173,13 @@ def _is_config(value: Any) -> bool:
     return isinstance(value, str) and is_mapping(parsed(value))
 
 
+def _default_config(values: dict[str, Any]) -> Fact[str]:
+    """The configuration of nodes without a label: what the chart finds where none is written."""
+    written = word(values, "config.default")
+    found = default_config(mapping(values.get("config"))) if written.is_absent else None
+    return written if found is None else known(found, Provenance.DEFAULT, "config.map")
+
+
 def _device_plugin(
     values: dict[str, Any],
     locator: Locator,
@@ -185,7 +195,7 @@ def _device_plugin(
         plugin_enabled=fact(True, boolean, "chart"),
         mig_strategy=fact(inside(values, "migStrategy"), text, "migStrategy").or_default("none"),
         dcgm_exporter=fact(False, boolean, "dcgmExporter"),
-        plugin_config_default=word(values, "config.default"),
+        plugin_config_default=_default_config(values),
         selects_nodes=bool(inside(values, "nodeSelector") or inside(values, "affinity")),
         place=place,
     )

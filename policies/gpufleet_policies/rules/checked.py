@@ -7,16 +7,19 @@ from functools import lru_cache
 from gpufleet.catalogue.lookup import bare_product
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fleet import PRODUCTION
-from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
+from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
 from gpufleet.contract.programs.autoscaler_signals import batches, is_accelerator
+from gpufleet.contract.programs.context import UNKNOWN_RELEASE
 from gpufleet.contract.programs.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
 from gpufleet.rules.context import RuleContext, SameObject, once
 from gpufleet_policies.configurations.kinds import validate_objects, validate_text
+from gpufleet_policies.configurations.node_images import node_images
 from gpufleet_policies.readers.blocks import inside
 
 MIG_LABEL = "nvidia.com/mig.config"
@@ -94,20 +97,24 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
     if context.fleet is not None and context.fleet.kubernetes_version:
         place.setdefault("kubernetesVersion", context.fleet.kubernetes_version)
     if config.kind == "karpenter":
-        for chart in context.declared(ChartRelease):
+        for chart in context.declared(Program):
             gates = mapping(inside(chart.values, "settings.featureGates"))
-            if chart.chart == "karpenter" and gates and "featureGates" not in place:
+            if chart.name == "karpenter" and gates and "featureGates" not in place:
                 place["featureGates"] = {
                     f"{name[:1].upper()}{name[1:]}": on
                     for name, on in gates.items()
                     if isinstance(on, bool)
                 }
+    if config.kind == "gpu-operator-values":
+        karpenter = [one.document for one in context.declared(NvidiaConfig) if one.document]
+        if images := node_images(karpenter):
+            place.setdefault("images", list(images))
     return place
 
 
 def declares(context: RuleContext, chart: str) -> bool:
     """Whether a release of a chart is declared here."""
-    return any(one.chart == chart for one in context.declared(ChartRelease))
+    return any(one.name == chart for one in context.declared(Program))
 
 
 def _targets(context: RuleContext) -> dict[TargetKey, AutoscalerTarget]:
@@ -157,10 +164,10 @@ def _configs(text: str) -> dict[str, str]:
 
 
 def _chart(config: NvidiaConfig) -> tuple[str, str]:
-    """Name and version of the chart that the configuration is for, or is in; empty: not known."""
+    """Name and version of the chart that the configuration is for, or is in; empty: nothing names
+    one."""
     found = config.chart_version if config.version.is_absent else config.version
-    digits = found.value.removeprefix("v").replace(".", "") if found.is_known else ""
-    return config.chart, found.value if digits.isdecimal() else ""
+    return config.chart, UNKNOWN_RELEASE if found.is_unknown else found.found or ""
 
 
 def _gpu(context: RuleContext) -> str | None:
@@ -180,8 +187,6 @@ def _validated(
     written = {k: v for k, v in zip(("name", "version"), chart, strict=True) if v}
     if written:
         place.setdefault("chart", written)
-    if chart[1] and config.kind in ("gpu-operator-values", "network-operator-values"):
-        place.setdefault("version", chart[1])  # chart and program have one version
     chosen = context.select if select is None else select
     try:
         return validate_text(config.kind, text, gpu=gpu, select=chosen, context=place or None)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.cluster.program import Program
+from gpufleet.contract.advertising_programs import offered_twice
 from gpufleet.contract.machine_images import (
     named_image,
     pool_driver_problem,
@@ -143,25 +145,41 @@ def image_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
 @rule(
     "device-plugin-installed-twice",
     "Two device plugins for the same nodes.",
-    subject=OperatorChoices,
+    subject=Program,
     dev=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
 )
-def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
+def plugin_twice(context: RuleContext, program: Program) -> Iterator[Finding]:
     """The device plugin's chart, and a GPU Operator that runs one too; reported on the chart.
 
     A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.
     """
-    if choices.installs == _OPERATOR or not _on(choices.plugin_enabled) or choices.selects_nodes:
-        return
-    for operator in _operators(context):
-        if _on(operator.plugin_enabled):
+    yield from _twice(context, program, plugins=True)
+
+
+@rule(
+    "gpus-served-twice",
+    "A device plugin and the DRA driver that both serve the GPUs of the same nodes.",
+    subject=Program,
+    dev=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="NVIDIA/aicr#1327: the scheduler adds up what both offer",
+)
+def served_twice(context: RuleContext, program: Program) -> Iterator[Finding]:
+    """The DRA driver's chart with `resources.gpus` on, its default, next to a device plugin;
+    reported on the driver. Values that are not known make no violation."""
+    yield from _twice(context, program, plugins=False)
+
+
+def _twice(context: RuleContext, program: Program, *, plugins: bool) -> Iterator[Finding]:
+    for pair in offered_twice(context.declared(Program)):
+        if pair.one is program and pair.plugins is plugins:
+            what = "too" if plugins else "for the same GPUs"
             yield finding(
                 where="",
-                found=f"{operator.locator} runs a device plugin too",
-                limit="the kubelet keeps the devices of the plugin that registered last, "
-                "and none when it stops",
-                alternative="write devicePlugin.enabled: false for the operator, or drop the chart",
+                found=f"{pair.other.locator} runs a device plugin {what}",
+                limit=pair.limit,
+                alternative=pair.fix,
             )
             return

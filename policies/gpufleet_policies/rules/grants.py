@@ -41,7 +41,7 @@ def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGr
     if context.fleet is not None:
         if any(container.claimed for container in group.containers):
             return _of_claims(context, context.fleet, group)
-        on_gke = context.fleet.platform == "gke"
+        on_gke = context.fleet.platform == Maker.GKE.value
         return tuple(
             PoolGrant(pool.name, one, on_gke and _adds_up(one, pool.sharing, pool.gpus_per_node))
             for pool in offering(candidates(context.fleet, group, context.catalogue), resource)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.cluster.fact import Fact, known, unknown
-from gpufleet.cluster.nvidia import ChartRelease
 from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
 from gpufleet.cluster.queues import (
     ClusterQueue,
     CohortFacts,
@@ -46,7 +46,7 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
     if not with_gpus or with_gpus[0].locator != queue.locator:
         return
     configurations = context.anywhere(KueueConfiguration)
-    charts = [chart for chart in context.declared(ChartRelease) if chart.chart == "kueue"]
+    charts = [chart for chart in context.declared(Program) if chart.name == "kueue"]
     if not configurations and not charts:
         return
     if any(not c.waits_for_ready.is_known or c.waits_for_ready.value for c in configurations):

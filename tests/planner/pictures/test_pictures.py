@@ -13,13 +13,10 @@ from gpufleet.cli.canvas import COLOURS, PictureError, save
 from gpufleet_planner.commands.pack import command as pack_command
 from gpufleet_planner.commands.plan import command as plan_command
 from gpufleet_planner.packing import pack, parse_request, read_problem
-from gpufleet_planner.pictures.ledger_chart import ledger_chart
 from gpufleet_planner.pictures.node_row import GpuPart, PictureRow, packing_rows
 from gpufleet_planner.pictures.packing_picture import MOST_ROWS, packing_picture
 from gpufleet_planner.pictures.plan_rows import plan_rows
 from gpufleet_planner.planning.plan import plan
-from gpufleet_planner.sizing.request import SizeRequest
-from gpufleet_planner.sizing.sized import size
 
 pytest.importorskip("matplotlib", reason="the extra `planner` is not installed")
 
@@ -130,17 +127,3 @@ def test_many_kinds_of_node_and_owners_stay_a_picture(tmp_path: Path) -> None:
     assert f"{MOST_ROWS - len(COLOURS)} others" in text
     assert f"m{MOST_ROWS - 1}" in text
     assert f"m{MOST_ROWS} " not in text
-
-
-def test_the_ledger_tells_what_does_not_fit(tmp_path: Path) -> None:
-    request = SizeRequest(
-        model="Llama-3.1-8B", workload="full-fine-tuning", context=2048, batch=1, gpu="H100"
-    )
-    answer = size(request, load())
-    assert answer.ledger is not None
-    file = tmp_path / "ledger.svg"
-    save(ledger_chart(answer.ledger, "8B", answer.device), str(file))
-    text = words(file)
-    assert "does not fit" in text
-    assert "(gradients)" in text
-    assert "outlined: not alive at the peak" in text

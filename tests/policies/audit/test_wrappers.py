@@ -8,7 +8,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.cluster.nvidia import ChartRelease, NvidiaConfig
+from gpufleet.cluster.nvidia import NvidiaConfig
+from gpufleet.cluster.program import Program
 from gpufleet_policies.commands.audit import command
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.audit.wrapper_shapes import FAULT, Shape
@@ -159,9 +160,10 @@ def test_what_is_not_judged_is_counted_and_can_fail(tmp_path: Path):
 def test_versions_of_wrappers_reach_the_rules(written: str, version: str | None):
     document = yaml.safe_load(release("gpu-operator", "{mig: {strategy: mixed}}", f"'{written}'"))
     facts = facts_of_document(document)
-    charts = [fact for fact in facts if isinstance(fact, ChartRelease | NvidiaConfig)]
-    assert [fact.chart for fact in charts] == ["gpu-operator", "gpu-operator"]
-    assert {fact.version.found for fact in charts} == {version}
+    (program,) = [fact for fact in facts if isinstance(fact, Program)]
+    (config,) = [fact for fact in facts if isinstance(fact, NvidiaConfig)]
+    assert program.name == config.chart == "gpu-operator"
+    assert program.release.found == config.version.found == version
 
 
 def test_pods_inside_of_a_wrapper_are_reported_in_it(tmp_path: Path):

@@ -13,6 +13,11 @@ def plugin(values: dict[str, object]) -> Thing:
     return Thing(PLUGIN, {"chart": "nvidia-device-plugin", "values": values}, "plugin")
 
 
+def dra_driver(values: dict[str, object]) -> Thing:
+    """A release of the DRA driver's chart."""
+    return Thing(PLUGIN, {"chart": "dra-driver-nvidia-gpu", "values": values}, "dra")
+
+
 CASES = (
     Case(
         "gpu-software-installed-twice",
@@ -39,6 +44,13 @@ CASES = (
         plugin({"nodeSelector": {"plugin": "own"}}),
         plugin({}),
         "Release gpu-operator/gpu-operator runs a device plugin too",
+        alongside=(operator(PARTS_OFF),),
+    ),
+    Case(
+        "gpus-served-twice",
+        dra_driver({"resources": {"gpus": {"enabled": False}}}),
+        dra_driver({"gpuResourcesEnabledOverride": True}),
+        "Release gpu-operator/gpu-operator runs a device plugin for the same GPUs",
         alongside=(operator(PARTS_OFF),),
     ),
 )

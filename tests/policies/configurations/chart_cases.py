@@ -44,6 +44,7 @@ DRA_VALUES: list[CaseRow] = [
     ("config-value-missing", FINE_DRA + f"controller: {{{AFFINITY} {{}}}}}}}}", None, {}),
     ("config-value-invalid", FINE_DRA + "kubeletPlugin: {containers: {gpus: {resources: {limits: {cpu: half}}}}}", None, {}),
     ("dra-chart-gpus-override", "", "resources: {gpus: {enabled: false}}", {}),
+    ("dra-plugin-too", FINE_DRA, "resources: {gpus: {enabled: false}}", {"context": {"chart": {"name": "gpu-operator", "values": {}}}}),
     ("dra-chart-default-namespace", FINE_DRA, FINE_DRA + "allowDefaultNamespace: true", NAMED),
     ("dra-chart-value-removed", FINE_DRA + "nvidiaCtkPath: /usr/bin/nvidia-ctk", None, {}),
     ("dra-chart-webhook-tls", FINE_DRA + "webhook: {enabled: true, tls: {mode: none}}", FINE_DRA + "webhook: {enabled: true}", {}),

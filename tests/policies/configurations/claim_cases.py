@@ -48,6 +48,7 @@ FINE = claim(GPU)
 FINE_MIG = selected(f"{PROFILE} == '1g.10gb'")
 
 CLAIMS: list[CaseRow] = [
+    ("dra-kubernetes-gate-off", claim("exactly: {deviceClassName: gpu.nvidia.com, capacity: {requests: {memory: 1Gi}}}"), claim("exactly: {deviceClassName: gpu.nvidia.com}"), {"context": {"kubernetesVersion": "1.35"}}),
     ("dra-field-too-new", claim("deviceClassName: gpu.nvidia.com, capacity: {requests: {memory: 1Gi}}", version="v1beta1"), claim("deviceClassName: gpu.nvidia.com", version="v1beta1"), {"context": {"kubernetesVersion": "1.33"}}),
     ("dra-api-not-served", claim(GPU, version="v1alpha3"), FINE, {}),
     ("dra-api-not-served", FINE, claim("deviceClassName: gpu.nvidia.com", version="v1beta1"), {"context": {"kubernetesVersion": "1.33"}}),

@@ -41,6 +41,8 @@ KARPENTER_VALUES: list[CaseRow] = [
 
 KUEUE_VALUES: list[CaseRow] = [
     ("chart-values-no-mapping", "[]", None, {}),
+    ("chart-values-gate-unknown", "controllerManager: {featureGates: [{name: ConcurrentAdmission, enabled: true}]}", "controllerManager: {featureGates: [{name: TLSOptions, enabled: true}]}", {"context": {"version": "0.17.0"}}),
+    ("chart-values-gate-unknown", "managerConfig: {controllerManagerConfigYaml: 'featureGates: {TasProfileMixed: true}'}", "managerConfig: {controllerManagerConfigYaml: 'featureGates: {TASProfileMixed: true}'}", {}),
     ("chart-values-quoted-boolean", 'enablePrometheus: "true"', "enablePrometheus: true", {}),
     ("config-wrong-type", 'enableCertManager: "false"', "controllerManager: {hostNetwork: 'false'}", {}),
     ("config-wrong-type", 'controllerManager: {featureGates: [{name: TopologyAwareScheduling, enabled: "true"}]}', "controllerManager: {featureGates: [{name: TopologyAwareScheduling, enabled: true}]}", {}),

@@ -10,7 +10,9 @@ from gpufleet.fleet.compile import PASSES, Compilation
 from gpufleet.spec import parse
 
 INPUT = {"spec", "catalogue", "paths", "as_of", "at"}
-RESULTS = {field.name for field in fields(Compilation)} - INPUT
+GATHERED = {"findings"}
+"""What compile_fleet adds to after each pass; no pass gives it."""
+RESULTS = {field.name for field in fields(Compilation)} - INPUT - GATHERED
 
 
 class _Watched(Compilation):

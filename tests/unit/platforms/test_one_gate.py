@@ -100,6 +100,12 @@ def test_too_many_tags_of_a_node_group_are_refused_without_raw_ones() -> None:
     assert "node-group-too-many-tags" in codes(spec("eks", L4, tags=tags))
 
 
+def test_labels_that_do_not_fit_into_tags_of_a_scaling_group_are_refused() -> None:
+    labels = {f"example.com/l{index}": "x" for index in range(45)}
+    found = codes(spec("eks", {**L4, "provisioner": "clusterAutoscaler", "labels": labels}))
+    assert {"autoscaler-tags-too-many", "node-group-too-many-tags"} <= set(found)
+
+
 @pytest.mark.parametrize("key", ["nodeGroup", "launchTemplate"])
 def test_karpenter_has_neither_a_node_group_nor_a_launch_template(key: str) -> None:
     pool = {**L4, "provisioner": "karpenter", "eks": {key: {"tenancy": "dedicated"}}}

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known
+from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
 from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.site import Layout, Site
 from gpufleet.contract.programs.validation import CheckReport
@@ -24,6 +24,7 @@ KEYS = (
     "chart",
     "environment",
     "kubernetesVersion",
+    "images",
     "previous",
 )
 """Keys of the context file."""
@@ -49,6 +50,9 @@ RULES = rule_table(
     ),
 )
 
+UNKNOWN_RELEASE = "unknown"
+"""`chart.version` of the context for a release that something names and that cannot be read, like
+any text that does not begin with two numbers."""
 _CHART_KEYS = frozenset({"name", "version", "namespace", "values", "kubernetesVersion"})
 
 
@@ -83,6 +87,7 @@ def read_context(
             reader=reader,
             version=reading.version(),
             env=reading.env(),
+            images=reading.images(),
             programs=reading.programs(),
             environment=reading.text("environment"),
             kubernetes=reading.kubernetes(),
@@ -172,6 +177,16 @@ class _Reading:
         self.wrong("featureGates", "a mapping of gate to true or false")
         return {}
 
+    def images(self) -> tuple[str, ...]:
+        value = self.raw.get("images")
+        if value is None:
+            return ()
+        known = load().images
+        if isinstance(value, list) and all(key in known for key in cast("list[Any]", value)):
+            return tuple(cast("list[str]", value))
+        self.wrong("images", f"a list of node images of the catalogue, such as {next(iter(known))}")
+        return ()
+
     def version(self) -> Fact[str]:
         value = self.raw.get("version")
         if value is None:
@@ -248,11 +263,19 @@ def _program(
 ) -> Program:
     return Program(
         name=None if name is None else program_name(name),
-        release=NOTHING if version is None else _declared(version, "context.chart.version"),
+        release=_release(version),
         namespace=NOTHING if namespace is None else _declared(namespace, "context.chart.namespace"),
         values=values,
         place="context.chart.values",
     )
+
+
+def _release(version: str | None) -> Fact[str]:
+    place = "context.chart.version"
+    if version is None:
+        return NOTHING
+    named = re.match(r"v?\d+\.\d+", version) is not None
+    return _declared(version, place) if named else unknown(place)
 
 
 def _declared(value: str, place: str) -> Fact[str]:

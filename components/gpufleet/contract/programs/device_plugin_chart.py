@@ -50,7 +50,7 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
             "config.name and config.map are given together",
             "keep `config.name` for a ConfigMap of your own, or `config.map`",
         )
-    if keys and not default and not _falls_back(config, keys):
+    if keys and not default and not _falls_back(config):
         report.add(
             "device-plugin-chart-no-default",
             "context.chart.values.config.default",
@@ -79,12 +79,23 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
         )
 
 
-def _falls_back(config: Mapping[str, Any], keys: list[str]) -> bool:
-    """Whether the chart finds a default itself (templates/_helpers.tpl, hasDefaultConfig)."""
+def default_config(config: Mapping[str, Any]) -> str | None:
+    """The key of `config.map` that nodes without a label get: `config.default`, or what the chart
+    finds itself (templates/_helpers.tpl, hasDefaultConfig); None where there is none."""
+    raw: Any = config.get("map")
+    keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
+    default: Any = config.get("default")
+    if default:
+        return default if isinstance(default, str) else None
     given: Any = config.get("fallbackStrategies", _FALLBACKS)
     fallbacks = cast("list[Any]", given) if isinstance(given, list) else []
-    return (
-        ("named" in fallbacks and "default" in keys)
-        or ("single" in fallbacks and len(keys) == 1)
-        or "empty" in fallbacks
-    )
+    if "named" in fallbacks and "default" in keys:
+        return "default"
+    return keys[0] if "single" in fallbacks and len(keys) == 1 else None
+
+
+def _falls_back(config: Mapping[str, Any]) -> bool:
+    """Whether the chart needs no `config.default`."""
+    given: Any = config.get("fallbackStrategies", _FALLBACKS)
+    empty = isinstance(given, list) and "empty" in cast("list[Any]", given)
+    return empty or default_config(config) is not None

@@ -4,6 +4,7 @@ from typing import Any
 
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
+from gpufleet.contract.advertising_programs import offered_twice
 from gpufleet.contract.programs.dra_gates import DRIVER
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.validation import CheckReport
@@ -18,9 +19,7 @@ def validate_chart(context: Site, gates: dict[str, bool], report: CheckReport) -
     chart = context.chart
     if chart is None:
         return
-    if chart.name == "gpu-operator":
-        _validate_operator(chart, report)
-        return
+    _validate_neighbours(context, report)
     if chart.name not in (None, DRIVER):
         return
     _validate_cluster(chart, context, report)
@@ -137,15 +136,15 @@ def _validate_shares(chart: Program, gates: dict[str, bool], report: CheckReport
         )
 
 
-def _validate_operator(chart: Program, report: CheckReport) -> None:
-    """The GPU Operator brings a device plugin, unless its values say otherwise or runs
-    GPUCluster."""
-    if chart.values is None or chart.value("gpuCluster.deployCR") is True:
-        return
-    if chart.value("devicePlugin.enabled") is not False:
-        report.add(
-            "dra-plugin-too",
-            f"{_VALUES}.devicePlugin.enabled",
-            "the GPU Operator's device plugin serves the GPUs that this config is for",
-            "write `devicePlugin: {enabled: false}`, or keep DRA to ComputeDomains",
-        )
+def _validate_neighbours(context: Site, report: CheckReport) -> None:
+    """Another program of the place that serves the GPUs that the driver serves."""
+    driver = next((one for one in context.programs if one.name == DRIVER), None)
+    beside = [one for one in context.programs if one is not driver]
+    for twice in offered_twice((driver or Program(name=DRIVER, values={}), *beside)):
+        if not twice.plugins:
+            report.add(
+                "dra-plugin-too",
+                f"{twice.other.place}.devicePlugin.enabled",
+                twice.message,
+                twice.fix,
+            )

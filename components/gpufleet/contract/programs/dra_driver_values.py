@@ -22,7 +22,7 @@ from gpufleet.rules.rows import reject, rule_table
 
 CODES = schema_codes("the chart")
 _VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid",
-           "dra-consumable-shares-gate")  # fmt: skip
+           "dra-consumable-shares-gate", "dra-plugin-too")  # fmt: skip
 
 RULES = rule_table(
     reject(

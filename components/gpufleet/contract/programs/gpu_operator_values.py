@@ -9,6 +9,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.features import Release, numbers
 from gpufleet.cluster.program import Program, Reader
 from gpufleet.cluster.site import Site
+from gpufleet.contract.advertising_programs import offered_twice
 from gpufleet.contract.programs.chart_release import chart_codes
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
@@ -22,6 +23,7 @@ from gpufleet.contract.programs.gpu_operator_nested import (
     validate_mig_config,
     validate_plugin_config,
 )
+from gpufleet.contract.programs.gpu_operator_nodes import validate_images, validate_list_strategy
 from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
     objects_of,
@@ -122,6 +124,8 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     validate_value_images(values, report)
     validate_driver_version(value_at(values, "driver.version"), "driver.version", report)
     validate_runtime_paths(values, "", report)
+    validate_list_strategy(values, operator, report)
+    validate_images(values, context, report)
     gates = gates_of(value_at(values, "draDriver.featureGates"))
     validate_gates(gates, "draDriver.featureGates", inner.release_of(DRIVER), report)
     _validate_driver(values, report)
@@ -279,20 +283,19 @@ def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
 
 
 def _validate_neighbours(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    """Against another chart of the same cluster."""
-    chart = context.chart
-    if chart is None or chart.values is None:
-        return
-    serves = chart.value("resources.gpus.enabled") is not False
-    if chart.name == DRIVER and serves and _is(values, "devicePlugin.enabled", True):
+    """Against other charts of the same cluster."""
+    beside = [one for one in context.programs if one.name not in (None, "gpu-operator")]
+    own = Program(name="gpu-operator", values=values)
+    if any(not twice.plugins for twice in offered_twice((own, *beside))):
         report.add(
             "gpu-operator-dra-too",
             "devicePlugin.enabled",
             "the DRA driver serves GPUs and the device plugin is on",
             "write `devicePlugin: {enabled: false}`, or turn resources.gpus off in the DRA driver",
         )
-    both = chart.value("nfd.enabled") is not False and _is(values, "nfd.enabled", True)
-    if chart.name == "network-operator" and both:
+    network = next((one for one in beside if one.name == "network-operator"), None)
+    theirs = network is not None and network.switch("nfd.enabled", True).found is True
+    if theirs and _is(values, "nfd.enabled", True):
         report.add(
             "gpu-operator-nfd-twice",
             "nfd.enabled",

@@ -24,8 +24,6 @@ from gpufleet.documents.shapes import as_mapping
 
 __all__ = ["RULES", "validate"]
 
-DEFAULT_VERSION = (26, 4, 1)
-"""The chart of the catalogue."""
 _FIRST_WITHOUT_SECTIONS = (24, 10)
 """First release whose chart makes no NicClusterPolicy: the customisation pages of the documentation
 list `deployCR` and its sections for v24.7.0, and do not for v25.10.0."""

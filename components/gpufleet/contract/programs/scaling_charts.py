@@ -1,10 +1,13 @@
 """Values of charts that no rules are about but those of their shape: DCGM's exporter, Karpenter,
 Kueue, KEDA. Each has a kind of its own, all have the same codes."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gpufleet.catalogue.features import numbers
+from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.text_notes import TEXT_RULES
@@ -12,6 +15,7 @@ from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
     SCHEMA_RULES,
     SchemaProblem,
+    SchemaProblemKind,
     report_problems,
     says_true,
     schema_codes,
@@ -19,11 +23,16 @@ from gpufleet.contract.schemas import (
     values_release,
 )
 from gpufleet.documents.document import GoDocument
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.reading import read_go
+from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import RuleTable, reject, rule_table, warn
 
 _SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.py)"
 CODES = schema_codes("the chart")
 _QUOTED = "chart-values-quoted-boolean"
+_GATE = "chart-values-gate-unknown"
 RULES = rule_table(
     reject(
         "chart-values-no-mapping",
@@ -49,11 +58,11 @@ class ChartKind:
     """The kind of one chart's values."""
 
     chart: str
-    RULES: ClassVar[RuleTable] = RULES
+    RULES: RuleTable = field(default_factory=lambda: RULES)
 
     def validate(self, read: GoDocument, context: Site) -> Judgement:
         """Validate values of the chart: keys it does not have, types, enumerations, bounds."""
-        report = CheckReport(RULES)
+        report = CheckReport(self.RULES)
         values = validate_values(read, "chart-values", report)
         if values is None:
             return report.validation()
@@ -70,12 +79,68 @@ class ChartKind:
         )
 
         def special(problem: SchemaProblem) -> str | None:
-            return _QUOTED if says_true(self.chart, problem, values) else None
+            newer = problem.kind is SchemaProblemKind.NEWER
+            return _QUOTED if not newer and says_true(self.chart, problem, values) else None
 
         problems = values_problems(program, values)
         report_problems(problems, codes, report, special=special)
+        if self.chart == KUEUE.chart:
+            _validate_gates(values, program, report)
         return report.validation()
 
 
+def _validate_gates(values: Mapping[str, Any], program: Reader, report: CheckReport) -> None:
+    """Gates of Kueue's manager: it ends at its start with one that its release does not have."""
+    at = program.numbers
+    if at is None:
+        return
+    newest = numbers(values_release(program.program))
+    for name, place in _gates(values):
+        row = program.features.gates.get(name)
+        if name in program.gates or (row is None and at[:2] < newest[:2]):
+            continue  # gates that went before the records begin are not known
+        since = f", it came with {row.since}" if row and at < numbers(row.since) else ""
+        gone = f", it went with {row.gone}" if row and row.gone and not since else ""
+        report.add(
+            _GATE,
+            place,
+            f"{program.program} {program} has no feature gate {name}{since}{gone}: the manager "
+            "ends at its start",
+            nearest_fix(name, program.gates, "remove it") if row is None else "remove it",
+            value=name,
+        )
+
+
+def _gates(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Gates of the list, and of the manager's configuration, with their place."""
+    place = "controllerManager.featureGates"
+    for index, entry in enumerate(as_list(value_at(values, place)) or []):
+        name = (as_mapping(entry) or {}).get("name")
+        if isinstance(name, str):
+            yield name, f"{child(place, index)}.name"
+    place = "managerConfig.controllerManagerConfigYaml"
+    text = value_at(values, place)
+    try:
+        config = read_go(text).data if isinstance(text, str) else None
+    except UnreadableDocumentError:
+        return  # Helm's templates may be in it
+    for name in as_mapping(value_at(config, "featureGates")) or {}:
+        yield name, f"{place}: featureGates.{name}"
+
+
 DCGM_EXPORTER, KARPENTER = ChartKind("dcgm-exporter"), ChartKind("karpenter")
-KEDA, KUEUE = ChartKind("keda"), ChartKind("kueue")
+KEDA = ChartKind("keda")
+KUEUE = ChartKind(
+    "kueue",
+    rule_table(
+        *RULES.values(),
+        reject(
+            _GATE,
+            ("OUR-5",),
+            "A feature gate that the release of Kueue does not have: its manager ends with "
+            "`unrecognized feature gate`.",
+            "kubernetes-sigs/kueue pkg/features/kube_features.go; k8s.io/component-base "
+            "featuregate.go",
+        ),
+    ),
+)

@@ -99,7 +99,9 @@ class EksAdoption(PlatformAdoption):
 
     def cluster(self, seen: Observations) -> Declaration:
         """Name and place."""
-        found: Declaration = {"name": "adopted", "region": "us-east-1"}
+        found: Declaration = {"name": "adopted"}
+        for one in (*seen.of(CLUSTER), *seen.of(GROUP)):
+            found |= {"region": v} if (v := _arn_region(_text(one, "arn"))) else {}
         for one in seen.of(GROUP):
             found["name"] = one.properties.get("clusterName") or found["name"]
             found |= {"kubernetesVersion": v} if (v := _text(one, "version")) else {}
@@ -136,6 +138,12 @@ class EksAdoption(PlatformAdoption):
                 yield made
         groups = (*seen.of(GROUP), *seen.objects("NodePool"))
         yield from NODES.pools(seen, {_group_name(one) for one in groups})
+
+
+def _arn_region(arn: str | None) -> str | None:
+    """Region of an ARN: `arn:partition:service:region:account:resource`."""
+    parts = (arn or "").split(":")
+    return parts[3] or None if len(parts) >= 6 else None
 
 
 def _group_name(one: ObservedResource) -> str:

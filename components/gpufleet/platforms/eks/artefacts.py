@@ -7,7 +7,6 @@ from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.cluster_autoscaler_values import CHART as AUTOSCALER
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     cluster_autoscaler_values,
@@ -92,9 +91,7 @@ class EksFiles(PlatformFiles):
             )
 
     def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
-        """What tags cannot hold, and what Cluster Autoscaler cannot do with the node groups."""
-        for pool in fleet.pools:
-            yield from validate_autoscaler_tags(pool)
+        """What Cluster Autoscaler cannot do with the node groups."""
         addon, cluster = fleet.spec.addons.cluster_autoscaler, fleet.spec.cluster
         ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
         if not ours or not scaled_pools(fleet.pools):

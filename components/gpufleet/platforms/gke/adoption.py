@@ -75,7 +75,7 @@ class GkeAdoption(PlatformAdoption):
 
     def cluster(self, seen: Observations) -> Declaration:
         """Name and place."""
-        found: Declaration = {"name": "adopted", "region": "us-central1"}
+        found: Declaration = {"name": "adopted"}
         regions = set(regions_of_nodes(seen))
         if len(regions) == 1:
             found["region"] = regions.pop()

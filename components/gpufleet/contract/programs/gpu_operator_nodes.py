@@ -1,0 +1,61 @@
+"""The operator's parts against what is on the nodes: the plugin's CDI mode, the nodes' image."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.cluster.program import Reader
+from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.shapes import as_list, as_mapping
+
+_CDI_SINCE = (25, 10)
+"""First release with CDI on by default (GPU Operator release notes 25.10.0)."""
+_VARIABLE = "DEVICE_LIST_STRATEGY"
+
+
+def validate_list_strategy(
+    values: Mapping[str, Any], operator: Reader, report: CheckReport
+) -> None:
+    """`devicePlugin.env` against CDI: the operator sets `cdi-annotations,cdi-cri`, and variables of
+    the user are set after that."""
+    written = value_at(values, "cdi.enabled")
+    default = operator.numbers is not None and operator.at >= _CDI_SINCE
+    if not (default if written is None else written is True):
+        return
+    for index, entry in enumerate(as_list(value_at(values, "devicePlugin.env")) or []):
+        item = as_mapping(entry) or {}
+        value = item.get("value")
+        if item.get("name") != _VARIABLE or not isinstance(value, str):
+            continue
+        if any(part.strip().startswith("cdi-") for part in value.split(",")):
+            continue
+        report.add(
+            "gpu-operator-list-strategy",
+            child(child("devicePlugin.env", index), "value"),
+            f"{_VARIABLE} is {value}, and CDI is on"
+            + (" by default" if written is None else "")
+            + f" in {operator}: it replaces cdi-annotations,cdi-cri, which the operator sets, and "
+            "containers get devices that the CDI specification does not name",
+            "remove it, or write `cdi: {enabled: false}`",
+            value=value,
+        )
+
+
+def validate_images(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
+    """The operator's driver on nodes whose image brings one, and for which none is published."""
+    if value_at(values, "driver.enabled") not in (None, True):
+        return
+    for key in context.images:
+        image = context.catalogue.image(key)
+        if image.driver and not image.operator_may_install_driver:
+            report.add(
+                "gpu-operator-driver-in-image",
+                "driver.enabled",
+                f"nodes of this text run {key}, which brings the driver"
+                + (" and the toolkit" if image.toolkit else "")
+                + ", and no driver container is published for it",
+                "write `driver: {enabled: false}`"
+                + (" and `toolkit: {enabled: false}`" if image.toolkit else ""),
+                image=key,
+            )
