@@ -57,7 +57,7 @@ CLASSES: dict[str, tuple[set[str], str]] = {
         "mig-parted cmd/nvidia-mig-parted/apply/config.go: the later entry clears the earlier",
     ),
     "a misspelt key is silently ignored": (
-        {"device-plugin-key-misspelt", "device-plugin-key-elsewhere"},
+        {"config-key-misspelt", "device-plugin-key-elsewhere"},
         "Go encoding/json decode.go: unknown fields are skipped",
     ),
     "a flag one level too deep is zeroed": (

@@ -63,9 +63,9 @@ def checked(text: str, name: str = "file.yaml", **where: object) -> CheckedFile:
         (
             "version: v1\nversion: v1\nflags: {migStrategy: none}\n",
             "",
-            "device-plugin-key-repeated",
+            "config-key-repeated",
         ),
-        (f"{MIG}---\na: 1\n", "", "mig-parted-second-document"),
+        (f"{MIG}---\na: 1\n", "", "config-second-document"),
         ("configList: []\n", "", "rdma-not-json"),
     ],
 )

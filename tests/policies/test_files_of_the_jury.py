@@ -182,10 +182,10 @@ def test_long_names_that_share_words_are_no_misspelling(said):
     """userravs/digitalocean-nim-gpu-monitoring, gpu-operator-values.yaml: GPU Feature Discovery."""
     text = "driver: {enabled: false}\nnvidiaFeatureDiscovery: {tolerations: [{operator: Exists}]}\n"
     found = said(text, "gpu-operator-values.yaml")
-    assert "gpu-operator-key-misspelt" not in found
-    assert "gpu-operator-key-unknown" in found
+    assert "config-key-misspelt" not in found
+    assert "config-key-unknown" in found
     near = said("driver: {enabled: false}\nnode-feature-discovry: {}\n", "gpu-operator-values.yaml")
-    assert "gpu-operator-key-misspelt" in near
+    assert "config-key-misspelt" in near
 
 
 @pytest.mark.parametrize(("value", "found"), [("true", False), ("false", True)])
@@ -200,8 +200,8 @@ def test_an_ignored_key_that_asks_for_what_happens_anyway(said, value, found):
     [
         ("psp: {enabled: false}", set()),
         ("imagePullSecrets: []", set()),
-        ("psp: {enabled: true}", {"gpu-operator-key-unknown"}),
-        ("migManger: {enabled: false}", {"gpu-operator-key-misspelt"}),
+        ("psp: {enabled: true}", {"config-key-unknown"}),
+        ("migManger: {enabled: false}", {"config-key-misspelt"}),
     ],
 )
 def test_an_unknown_key_that_asks_for_nothing_loses_nothing(said, text, found):
@@ -328,7 +328,7 @@ devicePlugin: {version: %s}
 def test_values_with_older_operands_are_those_of_an_older_chart(said, plugin, found):
     """kubeslice-ent/egs-installation and bluefishforsale/homelab-kube, charts/gpu-operator."""
     rules = set(said(OLD % plugin, "gpu-operator-values.yaml"))
-    expected = {"gpu-operator-key-ignored", "gpu-operator-key-unknown"}
+    expected = {"gpu-operator-key-ignored", "config-key-unknown"}
     assert rules == (expected if found else set())
 
 

@@ -32,10 +32,10 @@ spec:
 @pytest.mark.parametrize(
     ("text", "old", "new", "code"),
     [
-        (APPLICATION, "prune: true", 'prune: "yes"', "object-wrong-type"),
-        (APPLICATION, "targetRevision", "targetRevison", "object-key-misspelt"),
-        (RELEASE, "interval: 5m", "interval: tomorrow", "object-value-invalid"),
-        (RELEASE, "kind: HelmRepository", "kind: HelmRepo", "object-choice-unknown"),
+        (APPLICATION, "prune: true", 'prune: "yes"', "config-wrong-type"),
+        (APPLICATION, "targetRevision", "targetRevison", "config-key-misspelt"),
+        (RELEASE, "interval: 5m", "interval: tomorrow", "config-value-invalid"),
+        (RELEASE, "kind: HelmRepository", "kind: HelmRepo", "config-choice-unknown"),
         (RELEASE, "strategy: single", "strategy: mixd", "gpu-operator-choice-unknown"),
     ],
 )

@@ -14,7 +14,11 @@ from tests.policies.cases.workloads import CONTAINER, deployment
 
 def rules(thing: Thing) -> dict[str, Level]:
     case = Case("", thing, thing, "", alongside=(FLEET,), settings={"profile": "prod"})
-    return {one.code: one.level for one in case.findings(thing) if one.code.startswith("object-")}
+    return {
+        one.code: one.level
+        for one in case.findings(thing)
+        if one.code.startswith(("object-", "config-"))
+    }
 
 
 def shape(**container: Any) -> list[Any]:
@@ -26,9 +30,9 @@ def shape(**container: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({f"{CONTAINER}.resource": {"limits": {"nvidia.com/gpu": 1}}}, "object-key-misspelt"),
-        ({f"{CONTAINER}.env": [{"name": "A", "value": 1}]}, "object-wrong-type"),
-        ({f"{CONTAINER}.imagePullPolicy": "Allways"}, "object-choice-unknown"),
+        ({f"{CONTAINER}.resource": {"limits": {"nvidia.com/gpu": 1}}}, "config-key-misspelt"),
+        ({f"{CONTAINER}.env": [{"name": "A", "value": 1}]}, "config-wrong-type"),
+        ({f"{CONTAINER}.imagePullPolicy": "Allways"}, "config-choice-unknown"),
     ],
 )
 def test_what_an_api_server_refuses_is_reported(changes: dict[str, Any], code: str) -> None:

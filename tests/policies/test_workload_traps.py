@@ -311,7 +311,7 @@ def test_none_of_a_gpu_in_any_kind_is_no_gpu():
 
 def test_a_gpu_less_than_none_is_said_once_as_the_api_server_says_it():
     found = rules(deployment({LIMITS: {"nvidia.com/gpu": -1}}))
-    assert found == {"object-out-of-bounds": Level.MANDATORY}
+    assert found == {"config-out-of-bounds": Level.MANDATORY}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,10 @@ from pathlib import Path
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.rules.rule import LEVELS, Needs, Profile, Proof, Rule, Verdict
 
+SHARED = "config"
+"""Codes of rules that configurations of every kind share begin with it; the evidence of a finding
+names the kind."""
+
 RuleTable = Mapping[str, Rule]
 """Code of a finding -> its rule."""
 
@@ -88,8 +92,8 @@ def written_rules(file: Path) -> tuple[Rule, ...]:
 
 
 def rule_table(*rules: Rule) -> dict[str, Rule]:
-    """Rules by code. Raises ValueError when a code is there twice."""
+    """Rules by code. Raises ValueError when two different ones have one code."""
     table = {rule.id: rule for rule in rules}
-    if len(table) != len(rules):
+    if any(table[rule.id] != rule for rule in rules):
         raise ValueError("a finding code is used by two rules of one kind")
     return table

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-from gpufleet.contract.schemas import schema_codes, schema_rules
+from gpufleet.contract.schemas import SCHEMA_RULES, schema_codes
 from gpufleet.rules.rows import rule_table, written_rules
 
-_HPA = "kubernetes/api v0.36 autoscaling/v2/types.go"
-_KEDA = "kedacore/keda v2.20.2 apis/keda/v1alpha1"
-
-CODES = schema_codes("autoscaler")
+CODES = schema_codes()
 
 RULES = rule_table(
     *written_rules(Path(__file__).with_suffix(".jsonl")),
-    *schema_rules(CODES, ("AS-1",), "autoscalers", f"{_KEDA}, {_HPA}"),
+    *SCHEMA_RULES,
 )

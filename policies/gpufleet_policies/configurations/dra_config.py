@@ -41,7 +41,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate a config, an `opaque` block, a claim, claim template, device class or
     ComputeDomain."""
     report = CheckReport(RULES)
-    note_text(read, "dra", report)
+    note_text(read, report, "dra")
     gates = dict(gates_in_force(context, report))
     validate_chart(context, gates, report)
     validating = _Judging(context, gates, report)

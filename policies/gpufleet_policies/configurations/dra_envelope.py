@@ -32,7 +32,6 @@ HOLDERS = {
 }
 """Kind -> where its devices or selectors are."""
 SCHEMA_CODES = SchemaCodes(
-    "dra",
     wrong_type="dra-wrong-type",
     choice="dra-value-invalid",
     bound="dra-value-invalid",

@@ -4,13 +4,13 @@ from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
+    SCHEMA_RULES,
     has_schema,
     newer_problems,
     report_problem,
     report_problems,
     schema_codes,
     schema_problems,
-    schema_rules,
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -19,7 +19,7 @@ from gpufleet_policies.configurations.objects import objects
 
 __all__ = ["RULES", "validate"]
 
-CODES = schema_codes("object")
+CODES = schema_codes()
 _SOURCE = "the vendors' definitions, `catalogue/data/<edition>/schemas`; kube-apiserver 1.36"
 
 RULES = rule_table(
@@ -42,7 +42,7 @@ RULES = rule_table(
         "cluster's, which drops it or refuses the object. Known from Kubernetes 1.32 on.",
         "k8s.io/api v0.31.14 to v0.36.3, types.go of each group",
     ),
-    *schema_rules(CODES, ("schema",), "the object", _SOURCE),
+    *SCHEMA_RULES,
 )
 
 

@@ -12,10 +12,10 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
+    SCHEMA_RULES,
     object_problems,
     report_problems,
     schema_codes,
-    schema_rules,
 )
 from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
@@ -31,7 +31,7 @@ _GROUP = "kueue.x-k8s.io/"
 _QUEUE = f"{_GROUP}queue-name"
 _WEBHOOK = "kubernetes-sigs/kueue pkg/webhooks/clusterqueue_webhook.go"
 _CACHE = "kubernetes-sigs/kueue pkg/cache/clusterqueue.go"
-_CODES = schema_codes("kueue")
+_CODES = schema_codes()
 
 RULES = rule_table(
     reject(
@@ -41,7 +41,7 @@ RULES = rule_table(
         "docs/check.md",
         proof=Proof.NAMED,
     ),
-    *schema_rules(_CODES, ("kueue",), "an object of Kueue", "kubernetes-sigs/kueue config/crd"),
+    *SCHEMA_RULES,
     reject(
         "kueue-quota-order",
         ("kueue",),

@@ -10,7 +10,7 @@ from gpufleet.contract.programs.go_json import integer, kind_of, shown
 from gpufleet.contract.programs.mig_parted_document import profile_is_valid
 from gpufleet.contract.programs.node import advertise
 from gpufleet.contract.programs.strategy_env import mig_strategy
-from gpufleet.contract.programs.text_notes import note_text, text_rules
+from gpufleet.contract.programs.text_notes import TEXT_RULES, note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -70,7 +70,7 @@ RULES = rule_table(
         "The node's strategy is `single` and the GPU gets several profiles, or none.",
         _PLUGIN,
     ),
-    *text_rules("mig-placement"),
+    *TEXT_RULES,
     *geometry.RULES,
 )
 
@@ -78,7 +78,7 @@ RULES = rule_table(
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate one layout for one GPU."""
     report = CheckReport(RULES)
-    note_text(read, "mig-placement", report)
+    note_text(read, report)
     wanted = as_mapping(read.data)
     if wanted is None:
         report.add(

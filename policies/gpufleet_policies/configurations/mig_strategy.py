@@ -7,8 +7,8 @@ from gpufleet.contract.programs import geometry
 from gpufleet.contract.programs.geometry import divides, validate_gpu
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.node import advertise, devices_of, profile_suffix
-from gpufleet.contract.programs.text_notes import note_text, text_rules
-from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.text_notes import TEXT_RULES, note_text
+from gpufleet.contract.programs.unknown_keys import KEY_RULES, report_key
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -91,8 +91,8 @@ RULES = rule_table(
         "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
     ),
     *COUNT_RULES,
-    *text_rules("mig-strategy"),
-    *key_rules("mig-strategy", ("mig-strategy",), "this document", "docs/check.md"),
+    *TEXT_RULES,
+    *KEY_RULES,
     *geometry.RULES,
 )
 
@@ -100,7 +100,7 @@ RULES = rule_table(
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate `{strategy, gpus: [layout | null]}`: null is MIG off, `{}` MIG without instances."""
     report = CheckReport(RULES)
-    note_text(read, "mig-strategy", report)
+    note_text(read, report)
     document = as_mapping(read.data)
     if document is None:
         report.add(
@@ -112,7 +112,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         return report.validation()
     for key in document:
         if key not in _KEYS:
-            report_key(report, "mig-strategy", "", key, _KEYS, "this command")
+            report_key(report, "", key, _KEYS, "this command")
     strategy = _strategy(document, report)
     layouts = _layouts(document, context, report)
     if strategy is None or layouts is None or report.rejected:

@@ -13,6 +13,7 @@ from gpufleet.findings import Finding, Level, Severity
 from gpufleet.findings.remediation import JsonPatch
 from gpufleet.messages import one_line
 from gpufleet.rules.context import RuleContext, SameObject
+from gpufleet.rules.rows import SHARED
 from gpufleet.rules.rule import Proof, Rule
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.configurations.kinds import WHOLE_KINDS
@@ -74,8 +75,10 @@ def _is_proven(config: NvidiaConfig, rule: Rule) -> bool:
 
 def _draft(config: NvidiaConfig, found: Finding, remediation: JsonPatch) -> Finding:
     certain = found.severity is Severity.ERROR
+    shared = found.code.startswith(SHARED)
     return replace(
         found,
+        evidence={**found.evidence, "kind": config.kind} if shared else found.evidence,
         path=one_line(config.written_at(found.path)),
         message=one_line(found.message),
         fix=None if found.fix is None else one_line(found.fix),

@@ -216,24 +216,24 @@ CASES: list[CaseRow] = [
         text(scaled(), {**hpa(), "metadata": {"name": "web", "namespace": "other"}}),
         {},
     ),
-    ("autoscaler-key-misspelt", text(scaled(maxReplicasCount=4)), None, {}),
-    ("autoscaler-key-unknown", text(scaled(gpu=True)), None, {}),
+    ("config-key-misspelt", text(scaled(maxReplicasCount=4)), None, {}),
+    ("config-key-unknown", text(scaled(gpu=True)), None, {}),
     (
-        "autoscaler-wrong-type",
+        "config-wrong-type",
         text(scaled(pollingInterval="30")),
         text(scaled(pollingInterval=30)),
         {},
     ),
     (
-        "autoscaler-choice-unknown",
+        "config-choice-unknown",
         text(scaled(fallback={"failureThreshold": 3, "replicas": 1, "behavior": "statik"})),
         text(scaled(fallback={"failureThreshold": 3, "replicas": 1, "behavior": "static"})),
         {},
     ),
-    ("autoscaler-out-of-bounds", text(hpa(maxReplicas=1 << 31)), text(hpa()), {}),
-    ("autoscaler-field-missing", text(without(hpa(), "maxReplicas")), text(hpa()), {}),
+    ("config-out-of-bounds", text(hpa(maxReplicas=1 << 31)), text(hpa()), {}),
+    ("config-value-missing", text(without(hpa(), "maxReplicas")), text(hpa()), {}),
     (
-        "autoscaler-value-invalid",
+        "config-value-invalid",
         text(
             hpa(
                 metrics=[

@@ -57,8 +57,8 @@ DEVICE_PLUGIN: list[CaseRow] = [
     ("device-plugin-mps-unsupported", _mps(), None, {"gpu": "K520"}),
     ("device-plugin-mps-wins", _mps() .replace("{mps:", "{timeSlicing: {resources: [{name: gpu, replicas: 2}]}, mps:"), _mps(), {}),
     ("device-plugin-mps-one-request", _mps().replace("{resources:", "{failRequestsGreaterThanOne: false, resources:"), _mps(), {"context": {"version": "v0.19.0"}}),
-    ("device-plugin-key-misspelt", "sharing: {timeSlice: {resources: [{name: gpu, replicas: 2}]}}", None, {}),
-    ("device-plugin-key-unknown", _slicing("{name: gpu, replicas: 2, interval: 10}"), None, {}),
+    ("config-key-misspelt", "sharing: {timeSlice: {resources: [{name: gpu, replicas: 2}]}}", None, {}),
+    ("config-key-unknown", _slicing("{name: gpu, replicas: 2, interval: 10}"), None, {}),
     ("device-plugin-key-misplaced", "flags: {plugin: {migStrategy: mixed}}", "flags: {migStrategy: mixed}", {}),
     ("device-plugin-key-elsewhere", "flags: {renameByDefault: true}\n" + FINE["device-plugin"], None, {}),
     ("device-plugin-key-elsewhere", "timeSlicing: {}", None, {}),
@@ -85,8 +85,8 @@ DEVICE_PLUGIN: list[CaseRow] = [
     ("device-plugin-chart-default-alone", FINE["device-plugin"], None, {"context": {"chart": {"values": {"config": {"default": "a"}}}}}),
     ("device-plugin-chart-default-absent", FINE["device-plugin"], None, _chart(config={"map": {"a": ""}, "default": "b"})),
     ("device-plugin-key-absent", "apiVersion: v1\nkind: ConfigMap\ndata: {a: 'version: v1'}", "apiVersion: v1\nkind: ConfigMap\ndata: {b: 'version: v1'}", {"select": "b"}),
-    ("device-plugin-key-repeated", "version: v1\nversion: v1", None, {}),
-    ("device-plugin-second-document", "version: v1\n---\nversion: v2", None, {}),
+    ("config-key-repeated", "version: v1\nversion: v1", None, {}),
+    ("config-second-document", "version: v1\n---\nversion: v2", None, {}),
 ]  # fmt: skip
 
 

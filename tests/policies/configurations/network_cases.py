@@ -23,8 +23,8 @@ GOOD_OFED = _ofed("doca3.4.1-26.04-1.1.0.0-1")
 
 NETWORK_OPERATOR: list[CaseRow] = [
     ("network-operator-no-mapping", "[]", "", {}),
-    ("network-operator-key-misspelt", "sriovNetworkOperater: {enabled: true}", None, {}),
-    ("network-operator-key-unknown", "whatever: 1", None, {}),
+    ("config-key-misspelt", "sriovNetworkOperater: {enabled: true}", None, {}),
+    ("config-key-unknown", "whatever: 1", None, {}),
     ("network-operator-section-moved", "nfd: {enabled: true}\ndeployCR: true", "nfd: {enabled: true}", {"context": {"version": "25.1.0"}}),
     ("network-operator-bare-spec", f"ofedDriver: {{{OFED % '24.01-0.3.3.1-0'}}}", None, {}),
     ("network-operator-nfd-twice", "", "nfd: {enabled: false}", {"context": {"chart": {"name": "gpu-operator", "values": {}}}}),
@@ -57,8 +57,8 @@ NETWORK_OPERATOR: list[CaseRow] = [
     ("nic-policy-wrong-type", _nic(f"nvIpam: {{{IMAGE}, enableWebhook: 'no'}}"), _nic(f"nvIpam: {{{IMAGE}, enableWebhook: false}}"), {}),
     ("nic-policy-field-missing", _nic(f"ibKubernetes: {{{IMAGE}, pKeyGUIDPoolRangeStart: '00:00:00:00:00:00:00:00', pKeyGUIDPoolRangeEnd: '00:00:00:00:00:00:00:01'}}"), None, {}),
     ("nic-policy-value-invalid", _nic("nvIpam: {image: '!!', repository: nvcr.io/x, version: v1}"), _nic(f"nvIpam: {{{IMAGE}, version: v1}}"), {}),
-    ("network-operator-key-repeated", "nfd: {}\nnfd: {}", None, {}),
-    ("network-operator-second-document", "nfd: {}\n---\nnfd: {}", None, {}),
+    ("config-key-repeated", "nfd: {}\nnfd: {}", None, {}),
+    ("config-second-document", "nfd: {}\n---\nnfd: {}", None, {}),
 ]  # fmt: skip
 
 
@@ -88,10 +88,10 @@ RDMA: list[CaseRow] = [
     ("rdma-prefix-invalid", _rdma('"resourcePrefix": "nvidia_com", ' + VENDORS), _rdma('"resourcePrefix": "nvidia.com", ' + VENDORS), {}),
     ("rdma-capacity-useless", FINE["rdma-shared-config"].replace("63", "0"), None, {}),
     ("rdma-resource-repeated", '{"configList": [{"resourceName": "a", "rdmaHcaMax": 1, ' + VENDORS + '}, {"resourceName": "a", "rdmaHcaMax": 1, ' + VENDORS + "}]}", None, {}),
-    ("rdma-key-misspelt", _rdma('"selector": {}, ' + VENDORS), None, {}),
-    ("rdma-key-unknown", _rdma('"whatever": {}, ' + VENDORS), None, {}),
-    ("rdma-key-repeated", _rdma('"rdmaHcaMax": 5, ' + VENDORS), None, {}),
-    ("rdma-second-document", FINE["rdma-shared-config"] + "\n---\n{}", None, {}),
+    ("config-key-misspelt", _rdma('"selector": {}, ' + VENDORS), None, {}),
+    ("config-key-unknown", _rdma('"whatever": {}, ' + VENDORS), None, {}),
+    ("config-key-repeated", _rdma('"rdmaHcaMax": 5, ' + VENDORS), None, {}),
+    ("config-second-document", FINE["rdma-shared-config"] + "\n---\n{}", None, {}),
 ]  # fmt: skip
 
 
@@ -115,8 +115,8 @@ SRIOV: list[CaseRow] = [
     ("sriov-selector-value-dead", _sriov('"selectors": {"devices": ["101e", "0x101e"]}'), None, {}),
     ("sriov-name-invalid", FINE["sriov-config"].replace("hostdev", "host-dev"), FINE["sriov-config"].replace("hostdev", "host_dev"), {}),
     ("sriov-prefix-invalid", _sriov('"resourcePrefix": "nvidia.com#", ' + VENDORS), None, {}),
-    ("sriov-key-misspelt", _sriov('"devicetype": "x", ' + VENDORS), None, {}),
-    ("sriov-key-unknown", _sriov('"whatever": 1, ' + VENDORS), None, {}),
-    ("sriov-key-repeated", _sriov('"resourceName": "b", ' + VENDORS), None, {}),
-    ("sriov-second-document", FINE["sriov-config"] + "\n---\n{}", None, {}),
+    ("config-key-misspelt", _sriov('"devicetype": "x", ' + VENDORS), None, {}),
+    ("config-key-unknown", _sriov('"whatever": 1, ' + VENDORS), None, {}),
+    ("config-key-repeated", _sriov('"resourceName": "b", ' + VENDORS), None, {}),
+    ("config-second-document", FINE["sriov-config"] + "\n---\n{}", None, {}),
 ]  # fmt: skip

@@ -107,7 +107,7 @@ def test_what_is_no_object_is_still_not_read() -> None:
     codes = {
         f.code for f in validate_text("device-plugin", SLICED % 4 + "\n---\nnothing: 1").findings
     }
-    assert codes == {"device-plugin-second-document"}
+    assert codes == {"config-second-document"}
 
 
 def test_without_a_selection_every_config_is_judged() -> None:

@@ -182,4 +182,4 @@ def test_k8s_device_plugin_1433_rename_by_default_under_flags() -> None:
     assert "sharing.timeSlicing" in (problem.fix or "")
     whole = "apiVersion: v1\n" + text
     codes = {f.code for f in validate_text("device-plugin", whole).findings}
-    assert codes == {"device-plugin-key-elsewhere", "device-plugin-key-unknown"}
+    assert codes == {"device-plugin-key-elsewhere", "config-key-unknown"}

@@ -60,7 +60,7 @@ class Key:
 
 def operator(name: str, values: str, since: str) -> Key:
     source = "NVIDIA/gpu-operator deployments/gpu-operator/values.yaml of the releases"
-    code = "gpu-operator-key-unknown"
+    code = "config-key-unknown"
     return Key("gpu-operator", name, values, code, source, since)
 
 
@@ -83,7 +83,7 @@ def kueue_gate(name: str, since: str | None, gone: str | None = None) -> Key:
 
 def karpenter(name: str, values: str, since: str) -> Key:
     source = "aws/karpenter-provider-aws charts/karpenter/values.yaml of the releases"
-    return Key("karpenter", name, values, "chart-values-key-unknown", source, since)
+    return Key("karpenter", name, values, "config-key-unknown", source, since)
 
 
 def plugin(name: str, config: str, code: str) -> Key:
@@ -112,7 +112,7 @@ KEYS = (
     plugin(
         "sharedDevicesAllocationPolicy",
         "{version: v1, flags: {plugin: {sharedDevicesAllocationPolicy: packed}}}",
-        "device-plugin-key-unknown",
+        "config-key-unknown",
     ),
     plugin(
         "failRequestsGreaterThanOne",

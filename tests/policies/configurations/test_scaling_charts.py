@@ -37,19 +37,19 @@ def test_values_of_a_release_are_those_of_its_chart(
     chart: str, version: str, values: str, path: str, code: str
 ) -> None:
     text = release(chart, values, version)
-    assert said(f"{chart}-values", text) == {f"spec.values.{path}": f"chart-values-{code}"}
+    assert said(f"{chart}-values", text) == {f"spec.values.{path}": f"config-{code}"}
 
 
 def test_files_that_others_published_lose_what_they_declare() -> None:
     # A Karpenter release and a Kueue tutorial for Flux, as they are on GitHub.
     resources = '{request: {cpu: "50m", mem: "64Mi"}, limit: {cpu: "1", mem: "512Mi"}}'
     assert said("karpenter-values", f"controller: {{resources: {resources}}}") == {
-        "controller.resources.request": "chart-values-key-misspelt",
-        "controller.resources.limit": "chart-values-key-misspelt",
+        "controller.resources.request": "config-key-misspelt",
+        "controller.resources.limit": "config-key-misspelt",
     }
     kueue = "controllerManager: {replicas: 2, manager: {podVisibilityOnDemand: true}}"
     assert said("kueue-values", kueue) == {
-        "controllerManager.manager.podVisibilityOnDemand": "chart-values-key-unknown"
+        "controllerManager.manager.podVisibilityOnDemand": "config-key-unknown"
     }
 
 
@@ -70,6 +70,6 @@ def test_audit_judges_values_files_and_releases_of_these_charts(tmp_path: Path) 
     result = audit(find_inputs([str(tmp_path)]), read_settings({}), TODAY)
     found = {(Path(one.file).name, one.code) for one in result.findings}
     assert {
-        ("keda-values.yaml", "chart-values-wrong-type"),
-        ("release.yaml", "chart-values-wrong-type"),
+        ("keda-values.yaml", "config-wrong-type"),
+        ("release.yaml", "config-wrong-type"),
     } <= found

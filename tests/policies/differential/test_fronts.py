@@ -102,10 +102,8 @@ ONLY_NAMED = {
 }
 """What only `--as` reports of a file whose kind is recognised."""
 ONLY_RECOGNISED = {
-    "chart-values-key-unknown": "each document of a file of values is judged",
-    "device-plugin-chart-key-unknown": "each document of a file of values is judged",
+    "config-key-unknown": "each document of a file of values is judged",
     "dra-chart-gpus-override": "each document of a file of values is judged",
-    "dra-values-key-unknown": "each document of a file of values is judged",
 }
 
 
@@ -128,8 +126,7 @@ IN_FILES_ONLY = "no resource holds this kind of configuration"
 SILENT_IN_FILES = {
     **{rule: reason for rule, reason in ONLY_NAMED.items() if "remark" not in reason},
     "configmap-key-absent": NOTHING_TO_JUDGE,
-    "configmap-value-invalid": "a ConfigMap is an object itself: object-wrong-type",
-    "object-field-missing": "the object may be a patch, or complete in another file",
+    "configmap-value-invalid": "a ConfigMap is an object itself: config-wrong-type",
     "document-unreadable": "the audit lists the file as not read",
     **dict.fromkeys(("context-key-unknown", "context-value-invalid", "gpu-unknown"), OF_THE_CALL),
     **dict.fromkeys(
@@ -187,24 +184,12 @@ SILENT_IN_FILES = {
     ),
 }
 """Rules that the audit never reports about these samples, and why."""
-_OF_TEXTS = (
-    "chart-values",
-    "device-plugin-values",
-    "dra",
-    "dra-values",
-    "gpu-operator",
-    "mig-placement",
-    "mig-strategy",
-    "network-operator",
-)
 SILENT = {
     "check": {},
     "audit": SILENT_IN_FILES,
     "crossguard": {
         **SILENT_IN_FILES,
-        **{f"{kind}-key-repeated": OF_A_TEXT for kind in _OF_TEXTS},
-        **{f"{kind}-second-document": OF_A_TEXT for kind in _OF_TEXTS},
-        "dra-no-config": OF_A_TEXT,
+        **dict.fromkeys(("dra-key-repeated", "dra-second-document", "dra-no-config"), OF_A_TEXT),
         **dict.fromkeys(
             (
                 "mig-count-invalid",
@@ -212,8 +197,6 @@ SILENT = {
                 "mig-counts-zero",
                 "mig-profile-malformed",
                 "mig-strategy-invalid",
-                "mig-strategy-key-misspelt",
-                "mig-strategy-key-unknown",
                 "mig-strategy-mixed-compute-instance",
                 "mig-strategy-mixed-empty",
                 "mig-strategy-none-ignores-mig",

@@ -46,7 +46,7 @@ def codes(result: Any) -> set[str]:
         (
             {"devicePlugin": {"enabled": True, "values": {"migStrtegy": "mixed"}}},
             None,
-            "device-plugin-chart-key-misspelt",
+            "config-key-misspelt",
         ),
         (
             {"devicePlugin": {"enabled": True, "values": {"config": {"name": "mine"}}}},

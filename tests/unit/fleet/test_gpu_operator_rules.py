@@ -69,7 +69,7 @@ def found(operator: dict[str, Any], **addons: Any) -> dict[str, Finding]:
         ),
         (
             {"values": {"devicePlugn": {"enabled": True}}},
-            "gpu-operator-key-misspelt",
+            "config-key-misspelt",
             "addons.gpuOperator.values.devicePlugn",
             "ignores it",
         ),
@@ -105,14 +105,14 @@ def test_what_would_fail_on_the_cluster_fails_here(
 
 
 def test_nearest_key_is_named() -> None:
-    finding = found({"values": {"devicePlugn": {}}})["gpu-operator-key-misspelt"]
+    finding = found({"values": {"devicePlugn": {}}})["config-key-misspelt"]
     assert finding.fix == "write `devicePlugin`"
 
 
 def test_an_unknown_key_of_another_chart_version_only_warns() -> None:
     values = {"values": {"devicePlugn": {}}}
-    assert found(values)["gpu-operator-key-misspelt"].severity is Severity.ERROR
-    other = found({**values, "version": "v26.3.3"})["gpu-operator-key-unknown"]
+    assert found(values)["config-key-misspelt"].severity is Severity.ERROR
+    other = found({**values, "version": "v26.3.3"})["config-key-unknown"]
     assert other.severity is Severity.WARNING
 
 

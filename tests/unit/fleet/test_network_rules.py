@@ -52,8 +52,8 @@ def codes(result: Any) -> set[str]:
         ({"ofed": "operator", "version": "25.7.0"}, "ofed-version-unknown"),
         ({"ofed": "operator", "ofedDriver": {"version": "26.04-1.1.0.0"}}, None),
         ({"wait": True}, "network-policy-never-ready"),
-        ({"policy": {"ofedDrivr": {}}}, "network-operator-key-misspelt"),
-        ({"values": {"nfd": {"enabld": True}}}, "network-operator-key-misspelt"),
+        ({"policy": {"ofedDrivr": {}}}, "config-key-misspelt"),
+        ({"values": {"nfd": {"enabld": True}}}, "config-key-misspelt"),
         (
             {"policy": {"ibKubernetes": {"image": "ib-kubernetes"}}},
             "nic-policy-guid",

@@ -11,7 +11,7 @@ from gpufleet.documents.shapes import as_mapping
 
 def validate_values(read: GoDocument, prefix: str, report: CheckReport) -> dict[str, Any] | None:
     """The values; None, with `<prefix>-no-mapping`, where they are none."""
-    note_text(read, prefix, report)
+    note_text(read, report)
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:
         report.add(

@@ -51,7 +51,7 @@ _LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate one configuration of the device plugin."""
     report = CheckReport(RULES)
-    note_text(read, "device-plugin", report)
+    note_text(read, report)
     validate_chart(context, report)
     plugin = context.release_of(CHART)
     config = parse_config(read.data, plugin.at, report)

@@ -253,7 +253,7 @@ def _resource(entry: Any, path: str, report: CheckReport) -> None:
     fields = cast("dict[str, Any]", entry or {})
     for key in fields:
         if key not in ("pattern", "name"):
-            report_key(report, "device-plugin", path, key, ("pattern", "name"), READER)
+            report_key(report, path, key, ("pattern", "name"), READER)
     for key in ("pattern", "name"):
         if key not in fields:
             report.add(

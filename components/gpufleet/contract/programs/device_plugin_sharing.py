@@ -65,7 +65,7 @@ def report_plugin_key(key: str, known: Iterable[str], path: str, report: CheckRe
     """Report a key that the plugin ignores at this place."""
     home = _HOMES.get(key)
     if home is None or home == path:
-        report_key(report, "device-plugin", path, key, known, "the device plugin")
+        report_key(report, path, key, known, "the device plugin")
         return
     report.add(
         "device-plugin-key-elsewhere",

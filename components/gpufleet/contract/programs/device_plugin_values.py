@@ -12,12 +12,12 @@ from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.device_plugin_chart import CHART, validate_chart
 from gpufleet.contract.programs.device_plugin_rules import RULES as PLUGIN
 from gpufleet.contract.programs.go_json import shown
-from gpufleet.contract.programs.text_notes import text_rules
+from gpufleet.contract.programs.text_notes import TEXT_RULES
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
+    SCHEMA_RULES,
     report_problems,
     schema_codes,
-    schema_rules,
     values_problems,
 )
 from gpufleet.documents.document import GoDocument
@@ -28,7 +28,7 @@ from gpufleet.documents.shapes import as_mapping
 from gpufleet.rules.rows import reject, rule_table
 
 _SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
-CODES = schema_codes("device-plugin-chart", "the chart")
+CODES = schema_codes("the chart")
 
 RULES = rule_table(
     reject(
@@ -43,9 +43,9 @@ RULES = rule_table(
         "An entry of `config.map` is no text with a configuration.",
         _SOURCE,
     ),
-    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
+    *SCHEMA_RULES,
     *(rule for code, rule in PLUGIN.items() if code.startswith("device-plugin-chart-")),
-    *text_rules("device-plugin-values"),
+    *TEXT_RULES,
 )
 
 

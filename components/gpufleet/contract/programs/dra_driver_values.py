@@ -9,19 +9,18 @@ from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.dra_chart import validate_chart
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force
 from gpufleet.contract.programs.dra_rules import RULES as DRA
-from gpufleet.contract.programs.text_notes import text_rules
+from gpufleet.contract.programs.text_notes import TEXT_RULES
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
+    SCHEMA_RULES,
     report_problems,
     schema_codes,
-    schema_rules,
     values_problems,
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.rules.rows import reject, rule_table
 
-_SOURCE = "kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm/dra-driver-nvidia-gpu"
-CODES = schema_codes("dra-values", "the chart")
+CODES = schema_codes("the chart")
 _VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid",
            "dra-consumable-shares-gate", "dra-plugin-too")  # fmt: skip
 
@@ -32,9 +31,9 @@ RULES = rule_table(
         "The document is no mapping of values.",
         "docs/check.md",
     ),
-    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
+    *SCHEMA_RULES,
     *(rule for code, rule in DRA.items() if code.startswith("dra-chart-") or code in _VALUES),
-    *text_rules("dra-values"),
+    *TEXT_RULES,
 )
 
 

@@ -28,7 +28,6 @@ _REQUIRED = SchemaProblemKind.REQUIRED
 _PARTS = 9
 """Parts of its spec that a ClusterPolicy must have."""
 CODES = SchemaCodes(
-    "gpu-operator",
     wrong_type="gpu-operator-wrong-type",
     choice="gpu-operator-choice-unknown",
     bound="gpu-operator-number-negative",

@@ -71,7 +71,7 @@ _DRA_KUBERNETES = (1, 34)
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
     report = CheckReport(RULES)
-    note_text(read, "gpu-operator", report)
+    note_text(read, report)
     values = {} if read.data is None else as_mapping(read.data)
     if _is_json_patch(read.data):
         report.add(

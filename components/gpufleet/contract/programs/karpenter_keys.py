@@ -15,7 +15,7 @@ VERSIONS = {
     "EC2NodeClass": "karpenter.k8s.aws/v1",
 }
 """Kind -> the version that is served."""
-CODES = schema_codes("karpenter")
+CODES = schema_codes()
 FORMER = {"Provisioner": "NodePool", "AWSNodeTemplate": "EC2NodeClass", "Machine": "NodeClaim"}
 """Kinds before v1beta1 -> what they have become."""
 

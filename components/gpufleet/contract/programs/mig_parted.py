@@ -31,7 +31,7 @@ _PROGRAM = "mig-manager"
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate one mig-parted document."""
     report = CheckReport(RULES)
-    note_text(read, "mig-parted", report)
+    note_text(read, report)
     configs = parse_document(read.data, read.empty, report)
     chosen = _select(configs, context.select, report)
     if chosen is None:

@@ -43,7 +43,7 @@ _SWITCHES = (
 def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate values, a NicClusterPolicy, another resource of the operator, or a List of these."""
     report = CheckReport(RULES)
-    note_text(read, "network-operator", report)
+    note_text(read, report)
     operator = context.release_of("network-operator")
     version = operator.at
     values = {} if read.data is None else as_mapping(read.data)

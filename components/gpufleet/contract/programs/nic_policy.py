@@ -44,7 +44,6 @@ NODE_SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
 _PATTERN = SchemaProblemKind.PATTERN
 GROUP = "mellanox.com"
 CODES = SchemaCodes(
-    "network-operator",
     wrong_type="nic-policy-wrong-type",
     choice="nic-policy-choice-unknown",
     bound="nic-policy-number-negative",

@@ -8,8 +8,8 @@ from gpufleet.contract.programs.json_document import validate_json
 from gpufleet.contract.programs.network_names import is_rdma_resource, is_subdomain
 from gpufleet.contract.programs.selector_schema import criteria, validate_selectors
 from gpufleet.contract.programs.selector_values import validate_values
-from gpufleet.contract.programs.text_notes import note_text, text_rules
-from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.text_notes import TEXT_RULES, note_text
+from gpufleet.contract.programs.unknown_keys import KEY_RULES, report_key
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -103,15 +103,15 @@ RULES = rule_table(
         "second.",
         "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
     ),
-    *key_rules("rdma", ("OUR-5",), "the RDMA shared device plugin", _SCHEMA),
-    *text_rules("rdma", "Go encoding/json"),
+    *KEY_RULES,
+    *TEXT_RULES,
 )
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Validate one config of the RDMA shared device plugin."""
     report = CheckReport(RULES)
-    note_text(read, "rdma", report)
+    note_text(read, report)
     validate_json(read, "rdma-not-json", report)
     allocatable = validate_data(read.data, "", report)
     return report.validation(AdvertisedByConfig(allocatable, {}))
@@ -126,7 +126,7 @@ def validate_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
         return {}
     for key in document:
         if key not in _TOP:
-            report_key(report, "rdma", path, key, _TOP, "the RDMA shared device plugin")
+            report_key(report, path, key, _TOP, "the RDMA shared device plugin")
     entries = as_list(document.get("configList"))
     if not entries:
         report.add(
@@ -154,7 +154,7 @@ def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: C
         return
     for key in item:
         if key not in _ITEM:
-            report_key(report, "rdma", path, key, _ITEM, "the RDMA shared device plugin")
+            report_key(report, path, key, _ITEM, "the RDMA shared device plugin")
     most = item.get("rdmaHcaMax")
     number = integer(most)
     if number is None:

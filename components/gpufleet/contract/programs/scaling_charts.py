@@ -10,15 +10,15 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
-from gpufleet.contract.programs.text_notes import text_rules
+from gpufleet.contract.programs.text_notes import TEXT_RULES
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
+    SCHEMA_RULES,
     SchemaProblem,
     SchemaProblemKind,
     report_problems,
     says_true,
     schema_codes,
-    schema_rules,
     values_problems,
     values_release,
 )
@@ -30,7 +30,7 @@ from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet.rules.rows import RuleTable, reject, rule_table, warn
 
 _SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.py)"
-CODES = schema_codes("chart-values", "the chart")
+CODES = schema_codes("the chart")
 _QUOTED = "chart-values-quoted-boolean"
 _GATE = "chart-values-gate-unknown"
 RULES = rule_table(
@@ -47,8 +47,8 @@ RULES = rule_table(
         'so that `"false"` would say the same.',
         _SOURCE,
     ),
-    *schema_rules(CODES, ("OUR-5",), "values of the chart", _SOURCE),
-    *text_rules("chart-values"),
+    *SCHEMA_RULES,
+    *TEXT_RULES,
 )
 """The rules of each of these kinds."""
 

@@ -10,8 +10,8 @@ from gpufleet.contract.programs.network_names import is_sriov_resource
 from gpufleet.contract.programs.rdma_shared_config import validate_names
 from gpufleet.contract.programs.selector_schema import criteria, validate_selectors
 from gpufleet.contract.programs.selector_values import validate_values
-from gpufleet.contract.programs.text_notes import note_text, text_rules
-from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.text_notes import TEXT_RULES, note_text
+from gpufleet.contract.programs.unknown_keys import KEY_RULES, report_key
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -105,15 +105,15 @@ RULES = rule_table(
         "register the resource.",
         "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
     ),
-    *key_rules("sriov", ("OUR-5",), "the SR-IOV network device plugin", _SCHEMA),
-    *text_rules("sriov", "Go encoding/json"),
+    *KEY_RULES,
+    *TEXT_RULES,
 )
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Validate one config of the SR-IOV network device plugin."""
     report = CheckReport(RULES)
-    note_text(read, "sriov", report)
+    note_text(read, report)
     validate_json(read, "sriov-not-json", report)
     validate_data(read.data, "", report)
     return report.validation()
@@ -128,9 +128,7 @@ def validate_data(data: Any, path: str, report: CheckReport) -> None:
         return
     for key in document:
         if key != "resourceList":
-            report_key(
-                report, "sriov", path, key, ("resourceList",), "the SR-IOV network device plugin"
-            )
+            report_key(report, path, key, ("resourceList",), "the SR-IOV network device plugin")
     entries = as_list(document.get("resourceList"))
     if not entries:
         report.add(
@@ -155,7 +153,7 @@ def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
         return
     for key in item:
         if key not in _ITEM:
-            report_key(report, "sriov", path, key, _ITEM, "the SR-IOV network device plugin")
+            report_key(report, path, key, _ITEM, "the SR-IOV network device plugin")
     validate_names(item, path, is_sriov_resource, "sriov", report)
     if "excludeTopology" in item and not isinstance(item["excludeTopology"], bool):
         report.add(

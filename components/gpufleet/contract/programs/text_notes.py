@@ -2,30 +2,26 @@
 
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.document import GoDocument
-from gpufleet.rules.rows import warn
-from gpufleet.rules.rule import Rule
+from gpufleet.rules.rows import SHARED, warn
+
+TEXT_RULES = (
+    warn(
+        f"{SHARED}-key-repeated",
+        ("yaml",),
+        "A key is written twice: the last one counts, the others are dropped.",
+        "go.yaml.in/yaml/v2 decode.go; of JSON Go encoding/json",
+    ),
+    warn(
+        f"{SHARED}-second-document",
+        ("yaml",),
+        "The text holds a second document, which is not read.",
+        "sigs.k8s.io/yaml yaml.go",
+    ),
+)
+"""The two rules about the text of a document, of every kind whose reader takes what they find."""
 
 
-def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> tuple[Rule, Rule]:
-    """The two rules about the text of one kind of document. `repeated` is the source of what its
-    reader makes of a repeated key."""
-    return (
-        warn(
-            f"{prefix}-key-repeated",
-            ("yaml",),
-            "A key is written twice: the last one counts, the others are dropped.",
-            repeated,
-        ),
-        warn(
-            f"{prefix}-second-document",
-            ("yaml",),
-            "The text holds a second document, which is not read.",
-            "sigs.k8s.io/yaml yaml.go",
-        ),
-    )
-
-
-def note_text(read: GoDocument, prefix: str, report: CheckReport) -> None:
+def note_text(read: GoDocument, report: CheckReport, prefix: str = SHARED) -> None:
     """Add `<prefix>-key-repeated` and `<prefix>-second-document` where they apply."""
     for path in read.repeated:
         report.add(

@@ -5,31 +5,37 @@ from collections.abc import Iterable
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
-from gpufleet.rules.rows import reject, warn
-from gpufleet.rules.rule import Proof, Rule
+from gpufleet.rules.rows import SHARED, reject, warn
+from gpufleet.rules.rule import Proof
 
+SURVEY = ("OUR-5", "DP-12", "mig-strategy", "KP-2", "AS-1", "kueue", "schema")
+"""Ids of the survey that are about the shape of one kind of configuration."""
 
-def key_rules(
-    prefix: str, ids: tuple[str, ...], what: str, source: str, proof: Proof = Proof.PART
-) -> tuple[Rule, Rule]:
-    """The two rules about keys of one kind of document: `<prefix>-key-misspelt`, `-unknown`."""
-    return (
-        reject(
-            f"{prefix}-key-misspelt",
-            ids,
-            f"A key is not known to {what} but looks like one that is: it is silently ignored, and "
-            "what it declares does not happen.",
-            source,
-            proof,
-        ),
-        warn(
-            f"{prefix}-key-unknown",
-            ids,
-            f"A key is not known to {what} and is silently ignored.",
-            source,
-            proof,
-        ),
-    )
+DEFINITIONS = (
+    "the vendors' definitions, chart values and templates of the kind: NVIDIA/gpu-operator, "
+    "NVIDIA/k8s-device-plugin api/config/v1, Mellanox/network-operator, kubernetes-sigs/kueue "
+    "config/crd, aws/karpenter-provider-aws pkg/apis/crds, kedacore/keda config/crd"
+)
+
+KEY_RULES = (
+    reject(
+        f"{SHARED}-key-misspelt",
+        SURVEY,
+        "A key is not known to the reader but looks like one that is: it is silently ignored, and "
+        "what it declares does not happen.",
+        DEFINITIONS,
+        Proof.VALUE,
+    ),
+    warn(
+        f"{SHARED}-key-unknown",
+        SURVEY,
+        "A key is not known to the reader and is silently ignored.",
+        DEFINITIONS,
+        Proof.VALUE,
+    ),
+)
+"""The two rules about keys of a document, of every kind whose reader ignores what it does not
+know."""
 
 
 _SHORT = 12
@@ -38,7 +44,6 @@ _OBJECT_KEYS = ("apiVersion", "kind", "metadata")
 
 def report_key(
     report: CheckReport,
-    prefix: str,
     path: str,
     key: str,
     known: Iterable[str],
@@ -57,7 +62,7 @@ def report_key(
     place = child(path, key)
     if near and _looks_like(key, near[0]) and of_release is not None:
         report.add(
-            f"{prefix}-key-unknown",
+            f"{SHARED}-key-unknown",
             place,
             f"{reader} does not know `{key}` in {of_release}, and knows `{near[0]}`; whether the "
             "older release did is not known",
@@ -67,7 +72,7 @@ def report_key(
         return
     if near and _looks_like(key, near[0]):
         report.add(
-            f"{prefix}-key-misspelt",
+            f"{SHARED}-key-misspelt",
             place,
             f"{reader} does not know `{key}` and ignores it, so what it declares does not happen",
             f"write `{near[0]}`",
@@ -78,7 +83,7 @@ def report_key(
     if needless:
         return
     report.add(
-        f"{prefix}-key-unknown",
+        f"{SHARED}-key-unknown",
         place,
         f"{reader} does not know `{key}` and ignores it",
         f"remove it; known here: {', '.join(names[:12])}" if names else "remove it",

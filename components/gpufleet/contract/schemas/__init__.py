@@ -14,16 +14,17 @@ from gpufleet.contract.schemas.chart_values import (
 from gpufleet.contract.schemas.newer_fields import newer_fields, newer_problems
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.report import (
+    SCHEMA_RULES,
     SchemaCodes,
     object_problems,
     report_problem,
     report_problems,
     schema_codes,
-    schema_rules,
 )
 from gpufleet.contract.schemas.validator import has_schema, known_fields, schema_problems
 
 __all__ = [
+    "SCHEMA_RULES",
     "SchemaCodes",
     "SchemaProblem",
     "SchemaProblemKind",
@@ -39,7 +40,6 @@ __all__ = [
     "says_true",
     "schema_codes",
     "schema_problems",
-    "schema_rules",
     "values_problems",
     "values_release",
 ]

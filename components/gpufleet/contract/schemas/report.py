@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue.schemas import schema_source, served_versions
-from gpufleet.contract.programs.unknown_keys import key_rules, report_key
+from gpufleet.contract.programs.unknown_keys import DEFINITIONS, KEY_RULES, SURVEY, report_key
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity
-from gpufleet.rules.rows import reject
+from gpufleet.rules.rows import SHARED, reject
 from gpufleet.rules.rule import Proof, Rule
 
 _K = SchemaProblemKind
@@ -21,8 +21,6 @@ READER = "the API server"
 class SchemaCodes:
     """Codes of findings about the shape of one family's objects."""
 
-    prefix: str
-    """Codes of unknown fields begin with it: `<prefix>-key-misspelt`, `-key-unknown`."""
     wrong_type: str
     choice: str
     bound: str
@@ -45,53 +43,40 @@ class SchemaCodes:
             _K.CHOICE: self.choice,
             _K.BOUND: self.bound,
             _K.REQUIRED: self.required,
-            _K.NEWER: f"{self.prefix}-key-unknown",
+            _K.NEWER: f"{SHARED}-key-unknown",
         }.get(kind, self.other)
 
 
-def schema_codes(prefix: str, reader: str = READER) -> SchemaCodes:
+def schema_codes(reader: str = READER) -> SchemaCodes:
     """The codes of a family that has none of its own."""
     return SchemaCodes(
-        prefix,
-        wrong_type=f"{prefix}-wrong-type",
-        choice=f"{prefix}-choice-unknown",
-        bound=f"{prefix}-out-of-bounds",
-        required=f"{prefix}-field-missing",
-        other=f"{prefix}-value-invalid",
+        wrong_type=f"{SHARED}-wrong-type",
+        choice=f"{SHARED}-choice-unknown",
+        bound=f"{SHARED}-out-of-bounds",
+        required=f"{SHARED}-value-missing",
+        other=f"{SHARED}-value-invalid",
         reader=reader,
     )
 
 
-def schema_rules(
-    codes: SchemaCodes,
-    ids: tuple[str, ...],
-    what: str,
-    source: str,
-    keys: Proof = Proof.PART,
-) -> tuple[Rule, ...]:
-    """The rules of a family's codes. `what`: whose objects, as in "an object of Karpenter"; `keys`:
-    what must have been read to know that a key is not known."""
-    sentences = {
-        codes.wrong_type: f"A value of {what} has a type its definition refuses.",
-        codes.choice: f"A value of {what} is none of those its definition allows.",
-        codes.bound: f"A value of {what} is outside the bounds of its definition.",
-        codes.required: f"A field that the definition of {what} requires is missing.",
-        codes.other: f"A value of {what} does not match the pattern of its definition, an entry "
-        "of a list is there twice, or fields do not fit each other.",
-    }
-    return (
-        *key_rules(codes.prefix, ids, codes.reader, source, keys),
-        *(
-            reject(
-                code,
-                ids,
-                sentence,
-                source,
-                Proof.WHOLE if code == codes.required else Proof.PART,
-            )
-            for code, sentence in sentences.items()
-        ),
-    )
+def _shape(code: str, sentence: str, proof: Proof = Proof.PART) -> Rule:
+    return reject(code, SURVEY, sentence, DEFINITIONS, proof)
+
+
+_CODES = schema_codes()
+SCHEMA_RULES = (
+    *KEY_RULES,
+    _shape(_CODES.wrong_type, "A value has a type that its definition refuses."),
+    _shape(_CODES.choice, "A value is none of those that its definition allows."),
+    _shape(_CODES.bound, "A value is outside the bounds of its definition."),
+    _shape(_CODES.required, "A field that the definition requires is missing.", Proof.WHOLE),
+    _shape(
+        _CODES.other,
+        "A value does not match the pattern of its definition, an entry of a list is there twice, "
+        "or fields do not fit each other.",
+    ),
+)
+"""The rules of `schema_codes`."""
 
 
 def object_problems(document: Mapping[str, Any], group: str) -> tuple[SchemaProblem, ...]:
@@ -140,7 +125,7 @@ def report_problem(
         parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
         known, reader = problem.known, _reader(codes)
         release, needless = codes.of_release, problem.asks_for_nothing
-        report_key(report, codes.prefix, parent, key, known, reader, release, needless=needless)
+        report_key(report, parent, key, known, reader, release, needless=needless)
         return
     if problem.kind is _K.NEWER and problem.asks_for_nothing:
         return

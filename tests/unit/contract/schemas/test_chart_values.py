@@ -41,13 +41,13 @@ def test_default_values_are_accepted(kind: str, file: str, version: str, said: b
     ("values", "expected"),
     [
         ("driver: {enabled: maybe}", ("gpu-operator-wrong-type", "driver.enabled")),
-        ("toolkit: {resources: {limit: {cpu: 1}}}", ("gpu-operator-key-misspelt", "toolkit.resources.limit")),
+        ("toolkit: {resources: {limit: {cpu: 1}}}", ("config-key-misspelt", "toolkit.resources.limit")),
         ("gfd: {resources: {limits: {cpu: 1Gib}}}", ("gpu-operator-value-invalid", "gfd.resources.limits.cpu")),
         ("driver: {startupProbe: {periodSeconds: '5'}}", ("gpu-operator-wrong-type", "driver.startupProbe.periodSeconds")),
-        ("operator: {affinity: {nodeAfinity: {}}}", ("gpu-operator-key-misspelt", "operator.affinity.nodeAfinity")),
-        ("operator: {tolerations: [{key: a, operater: Exists}]}", ("gpu-operator-key-misspelt", "operator.tolerations[0].operater")),
+        ("operator: {affinity: {nodeAfinity: {}}}", ("config-key-misspelt", "operator.affinity.nodeAfinity")),
+        ("operator: {tolerations: [{key: a, operater: Exists}]}", ("config-key-misspelt", "operator.tolerations[0].operater")),
         ("driver: {nvidiaDriverCRD: {driverType: vgpus}}", ("gpu-operator-choice-unknown", "driver.nvidiaDriverCRD.driverType")),
-        ("psp: {enabled: true}", ("gpu-operator-key-unknown", "psp")),
+        ("psp: {enabled: true}", ("config-key-unknown", "psp")),
     ],
 )  # fmt: skip
 def test_what_templates_hand_on_has_the_types_of_the_definition(
@@ -79,9 +79,9 @@ def test_rules_know_the_release_of_the_gpu_operator() -> None:
     assert ignored in codes(GPU, "cdi: {default: false}")
     # A field of an older release may look like one of today.
     assert codes(GPU, "driver: {imagePullPolicies: a}", "v23.9.0") == [
-        ("gpu-operator-key-unknown", "driver.imagePullPolicies")
+        ("config-key-unknown", "driver.imagePullPolicies")
     ]
-    assert ("gpu-operator-key-misspelt", "driver.imagePullPolicies") in codes(
+    assert ("config-key-misspelt", "driver.imagePullPolicies") in codes(
         GPU, "driver: {imagePullPolicies: a}"
     )
 

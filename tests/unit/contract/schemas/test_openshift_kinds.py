@@ -154,7 +154,7 @@ def test_one_wrong_field(
     assert [one.kind for one in schema_problems(written)] == [kind]
     for command in ("check", "audit"):
         result = ran(command, written)
-        assert (result.exit_code, "object-" in result.output) == (1, True), result.output
+        assert (result.exit_code, "config-" in result.output) == (1, True), result.output
 
 
 def test_every_kind_has_a_broken_property() -> None:
@@ -182,4 +182,4 @@ def test_an_expression_about_a_variable_proves_nothing(
     written["spec"]["template"]["spec"]["providerSpec"] = {"value": value}
     assert "object-" not in ran("audit", written).output
     value["workspace"] = {**value["workspace"], "folder": "gpu"}
-    assert "object-value-invalid" in ran("audit", written).output
+    assert "config-value-invalid" in ran("audit", written).output
