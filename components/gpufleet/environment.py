@@ -13,7 +13,7 @@ YEARS = (2000, 2999)
 def start_moment() -> datetime:
     """The moment at which windows of capacity are open or not: what GPUFLEET_AT says, else now.
 
-    Raises ValueError with the name of the variable when its value is no moment with a zone.
+    Raises ValueError with the name of the variable when its value is not a moment with a zone.
     """
     given = os.environ.get(MOMENT)
     if not given:

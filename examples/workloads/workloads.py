@@ -77,7 +77,7 @@ def training(opts: pulumi.ResourceOptions) -> None:
         },
         spec={
             "backoff_limit": 0,
-            # A node that is taken away is no failure of the training.
+            # A node that is taken away is not a failure of the training.
             "pod_failure_policy": {
                 "rules": [
                     {

@@ -46,7 +46,7 @@ def page(family: str, rules: Sequence[Rule]) -> str:
         "",
     ]
     for rule in rules:
-        # A pattern in a message is no link.
+        # A pattern in a message is not a link.
         text = (
             line if line.startswith(SEEN) else line.replace("](", "]\\(")
             for line in explanation(rule)

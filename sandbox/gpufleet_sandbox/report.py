@@ -20,7 +20,7 @@ PRICE_ANNOTATION = "gpufleet.dev/usd-per-hour"
 POOL_LABEL = "gpufleet.dev/pool"
 MIG_LABEL = "nvidia.com/mig.config"
 WIDTH_WITHOUT_TERMINAL = 120
-"""Columns when the output is no terminal, where rich would assume 80 and fold the names."""
+"""Columns when the output is not a terminal, where rich would assume 80 and fold the names."""
 
 
 @dataclass(frozen=True, slots=True)

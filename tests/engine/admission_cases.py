@@ -166,7 +166,7 @@ COMPLIANT: tuple[dict[str, Any], ...] = (
         "spec/replicas",
         0,
     ),
-    # None of a GPU is no GPU.
+    # None of a GPU is not a GPU.
     WITH_PODS["Deployment"](
         pod_spec(container(command=["sleep", "infinity"], resources={"limits": {GPU: 0}}))
     ),

@@ -228,7 +228,7 @@ def test_other_namespaces_and_unchanged_specs_are_left_alone(
 ) -> None:
     server = sandbox.server()
     assert create(server, IDLE, "default").status == 201
-    # It was there before the policy: a new label is no new waste, a new replica is.
+    # It was there before the policy: a new label is not a new waste, a new replica is.
     kept = {"gpufleet.dev/ignore-gpu-idle-command": "older; until=2999-12-31"}
     there = {**IDLE, "metadata": {**IDLE["metadata"], "annotations": kept}}
     assert create(server, there, namespace, "").status == 201

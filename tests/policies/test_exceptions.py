@@ -34,8 +34,8 @@ def test_a_reason_and_a_day_silence_the_rule(text, place):
         ("  ; until=2026-12-31", "it gives no reason"),
         ("load test", 'it must read "<reason>; until=YYYY-MM-DD"'),
         ("", 'it must read "<reason>; until=YYYY-MM-DD"'),
-        ("load test; until=2026-02-30", "'2026-02-30' is no date"),
-        ("load test; until=soon", "'soon' is no date"),
+        ("load test; until=2026-02-30", "'2026-02-30' is not a date"),
+        ("load test; until=soon", "'soon' is not a date"),
     ],
 )
 def test_what_does_not_count_is_reported_and_silences_nothing(text, problem):

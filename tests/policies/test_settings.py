@@ -49,16 +49,16 @@ def test_all_problems_at_once():
     assert text.startswith("gpu-policy.yaml: 11 errors")
     for part in (
         "there is no setting 'profil'",
-        "'production' is no profile",
+        "'production' is not a profile",
         "rules.gpu-idle-comand: no such rule",
-        "'on' is no level",
-        "exceptions[0].rule: 'x' is no rule",
+        "'on' is not a level",
+        "exceptions[0].rule: 'x' is not a rule",
         "exceptions[0].object: is empty",
         "exceptions[0].reason: is empty",
-        "exceptions[0].until: '2026-13-01' is no date",
-        "thresholds.oversizedRatio: -1 is no amount",
+        "exceptions[0].until: '2026-13-01' is not a date",
+        "thresholds.oversizedRatio: -1 is not an amount",
         "thresholds.other: no such threshold",
-        "thresholds.smallestSaving: 'much' is no amount",
+        "thresholds.smallestSaving: 'much' is not an amount",
     ):
         assert part in text
 

@@ -164,7 +164,7 @@ def test_every_error_crosses_the_wire(construct: Construct, monitor: Monitor) ->
     text = caught.value.details()  # type: ignore[attr-defined]
     assert 'GpuFleet "made": 2 errors' in text
     assert "pools[0].nodes: min 3 is greater than max 2" in text
-    assert "`colour` is no key here" in text
+    assert "`colour` is not a key here" in text
     assert ".py" not in text
     assert monitor.registered == []
 

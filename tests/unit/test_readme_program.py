@@ -29,5 +29,5 @@ def test_its_fleet_compiles_and_its_path_is_absolute() -> None:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     assert compile_data(ast.literal_eval(values["spec"])).deployable
-    # A relative path is no kubeconfig to the provider: `.sandbox/env` gives the whole one.
+    # A relative path is not a kubeconfig to the provider: `.sandbox/env` gives the whole one.
     assert ast.unparse(values["cluster"]).endswith("kubeconfig=os.environ['KUBECONFIG'])")

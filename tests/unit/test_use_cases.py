@@ -51,7 +51,7 @@ def _case(section: str) -> UseCase:
         files[name] = text
     outside = re.sub(r"^```.*?^```", "", body, flags=re.MULTILINE | re.DOTALL)
     commands: list[tuple[str, list[str]]] = []
-    running = False  # a block whose first line is no `$` needs a cloud, a cluster or a shell
+    running = False  # a block whose first line is not a `$` needs a cloud, a cluster or a shell
     for line in outside.splitlines():
         if line.startswith("    $ "):
             commands.append((line.removeprefix("    $ "), []))
@@ -106,7 +106,9 @@ def test_the_page_is_what_happens(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     for name, text in case.files.items():
-        assert len(text.splitlines()) <= MOST_LINES, f"{name} of {case.title} is no short example"
+        assert len(text.splitlines()) <= MOST_LINES, (
+            f"{name} of {case.title} is not a short example"
+        )
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert case.commands, f"{case.title} shows no command"
@@ -135,7 +137,7 @@ def _run(command: str) -> str:
     program, name, *arguments = shlex.split(command)
     if program == "cat":
         return Path(name).read_text(encoding="utf-8")
-    assert program == "gpufleet", f"{program} is no command of the page"
+    assert program == "gpufleet", f"{program} is not a command of the page"
     done = CliRunner().invoke(
         importlib.import_module(program_commands()[name].module).command, arguments
     )

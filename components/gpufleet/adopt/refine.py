@@ -39,7 +39,7 @@ class Compared:
 
     @property
     def weight(self) -> tuple[int, int]:
-        """Less is nearer."""
+        """Sort key: the smaller, the closer the match."""
         return (len(self.refused), len(self.differences))
 
 

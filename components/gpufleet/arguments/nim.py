@@ -41,7 +41,7 @@ class NimScaleArgs(TypedDict):
     min: NotRequired[int]
     """Fewest replicas, 1 to 1000. Default 1."""
     max: int
-    """Most replicas, 1 to 1000."""
+    """Maximum number of replicas, 1 to 1000."""
     kv_cache: NotRequired[float]
     """Part of the KV cache in use above which a replica is added, more than 0, at most 1. Default
     0.8."""

@@ -53,7 +53,8 @@ class ScalingArgs(TypedDict):
     min: int
     """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
     max: int
-    """Most replicas. There is no default: an unbounded service has an unbounded bill."""
+    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
+    bill."""
     on: list[ScaleOnArgs]
     """1 to 8 signals; the one that asks for most decides."""
     load: NotRequired[LoadTimeArgs]
@@ -93,7 +94,8 @@ class KedaScalingArgs(TypedDict):
     min: int
     """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
     max: int
-    """Most replicas. There is no default: an unbounded service has an unbounded bill."""
+    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
+    bill."""
     on: list[ScaleOnArgs]
     """1 to 8 signals; the one that asks for most decides."""
     load: NotRequired[LoadTimeArgs]

@@ -35,7 +35,8 @@ class LocalNvmeVolumeArgs(TypedDict):
     """Room on the machine's own NVMe disks, empty at first and gone with the pod."""
 
     size_gib: NotRequired[int]
-    """Most GiB a pod may write, 1 to 100000; the kubelet ends pods that write more. Default: no
+    """Maximum number of GiB a pod may write, 1 to 100000; the kubelet ends pods that write more.
+    Default: no
     bound of its own."""
 
 

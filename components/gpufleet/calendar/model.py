@@ -21,7 +21,7 @@ class PoolWindows:
     smallest: int
     """Fewest nodes."""
     largest: int
-    """Most nodes."""
+    """Maximum number of nodes."""
     capacity: tuple[Capacity, ...]
     maintenance: tuple[MaintenanceWindow, ...] = ()
     commitments: tuple[TeamCommitment, ...] = ()

@@ -139,7 +139,8 @@ class VgpuBoard:
     """MIG profile -> most vGPUs of it on one GPU. Empty: none."""
     source: Source
     mixed_size: Mapping[int, int] | None = field(default=None, hash=False)
-    """Most vGPUs of a size where the host allows mixed sizes, for the sizes that lose some. Empty:
+    """Maximum number of vGPUs of a size where the host allows mixed sizes, for the sizes that lose
+    some. Empty:
     the GPU cannot mix sizes. None: not sourced."""
     notes: str = ""
 
@@ -176,7 +177,7 @@ class Gpu:
     mig: MigGeometry | None
     """None: no MIG, unless `mig_unknown` says that it exists."""
     mps_max_clients: int
-    """Most MPS clients the device plugin accepts on this GPU; 0: MPS unsupported."""
+    """Maximum number of MPS clients the device plugin accepts on this GPU; 0: MPS unsupported."""
     source: Source
     mig_unknown: str | None = None
     """Set when the hardware has MIG but its placements are not published: the reason. No layout can

@@ -104,7 +104,8 @@ class InstanceType:
     """AWS: the sustained rate, not the "up to" figure. Google: the most the machine can reach."""
     network_cards: int | None = None
     efa_interfaces: int | None
-    """Most EFA interfaces; one per network card at most. 0: none; None: not sourced."""
+    """Maximum number of EFA interfaces; one per network card at most. 0: none; None: not
+    sourced."""
     efa_cards: tuple[int, ...] | None = None
     """Network cards that get an EFA, where EC2 recommends fewer than there may be; None: as many as
     `efa_interfaces`."""

@@ -72,7 +72,7 @@ class GpuRow(OverlayRow):
     )
     """PCI device id -> board."""
     mps_max_clients: Literal[0, 16, 48] = 48
-    """Most MPS clients. Default 48, which holds from compute capability 7.5."""
+    """Maximum number of MPS clients. Default 48, which holds from compute capability 7.5."""
     aliases: tuple[str, ...] = ()
     karpenter_name: str | None = None
     mig_unknown: str | None = None

@@ -209,7 +209,7 @@ class _Reader:
 def _figure(value: object) -> tuple[int | None, str]:
     """Micro-dollars of a figure as written, or None and what is wrong with it."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None, f"{_kind(value)} is no figure"
+        return None, f"{_kind(value)} is not a figure"
     try:
         micro = micro_usd(str(value))
     except ValueError as problem:

@@ -20,15 +20,15 @@ PriceTable = Mapping[tuple[str, str], tuple[Price, ...]]
 def micro_usd(text: str) -> int:
     """A decimal figure in US dollars as micro-dollars.
 
-    Raises ValueError for what is no finite figure below a trillion, and for digits below a
+    Raises ValueError for what is not a finite figure below a trillion, and for digits below a
     micro-dollar.
     """
     try:
         dollars = Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{text!r} is no figure") from None
+        raise ValueError(f"{text!r} is not a figure") from None
     if not dollars.is_finite() or dollars.adjusted() > 11:
-        raise ValueError(f"{text!r} is no figure below a trillion")
+        raise ValueError(f"{text!r} is not a figure below a trillion")
     scaled = dollars * MICRO_USD
     whole = int(scaled)
     if whole != scaled:

@@ -40,7 +40,7 @@ def read_cut_over_state(document: Mapping[str, Any], pods: Sequence[LivePod]) ->
         ):
             generation = part(spec, "pool").get("generation", 0)
             if not isinstance(generation, int):
-                text = f"generation {generation!r} of a ResourceSlice is no whole number"
+                text = f"generation {generation!r} of a ResourceSlice is not a whole number"
                 raise ValueError(text)
             by_generation = slices.setdefault(spec["nodeName"], Counter())
             by_generation[generation] += len(objects(spec.get("devices")))

@@ -12,7 +12,7 @@ from gpufleet.spec.base import Ownership, SpecModel
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Path and text of every value inside plain data; None is no value."""
+    """Path and text of every value inside plain data; None is not a value."""
     if isinstance(value, Mapping) and value:
         for key, one in cast("Mapping[Any, Any]", value).items():
             yield from leaves(one, f"{path}.{key}" if path else str(key))

@@ -116,7 +116,8 @@ def _shared(fleet: Fleet) -> dict[str, Artefact]:
 
 
 def _read(file: Artefact | None) -> Any:
-    """The documents of a file. Text that is no YAML, such as a table of metrics, stays text."""
+    """The documents of a file. Text that is not valid YAML, such as a table of metrics, stays
+    text."""
     if file is None:
         return None
     try:

@@ -38,7 +38,7 @@ class _Length(click.ParamType[timedelta]):
         except (AssertionError, OverflowError, ValueError):
             found = None
         if found is None:
-            self.fail(f"{value!r} is no duration: write 12h, 30d")
+            self.fail(f"{value!r} is not a duration: write 12h, 30d")
         if found > timedelta(days=LONGEST_DAYS):
             self.fail(f"{value!r} is longer than {LONGEST_DAYS}d")
         return found
@@ -55,7 +55,7 @@ class _Zone(click.ParamType[ZoneInfo]):
         try:
             return ZoneInfo(str(value))
         except (OSError, ValueError, KeyError):
-            self.fail(f"{value!r} is no time zone of the IANA database: write Europe/Berlin")
+            self.fail(f"{value!r} is not a time zone of the IANA database: write Europe/Berlin")
 
 
 @click.command()

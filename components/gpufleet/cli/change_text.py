@@ -20,7 +20,7 @@ from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.registry import platform_facts, platform_rules
 
 WIDTH = 80
-"""Most characters of a line."""
+"""Maximum number of characters of a line."""
 _KINDS = {
     NodeChangeKind.ADDED: "new pool",
     NodeChangeKind.REMOVED: "removed",

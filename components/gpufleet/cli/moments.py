@@ -25,7 +25,7 @@ class MomentType(click.ParamType[datetime]):
         try:
             found = datetime.fromisoformat(str(value))
         except ValueError:
-            self.fail(f"{value!r} is no moment: write 2026-12-01 or 2026-12-01T09:00:00Z")
+            self.fail(f"{value!r} is not a moment: write 2026-12-01 or 2026-12-01T09:00:00Z")
         if found.tzinfo is None and len(str(value)) > len("2026-12-01"):
             self.fail(f"{value!r} has no zone: write 2026-12-01T09:00:00Z or +01:00 at its end")
         if not YEARS[0] <= found.year <= YEARS[1]:

@@ -77,7 +77,7 @@ def _wanted(text: str) -> dict[str, Any]:
         )
     except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
         raise UnreadableInputError(
-            f"--want is no JSON ({problem}); write profile and count, such as "
+            f"--want is not valid JSON ({problem}); write profile and count, such as "
             '\'{"1g.10gb": 3, "3g.40gb": 1}\''
         ) from problem
     if not isinstance(wanted, dict) or not wanted:
@@ -101,7 +101,7 @@ def _finite(text: str) -> float:
 
 
 def _no_number(text: str) -> float:
-    raise UnreadableInputError(f"--want holds {text}, which is no count")
+    raise UnreadableInputError(f"--want holds {text}, which is not a count")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

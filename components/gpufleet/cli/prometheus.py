@@ -52,7 +52,7 @@ def query_range(url: str, query: str, seconds: int) -> str:
 
 
 def _require_address(url: str) -> None:
-    """Refuse what is no address of a server, and credentials in it, without repeating them."""
+    """Refuse what is not an address of a server, and credentials in it, without repeating them."""
     try:
         parts = urllib.parse.urlsplit(url)
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

@@ -35,9 +35,9 @@ def read_mapping(source: str) -> dict[str, Any]:
 
 
 def read_text(source: str) -> str:
-    """A dump of samples, of any size: it is no declaration, whose size is limited.
+    """A dump of samples, of any size: it is not a declaration, whose size is limited.
 
-    Raises UnreadableInputError when there is no such file, or it is no text.
+    Raises UnreadableInputError when there is no such file, or it is not text.
     """
     try:
         with click.open_file(source, encoding="utf-8") as file:
@@ -45,7 +45,7 @@ def read_text(source: str) -> str:
     except OSError as problem:
         raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
-        raise UnreadableInputError(f"{source}: it is no text") from None
+        raise UnreadableInputError(f"{source}: it is not a text") from None
 
 
 def compile_source(source: str, prices: str | None, as_of: date | None = None) -> Compiled:

@@ -152,7 +152,7 @@ def _state(name: str) -> Any:
     except (OSError, ValueError, RecursionError) as problem:
         raise UnreadableInputError(f"{name}: {problem}") from None
     if not isinstance(state, dict):
-        raise UnreadableInputError(f"{name}: it is no exported state")
+        raise UnreadableInputError(f"{name}: it is not an exported state")
     return cast("dict[str, Any]", state)
 
 

@@ -18,7 +18,7 @@ _ZONES = re.compile(r"^([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]$|^([a-z]+-[a-z]+[0-9]+
 _REGION_LABEL = "topology.kubernetes.io/region"
 
 MOST_GPUS = 1024
-"""Most GPUs of one node; a larger number is an error and is read as unknown."""
+"""Maximum number of GPUs of one node; a larger number is an error and is read as unknown."""
 
 
 class Maker(StrEnum):

@@ -16,13 +16,13 @@ def ipv4_network(text: str) -> IPv4Network | None:
 
 
 def validate_public_access(cidrs: Sequence[str]) -> Iterator[Finding]:
-    """An error for each of `publicAccessCidrs` that is no range of addresses."""
+    """An error for each of `publicAccessCidrs` that is not a range of addresses."""
     for index, cidr in enumerate(cidrs):
         if ipv4_network(cidr) is None:
             yield error(
                 "cluster-network",
                 f"publicAccessCidrs[{index}]",
-                f"{cidr} is no IPv4 address range",
+                f"{cidr} is not an IPv4 address range",
                 "write the addresses you deploy from, such as 203.0.113.7/32",
                 found=cidr,
             )

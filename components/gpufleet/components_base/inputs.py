@@ -177,6 +177,6 @@ def _unknown(path: str, key: str, known: list[str]) -> Finding:
     return error(
         "argument-unknown",
         _joined(path, to_camel(key)),
-        f"`{key}` is no argument here; the arguments are {', '.join(known)}",
+        f"`{key}` is not an argument here; the arguments are {', '.join(known)}",
         f"nearest: {folded[near[0]]}" if near else "remove it",
     )

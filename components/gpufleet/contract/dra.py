@@ -135,7 +135,8 @@ def _validate_api(spec: FleetSpec, version: tuple[int, int]) -> Iterable[Finding
         yield error(
             "dra-api-not-had",
             f"addons.draDriver.values.{CHART_KEY}",
-            f"{written!r} is no version of the API that Kubernetes {version[0]}.{version[1]} has",
+            f"{written!r} is not a version of the API that Kubernetes {version[0]}.{version[1]} "
+            f"has",
             f"write one of {', '.join(served)}, or remove the line"
             if served
             else "remove the line",

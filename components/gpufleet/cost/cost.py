@@ -68,13 +68,13 @@ class CostLine:
     pool: str
     use: Use
     namespace: str
-    """Empty where it is no pod's."""
+    """Empty where it is not a pod's."""
     pod: str
     resource: str
     """Empty where it is stranded, or idle on devices that are cut when asked for."""
     micro_usd: int
     unit_seconds: int
-    """Units held, times seconds; 0 where it is no pod's."""
+    """Units held, times seconds; 0 where it is not a pod's."""
 
 
 _Key = tuple[Use, str, str, str]

@@ -29,7 +29,7 @@ _LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\.)*)"\s*,?')
 
 
 class UnreadableDumpError(ValueError):
-    """The text is no dump; the message says what was expected and what was found."""
+    """The text is not a dump; the message says what was expected and what was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ def _from_answer(document: object) -> Iterator[Series]:
             raise UnreadableDumpError("it has no `data.result`, as the answer of a range query has")
         for entry in cast("list[object]", results):
             if not isinstance(entry, dict):
-                raise UnreadableDumpError("an entry of `data.result` is no series")
+                raise UnreadableDumpError("an entry of `data.result` is not a series")
             one = cast("dict[str, Any]", entry)
             if "values" not in one:
                 raise UnreadableDumpError("it is the answer of an instant query; ask /query_range")
@@ -252,7 +252,7 @@ def _from_lines(lines: Iterable[str]) -> list[Series]:
             continue
         match = _LINE.match(line)
         if match is None:
-            raise UnreadableDumpError(f"line {number} is no sample: {line[:60]!r}")
+            raise UnreadableDumpError(f"line {number} is not a sample: {line[:60]!r}")
         labels = tuple(sorted((k, _unescaped(v)) for k, v in _LABEL.findall(match["labels"])))
         try:
             value = float(match["value"])

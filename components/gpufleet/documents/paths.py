@@ -34,8 +34,8 @@ def value_at(
         document: Plain data.
         path: Keys with dots between them.
         absent: The answer where a key is not written, or is below null.
-        unreadable: The answer where the path leads through something that is no mapping.
-        opened: What a value that is no mapping is read as, before the path leads on.
+        unreadable: The answer where the path leads through something that is not a mapping.
+        opened: What a value that is not a mapping is read as, before the path leads on.
     """
     here = document
     for key in _keys(path):

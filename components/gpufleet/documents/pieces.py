@@ -25,7 +25,7 @@ _ITEM = re.compile(r"^-(?=\s)", re.MULTILINE)
 def pieces(text: str) -> Iterator[Piece]:
     """The text, or pieces of at most the size that is read at a time.
 
-    Raises UnreadableDocumentError for a document beyond it that is no List.
+    Raises UnreadableDocumentError for a document beyond it that is not a List.
     """
     if len(text) <= MANIFESTS.size:
         yield text, 0

@@ -33,7 +33,7 @@ def nested(pairs: Iterable[tuple[str, Any]]) -> Values:
 
 
 def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value that is no mapping, by dotted key."""
+    """Every value that is not a mapping, by dotted key."""
     for key, value in values.items():
         place = f"{path}.{key}" if path else str(key)
         if isinstance(value, Mapping):

@@ -39,7 +39,8 @@ def compile_document(
 
     `prices` overrides list prices from a file. `as_of` is the day on which the age of prices is
     counted, `at` the moment at which windows are open or not (`compile_fleet`). Raises
-    UnreadableDocumentError when the text is no bounded YAML or JSON mapping; everything else that
+    UnreadableDocumentError when the text is not a bounded YAML or JSON mapping; everything else
+    that
     is wrong comes back as findings.
     """
     return compile_data(fleet_part(read_document(text)), prices=prices, as_of=as_of, at=at)

@@ -121,7 +121,7 @@ def _not_hardened(where: str, name: str, fix: str) -> Finding:
         where,
         f"NVIDIA publishes no government-ready container for {name}"
         if not name.endswith(",")
-        else f"{name} is no government-ready container",
+        else f"{name} is not a government-ready container",
         f"{fix}, or remove {_PROFILE}",
         source="NVIDIA/cloud-native-docs install-gpu-operator-gov-ready",
     )

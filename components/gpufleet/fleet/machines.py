@@ -15,7 +15,7 @@ _COUNTED = ("nvidia", "aws")
 """Makers whose machines must say how many devices they have: pools of theirs are compiled."""
 
 MAX_INSTANCE_TYPES = 20
-"""Most instance types of one node group (EKS CreateNodegroup `instanceTypes`)."""
+"""Maximum number of instance types of one node group (EKS CreateNodegroup `instanceTypes`)."""
 
 
 def choose(

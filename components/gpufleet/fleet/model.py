@@ -61,7 +61,7 @@ class SpendBounds:
     expected: Money
     """Expected nodes at the first choice."""
     maximum: Money
-    """Most nodes at the dearest way of buying that the pool allows."""
+    """Maximum number of nodes at the dearest way of buying that the pool allows."""
 
     def usd(self, bound: Money) -> Decimal | None:
         """The bound in dollars, or None when it is unbounded."""
@@ -151,7 +151,8 @@ class Pool:
 
     @property
     def available_nodes(self) -> int:
-        """Most nodes there can be at the moment: 0 outside of every window, less in maintenance."""
+        """Maximum number of nodes there can be at the moment: 0 outside of every window, less in
+        maintenance."""
         found = windows.nodes_at(
             self.capacity,
             self.spec.maintenance,

@@ -53,7 +53,7 @@ def choose_image(
             error(
                 "image-not-on-platform",
                 f"{path}.image",
-                f"{key!r} is no node image of {platform}",
+                f"{key!r} is not a node image of {platform}",
                 f"one of {', '.join(on_platform)}",
                 found=key,
                 allowed=on_platform,

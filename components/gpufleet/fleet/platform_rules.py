@@ -35,7 +35,7 @@ from gpufleet.spec.sharing import Sharing
 
 @dataclass(frozen=True, slots=True)
 class DeclaredMachine:
-    """Size of a machine that is no instance type, as the pool declares it."""
+    """Size of a machine that is not an instance type, as the pool declares it."""
 
     vcpu: int | None = None
     memory_gib: int | None = None

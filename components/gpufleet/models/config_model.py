@@ -142,7 +142,7 @@ def _unreachable(family: str) -> Finding:
     return error(
         "model-kind-unsupported",
         "model_type",
-        f"{family or 'this model'} is no decoder or encoder of text alone: the formulas do not "
+        f"{family or 'this model'} is not a decoder or encoder of text alone: the formulas do not "
         "reach encoder-decoders and diffusion models",
         "give the parameter count, and add the activations from a measurement",
         value=family,

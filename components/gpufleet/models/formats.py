@@ -186,7 +186,7 @@ def _unknown(code: str, text: str, path: str, table: Iterable[str]) -> Finding:
     return error(
         code,
         path,
-        f"{text!r} is no number format known here; there is {', '.join(names)}",
+        f"{text!r} is not a number format known here; there is {', '.join(names)}",
         f"write {' or '.join(close[:3])}",
         value=text,
         known=names,

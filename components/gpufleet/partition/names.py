@@ -26,7 +26,8 @@ def resource_of(profile: str) -> str:
 
 
 def tenants(profile: str, gpus_devices: Iterable[Mapping[str, int]]) -> int:
-    """Most compute instances that share the memory of one GPU instance of this name; 1 without a
+    """Maximum number of compute instances that share the memory of one GPU instance of this name;
+    1 without a
     `<c>c.` prefix."""
     parsed = parse(profile)
     if parsed is None or parsed.compute_instance_slices in {None, parsed.compute_slices}:

@@ -28,7 +28,7 @@ def read_request(geometry: MigGeometry, devices: Mapping[str, int]) -> MigReques
     for name, count in sorted(devices.items()):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             found = "a truth value" if isinstance(count, bool) else repr(count)
-            message = f"{name}: {found} is no count, whole numbers from 0 on are"
+            message = f"{name}: {found} is not a count, whole numbers from 0 on are"
             request.reasons.append(Reason("count-invalid", message, count, 0, name))
             continue
         if count == 0:

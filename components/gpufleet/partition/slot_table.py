@@ -15,7 +15,7 @@ from gpufleet.catalogue.gpu import MigGeometry, MigProfile
 
 MEDIA_ENGINES = ("nvdec", "nvenc", "jpeg", "ofa")
 """Engines that are assigned instance by instance. Copy engines are left out: their count in
-`nvidia-smi mig -lgip` is no budget (seven 1g.23gb of a B200 show two each)."""
+`nvidia-smi mig -lgip` is not a budget (seven 1g.23gb of a B200 show two each)."""
 
 _CACHE: "dict[tuple[object, ...], SlotTable]" = {}
 

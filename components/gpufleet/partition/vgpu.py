@@ -67,7 +67,8 @@ class VgpuCut:
 
     type: VgpuType
     per_gpu: int | None
-    """Most vGPUs of this type on one GPU, all of one size; None where no table says."""
+    """Maximum number of vGPUs of this type on one GPU, all of one size; None where no table
+    says."""
     fraction: Fraction
     """Share of a physical GPU that one vGPU is: one of `per_gpu`, else its part of the memory."""
     memory_bytes: int
@@ -131,7 +132,7 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
             error(
                 "vgpu-profile-malformed",
                 where,
-                f"{declared.profile!r} is no vGPU type: `grid_<board>-<GB>c`, or MIG-backed "
+                f"{declared.profile!r} is not a vGPU type: `grid_<board>-<GB>c`, or MIG-backed "
                 "`grid_<board>-<slices>-<GB>c`, is wanted",
                 _examples(gpu),
                 value=declared.profile,
@@ -166,7 +167,8 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
 
 
 def most_per_gpu(gpus: Iterable[Gpu], name: str) -> int | None:
-    """Most vGPUs of the type on one GPU, all of one size, or None when no table says."""
+    """Maximum number of vGPUs of the type on one GPU, all of one size, or None when no table
+    says."""
     found = parse_type(name)
     boards = [gpu.vgpu for gpu in gpus if gpu.vgpu is not None]
     for board in boards:

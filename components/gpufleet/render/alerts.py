@@ -29,7 +29,7 @@ def validate_alerts(fleet: Fleet) -> list[Finding]:
         warning(
             "alert-unknown",
             f"monitoring.alerts.without[{index}]",
-            f"{name!r} is no alert of this fleet",
+            f"{name!r} is not an alert of this fleet",
             f"one of {', '.join(known)}",
             found=name,
         )

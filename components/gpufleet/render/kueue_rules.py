@@ -13,17 +13,17 @@ from gpufleet.render.kueue_quota import pool_units, quota_pools
 from gpufleet.spec.cluster import minor_of
 
 MAX_GROUPS = 16
-"""Most resource groups of one ClusterQueue (its definition)."""
+"""Maximum number of resource groups of one ClusterQueue (its definition)."""
 MAX_FLAVORS = 64
-"""Most flavors of one resource group."""
+"""Maximum number of flavors of one resource group."""
 MAX_COVERED = 64
-"""Most resources one resource group covers."""
+"""Maximum number of resources one resource group covers."""
 MAX_PAIRS = 512
-"""Most flavor x resource pairs of one resource group."""
+"""Maximum number of flavor x resource pairs of one resource group."""
 MAX_ALL_FLAVORS = 256
-"""Most flavors of one ClusterQueue; as many resources."""
+"""Maximum number of flavors of one ClusterQueue; as many resources."""
 MAX_TAINTS = 8
-"""Most node taints of one flavor."""
+"""Maximum number of node taints of one flavor."""
 
 
 def validate_queues(fleet: Fleet) -> list[Finding]:

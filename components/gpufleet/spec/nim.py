@@ -41,7 +41,7 @@ class NimScale(SpecModel):
     min: int = Field(default=1, ge=1, le=1000)
     """Fewest replicas, 1 to 1000. Default 1."""
     max: int = Field(ge=1, le=1000)
-    """Most replicas, 1 to 1000."""
+    """Maximum number of replicas, 1 to 1000."""
     kv_cache: float = Field(default=0.8, gt=0, le=1)
     """Part of the KV cache in use above which a replica is added, more than 0, at most 1. Default
     0.8."""

@@ -362,7 +362,7 @@ def _unknown_key(place: tuple[int | str, ...], path: str, key: str) -> Finding:
     return error(
         "spec-key-unknown",
         path,
-        f"`{key}` is no key here; the keys are {', '.join(allowed)}",
+        f"`{key}` is not a key here; the keys are {', '.join(allowed)}",
         f"nearest: {nearest}" if nearest else "remove it",
         allowed=allowed,
     )

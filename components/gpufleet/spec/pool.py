@@ -85,7 +85,8 @@ class Nodes(SpecModel):
     min: Annotated[int, NO_TRUTH_VALUE] = Field(ge=0, le=10_000)
     """Fewest nodes, 0 to 10000."""
     max: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=10_000)
-    """Most nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded bill."""
+    """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded
+    bill."""
     expected: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
     """Nodes on an average hour, for the expected spend. Default: half way between min and max,
     rounded up."""

@@ -87,7 +87,8 @@ class Scaling(SpecModel):
     min: int = Field(ge=0, le=10_000)
     """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
     max: int = Field(ge=1, le=10_000)
-    """Most replicas. There is no default: an unbounded service has an unbounded bill."""
+    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
+    bill."""
     on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
     """1 to 8 signals; the one that asks for most decides."""
     load: LoadTime = Field(default_factory=LoadTime)

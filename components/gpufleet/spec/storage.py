@@ -51,7 +51,8 @@ class LocalNvmeVolume(SpecModel):
     """Room on the machine's own NVMe disks, empty at first and gone with the pod."""
 
     size_gib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=100_000)
-    """Most GiB a pod may write, 1 to 100000; the kubelet ends pods that write more. Default: no
+    """Maximum number of GiB a pod may write, 1 to 100000; the kubelet ends pods that write more.
+    Default: no
     bound of its own."""
 
 

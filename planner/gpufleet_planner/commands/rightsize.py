@@ -170,12 +170,14 @@ def _require_hours(hours: tuple[str, str, str], out: str | None) -> None:
     for one in times:
         if len(one.split()) != _CRON_FIELDS or not _CRON.fullmatch(one):
             raise click.UsageError(
-                f"--working-hours: {one!r} is no cron time such as '0 8 * * 1-5'"
+                f"--working-hours: {one!r} is not a cron time such as '0 8 * * 1-5'"
             )
     if times[0] == times[1]:
         raise click.UsageError("--working-hours: start and end are the same time")
     if zone not in available_timezones():
-        raise click.UsageError(f"--working-hours: {zone!r} is no time zone such as Europe/Berlin")
+        raise click.UsageError(
+            f"--working-hours: {zone!r} is not a time zone such as Europe/Berlin"
+        )
 
 
 def _market(

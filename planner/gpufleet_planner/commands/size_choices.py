@@ -62,7 +62,7 @@ class _Usd(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # ge
         try:
             return Decimal(str(value))
         except InvalidOperation:
-            self.fail(f"{value!r} is no amount of dollars", param, ctx)
+            self.fail(f"{value!r} is not an amount of dollars", param, ctx)
 
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -160,7 +160,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
         return Chosen(everything, (*findings, *everything.findings, *told), need)
     key = answer.device.gpu.key
     stated = choose(need, replace(market, gpus=(key,)), catalogue)
-    # Not fitting the stated GPU is an answer and was said; it is no error of the question.
+    # Not fitting the stated GPU is an answer and was said; it is not an error of the question.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
     # Nothing is too much for a service of which no target is stated.
     aimed = need.trains or any(one is not None for _, one in asked.target)

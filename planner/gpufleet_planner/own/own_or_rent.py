@@ -28,7 +28,7 @@ class ComparedYear:
 
     year: int
     gpus: int
-    """Most GPUs that are needed."""
+    """Maximum number of GPUs that are needed."""
     machines: int
     """Own machines at the end of the year."""
     bought: Decimal
@@ -65,7 +65,7 @@ class _Side:
 
     machine: OwnMachine
     gpus: Decimal
-    """Most GPUs in the first year."""
+    """Maximum number of GPUs in the first year."""
     used: Decimal
     """Part of the time in which they are needed."""
     rent: Decimal

@@ -9,7 +9,7 @@ from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProble
 from gpufleet_planner.packing.slots import Slot, host_parts, slots_for
 
 TOLERANCE = 1e-8
-"""Relative error allowed to the solver's bound, which is no exact number."""
+"""Relative error allowed to the solver's bound, which is not an exact number."""
 
 
 def volume_bound(problem: PackingProblem) -> int:

@@ -52,7 +52,7 @@ class PackingMachine:
     micro_usd_per_hour: int | None = None
     """Price of one node; None: unknown."""
     max_nodes: int | None = None
-    """Most nodes that may be bought; None: no limit, 0: only what is there."""
+    """Maximum number of nodes that may be bought; None: no limit, 0: only what is there."""
     path: str = ""
     """Where it is in the file."""
     host: HostRoom = (None, None)
@@ -96,7 +96,7 @@ class SpreadGroup:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Most GPUs that may be bought over several machine types together."""
+    """Maximum number of GPUs that may be bought over several machine types together."""
 
     name: str
     machines: frozenset[str]

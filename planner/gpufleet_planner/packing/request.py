@@ -58,7 +58,8 @@ class MachineRequest(_Part):
     usd_per_hour: Annotated[Decimal, Field(ge=0, le=1_000_000)] | None = None
     """Price of one node, instead of the catalogue's."""
     max_nodes: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """Most nodes that may be bought; 0: only those that are there. Default: no limit."""
+    """Maximum number of nodes that may be bought; 0: only those that are there. Default: no
+    limit."""
     mig_strategy: Annotated[str, Field(pattern="^(mixed|single)$")] = "mixed"
     """`single`: all GPUs of a node are cut into one profile."""
     modes: tuple[Mode, ...] = tuple(Mode)
@@ -126,9 +127,9 @@ class ShareRequest(_Part):
     machines: tuple[str, ...] | None = None
     """Machine types, by name or by GPU, that it may go to. Default: all."""
     max_per_node: Annotated[int, Field(ge=1)] | None = None
-    """Most shares of this entry on one node."""
+    """Maximum number of shares of this entry on one node."""
     max_per_gpu: Annotated[int, Field(ge=1)] | None = None
-    """Most shares of this entry on one GPU."""
+    """Maximum number of shares of this entry on one GPU."""
     cpu: Cpu | None = None
     """CPUs of each share. Default: not counted."""
     host_memory: Memory | None = None
@@ -217,7 +218,7 @@ class ExistingRequest(_Part):
 
 
 class QuotaRequest(_Part):
-    """Most GPUs that may be bought over several machine types."""
+    """Maximum number of GPUs that may be bought over several machine types."""
 
     name: Name
     gpus: Count
@@ -250,7 +251,7 @@ def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Findi
             if detail["type"] == "extra_forbidden":
                 known = _keys(detail["loc"][:-1])
                 close = nearest_names(str(detail["loc"][-1]), known)
-                text = f"`{detail['loc'][-1]}` is no key here; the keys are {', '.join(known)}"
+                text = f"`{detail['loc'][-1]}` is not a key here; the keys are {', '.join(known)}"
                 fix = f"write {' or '.join(close)}" if close else "remove it"
             elif detail["type"] != "missing" and not isinstance(detail["input"], (dict, list)):
                 text += f", not {str(detail['input'])[:60]!r}"

@@ -119,7 +119,8 @@ def most_replicas(share: ShareClass, machine: PackingMachine) -> int:
 
 
 MOST_TIME_SLICES = 48
-"""Most time-sliced shares of one GPU that are planned, where the share states no fraction. The
+"""Maximum number of time-sliced shares of one GPU that are planned, where the share states no
+fraction. The
 device plugin has no limit; every further one waits as long as all others together."""
 
 

@@ -110,7 +110,8 @@ def _model(work: PlacedWorkload) -> str:
 
 
 def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
-    """Where a name is no id of the Hub (`organisation/name`): which id the engine is handed for it,
+    """Where a name is not an id of the Hub (`organisation/name`): which id the engine is handed
+    for it,
     or that it cannot fetch the model."""
     findings: list[Finding] = []
     for work in plan.workloads:

@@ -354,7 +354,7 @@ def _idle(use: DeviceUse) -> bool:
 
 
 def _busy_pods(workload: MeasuredWorkload) -> int:
-    """Most pods at once, without those of which no device ever worked."""
+    """Maximum number of pods at once, without those of which no device ever worked."""
     working = tuple(use for use in workload.uses if not _idle(use))
     return MeasuredWorkload(workload.namespace, workload.kind, workload.name, working).pods_at_once
 

@@ -83,7 +83,7 @@ def changes(
 
 
 def _patchable(one: Advice) -> bool:
-    """Whether a patch can name it: what Kubernetes does not allow as a name is no name of a file
+    """Whether a patch can name it: what Kubernetes does not allow as a name is not a name of a file
     either."""
     work = one.workload
     named = _LABEL.fullmatch(work.namespace) and _SUBDOMAIN.fullmatch(work.name)

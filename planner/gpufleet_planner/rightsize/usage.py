@@ -89,7 +89,7 @@ class MeasuredWorkload:
 
     @property
     def pods_at_once(self) -> int:
-        """Most pods that held devices at the same time."""
+        """Maximum number of pods that held devices at the same time."""
         return _most_at_once((use.start, use.end, use.pod) for use in self.uses)
 
     @property
@@ -254,7 +254,7 @@ def _owners(series: Iterable[Series]) -> dict[Pod, tuple[str, str]]:
 
 
 def _most_at_once(spans: Iterable[tuple[int, int, object]]) -> int:
-    """Most different things that are there at one moment."""
+    """Maximum number of different things that are there at one moment."""
     joined: dict[object, tuple[int, int]] = {}
     for start, end, thing in spans:
         first, last = joined.get(thing, (start, end))

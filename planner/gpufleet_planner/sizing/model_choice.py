@@ -62,7 +62,7 @@ def choose_model(
             error(
                 "active-parameters-invalid",
                 "activeParameters",
-                f"{active_parameters!r} is no parameter count of at most {text}",
+                f"{active_parameters!r} is not a parameter count of at most {text}",
                 "write a count such as 3B",
                 value=active_parameters,
                 limit=count,

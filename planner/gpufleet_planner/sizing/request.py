@@ -200,7 +200,7 @@ def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:
     return error(
         "workload-unknown",
         path,
-        f"{text!r} is no workload known here; there is {', '.join(names)}",
+        f"{text!r} is not a workload known here; there is {', '.join(names)}",
         f"write {' or '.join(close)}",
         value=text,
     )
@@ -218,7 +218,7 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
         return f"write {scaled.normalize():f}"
     if unit == "%":
         part = Decimal(number) / 100 + (1 if name == "growth" else 0)
-        return f"write {part.normalize():f}: {name} is no percentage"
+        return f"write {part.normalize():f}: {name} is not a percentage"
     return f"write {number} without {unit}: the unit of {name} is in its name"
 
 
@@ -236,7 +236,7 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
     if kind == "missing":
         return "this key is needed and missing", f"add {name}"
     if kind == "extra_forbidden":
-        return f"`{name}` is no key here", f"remove {name}"
+        return f"`{name}` is not a key here", f"remove {name}"
     if kind == "too_short":
         least = limits["min_length"]
         entries = "entry is" if least == 1 else "entries are"

@@ -142,8 +142,8 @@ class ServingReplica:
         return self.step.seconds(batch, held, reading, computing) + server
 
     def prefill_seconds(self, batch: int, prompts: float = 1.0) -> float:
-        """By which a step of so many sequences gets longer that prefills so many prompts: of a
-        mixture it also reads the experts that they touch."""
+        """Seconds that prefilling `prompts` adds to a step of `batch` sequences; a mixture also
+        reads the experts that the prompts touch."""
         experts = self.step.further_experts_seconds(batch, prompts * self.prompt_tokens)
         return prompts * self.prompt_seconds + experts
 

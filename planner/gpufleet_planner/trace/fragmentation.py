@@ -23,7 +23,7 @@ from gpufleet_planner.trace.trace import WHOLE_GPU, TaskShape, TraceNode
 _COVERED = 0.97
 """Part of the mix whose shapes are counted with, heaviest first."""
 _MOST_TYPICAL = 80
-"""Most shapes in the mix."""
+"""Maximum number of shapes in the mix."""
 _SIZE_POWER = 0.5
 """Weight of a request by its GPUs: 0 counts tasks (as published: best on an overfull cluster), 1
 their GPUs (best where all just fit). This and the next two were chosen on generated traces of 1.0

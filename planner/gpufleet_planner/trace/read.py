@@ -75,7 +75,7 @@ class _Row:
         except ValueError:
             value = -1.0
         if not 0 <= value <= most or value != int(value):
-            self.wrong(column, f"{text!r} is no whole number of 0 to {most}", "write one")
+            self.wrong(column, f"{text!r} is not a whole number of 0 to {most}", "write one")
             return 0
         return int(value)
 
@@ -146,7 +146,7 @@ class _Table:
         self.report(
             "pack-trace-columns",
             self.name,
-            f"line {line} is no CSV: {problem}",
+            f"line {line} is not valid CSV: {problem}",
             "write a CSV table",
         )
 

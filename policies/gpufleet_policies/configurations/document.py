@@ -30,14 +30,15 @@ RULES = rule_table(
     reject(
         "document-unreadable",
         ("yaml",),
-        "The text is no UTF-8, no YAML, too large (1 MiB), too deep (40) or grown by aliases: "
+        "The text is not valid UTF-8, no YAML, too large (1 MiB), too deep (40) or grown by "
+        "aliases: "
         "no one can read it. The command exits 2.",
         "docs/check.md",
     ),
     reject(
         "configmap-value-invalid",
         ("ConfigMap",),
-        "The value of the ConfigMap's key is no text.",
+        "The value of the ConfigMap's key is not a text.",
         "Kubernetes core/v1",
     ),
     reject(

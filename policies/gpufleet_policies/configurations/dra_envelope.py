@@ -391,7 +391,7 @@ def _validate_constraint(
             report.add(
                 "dra-constraint-attribute",
                 child(place, key),
-                f"{value} is no attribute with its domain"
+                f"{value} is not an attribute with its domain"
                 if not slash
                 else f"the driver publishes no attribute {name}: no devices satisfy the constraint",
                 f"write such as {DRIVER}/parentUUID or resource.kubernetes.io/pcieRoot",

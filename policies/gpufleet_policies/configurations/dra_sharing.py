@@ -68,7 +68,7 @@ class StrictFields:
         return None
 
     def boolean(self, key: str) -> None:
-        """Report a value that is no boolean."""
+        """Report a value that is not a boolean."""
         if self.data.get(key) is not None and not isinstance(self.data[key], bool):
             self.wrong(key, "true or false")
 
@@ -221,7 +221,7 @@ def _validate_limit(value: Any, path: str, report: CheckReport) -> None:
         report.add(
             "dra-memory-invalid",
             path,
-            f"{shown(value)} is no quantity",
+            f"{shown(value)} is not a quantity",
             "write an amount such as 2Gi",
             value=shown(value),
         )

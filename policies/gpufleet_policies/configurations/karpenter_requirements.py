@@ -77,7 +77,7 @@ def _validate_key(key: str, where: str, report: CheckReport) -> None:
 
 
 def _validate_families(values: list[str], where: str, report: CheckReport) -> None:
-    """`p6` is no family: its machines are of p6-b200 and others. No more is `p4` (p4d, p4de)."""
+    """`p6` is not a family: its machines are of p6-b200 and others. No more is `p4` (p4d, p4de)."""
     known = {name.partition(".")[0] for name in load().instances}
     for index, value in enumerate(values):
         longer = sorted(name for name in known if name.startswith(value))
@@ -100,7 +100,7 @@ def _validate_names(values: list[str], where: str, report: CheckReport) -> None:
         report.add(
             "karpenter-gpu-name-unknown",
             child(where, index),
-            f"{value} is no name Karpenter gives to a GPU of NVIDIA's",
+            f"{value} is not a name Karpenter gives to a GPU of NVIDIA's",
             f"write {near[0]}" if near else f"one of {', '.join(known)}",
             value=value,
             allowed=list(known),

@@ -102,7 +102,8 @@ def validate_huge_pages(
 
 
 def _most_gpus(pool: Mapping[str, Any]) -> int | None:
-    """Most GPUs Karpenter counts on a machine of a pool; None where labels cut or share them."""
+    """Maximum number of GPUs Karpenter counts on a machine of a pool; None where labels cut or
+    share them."""
     labels = mapping_at(pool, "spec.template.metadata.labels")
     if any(label.startswith("nvidia.com/") for label in labels):
         return None

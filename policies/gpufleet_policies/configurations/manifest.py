@@ -40,7 +40,7 @@ RULES = rule_table(
 
 def manifest_objects(text: str | bytes) -> tuple[Object, ...] | None:
     """Every object of a text that holds several: documents of a stream, items of a List. None where
-    the text is one document, or any of its documents is no Kubernetes object. Raises
+    the text is one document, or any of its documents is not a Kubernetes object. Raises
     UnreadableDocumentError."""
     first = read_go(text)
     if not first.more_documents and not _is_list(first.data):

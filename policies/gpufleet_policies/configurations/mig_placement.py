@@ -40,7 +40,7 @@ RULES = rule_table(
     reject(
         "mig-placement-no-mapping",
         ("mig-placement",),
-        "The request is no mapping of profiles to counts.",
+        "The request is not a mapping of profiles to counts.",
         "docs/check.md",
     ),
     reject(

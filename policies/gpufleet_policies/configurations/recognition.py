@@ -70,7 +70,7 @@ def kind_of(document: Mapping[str, Any]) -> str | None:
 
 
 def kind_of_keys(document: Mapping[str, Any]) -> str | None:
-    """The kind of a document that is no Kubernetes object, by its keys."""
+    """The kind of a document that is not a Kubernetes object, by its keys."""
     if as_mapping(document.get("mig-configs")) is not None:
         return "mig-parted"
     if as_list(document.get("configList")) is not None:

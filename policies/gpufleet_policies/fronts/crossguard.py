@@ -103,7 +103,7 @@ class Front:
         today: The clock, UTC.
 
     Raises:
-        FleetError: the settings file has wrong settings; ValueError: it is no mapping at all.
+        FleetError: the settings file has wrong settings; ValueError: it is not a mapping at all.
     """
 
     def __init__(self, folder: Path, *, today: Callable[[], date] = _utc_today) -> None:

@@ -109,7 +109,7 @@ class Configurations:
         folder: Folder of the pack: settings file, and what relative paths in settings start from.
 
     Raises:
-        FleetError: the settings file has wrong settings; ValueError: it is no mapping at all.
+        FleetError: the settings file has wrong settings; ValueError: it is not a mapping at all.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -48,7 +48,7 @@ def settings_or_safe(path: Path) -> tuple[Mapping[str, Any], str]:
 def read_settings_file(path: Path) -> Mapping[str, Any] | None:
     """The settings of one file; None: nothing is written in it.
 
-    Raises OSError when it cannot be read, ValueError when it is no mapping, or no YAML.
+    Raises OSError when it cannot be read, ValueError when it is not a mapping, or no YAML.
     """
     try:
         found = read_strict(path.read_bytes(), "settings file").data

@@ -98,7 +98,7 @@ def _facts(
             where = Locator("Values", chart.name, "", "", path, line)
             place = "" if dependency is None else dependency[0]
             values = mapping(document[place]) if place else document
-            # Helm's condition of a dependency is no value of its chart.
+            # Helm's condition of a dependency is not a value of its chart.
             values = {key: value for key, value in values.items() if not place or key != "enabled"}
             text = "" if place else written()
             yield from of_values(chart.name, values, where, place=place, written=text)

@@ -11,7 +11,7 @@ _LONGEST = 60
 
 
 def seconds(value: Any, place: str = "") -> Fact[int]:
-    """Whole seconds; absent for nothing and for `Never`, unknown for what is no duration."""
+    """Whole seconds; absent for nothing and for `Never`, unknown for what is not a duration."""
     if value is None or value == NEVER:
         return absent(place)
     if isinstance(value, int) and not isinstance(value, bool):

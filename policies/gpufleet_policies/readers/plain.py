@@ -24,7 +24,7 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 _OF_SECRETS = "1b47061264138c4ac30d75fd1eb44270"
 
 MAX_DEPTH = 64
-"""Most levels of a manifest; values below are read as unknown."""
+"""Maximum number of levels of a manifest; values below are read as unknown."""
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -44,7 +44,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return UNKNOWN
     deeper = depth + 1
     if is_mapping(value):
-        if SIGNATURE in value:  # a secret is read; an asset is no data
+        if SIGNATURE in value:  # a secret is read; an asset is not data
             is_secret = value[SIGNATURE] == _OF_SECRETS and "value" in value
             return plain(value["value"], deeper) if is_secret else UNKNOWN
         keyed = cast("dict[Any, Any]", value)

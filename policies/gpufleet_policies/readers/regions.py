@@ -14,7 +14,7 @@ _ARNS = ("arn", "nodeGroupArn")
 def region_of(document: Any, *places: str) -> Fact[str]:
     """From `region`, from these other places, from its ARN or its zones; absent: none says so.
 
-    A value at a place that is no region, like a zone at GKE's `location`, says nothing.
+    A value at a place that is not a region, like a zone at GKE's `location`, says nothing.
     """
     for place in ("region", *places):
         found = word(document, place)

@@ -36,7 +36,7 @@ _UNREAD = re.compile(
 """Types of resources that can hold GPUs and that no rule reads yet."""
 
 MAX_DEPTH = 64
-"""Most levels of modules and values in a plan."""
+"""Maximum number of levels of modules and values in a plan."""
 
 
 def is_plan(document: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ COUNTING = frozenset(
     {"idle", "jobs", "model_fit", "parallelism", "readiness", "servers", "gangs", "training_jobs"}
 )
 """Families of rules that look at the work, wherever its GPUs are from. Those about requests, pools
-and sharing see what is written: a claim is no resource of a node."""
+and sharing see what is written: a claim is not a resource of a node."""
 
 
 def claim_of(

@@ -33,7 +33,7 @@ _DAYS = 4 * 366
 def shortest_interval(expression: str) -> int | None:
     """Seconds between two runs that follow each other soonest.
 
-    None for what is no cron expression of five fields, and for one that comes at most once.
+    None for what is not a cron expression of five fields, and for one that comes at most once.
     """
     words = _MACROS.get(expression.strip().lower(), expression).lower().split()
     if len(words) != len(_FIELDS):

@@ -102,4 +102,4 @@ def _parts(text: str) -> tuple[str, date | None, str | None]:
     try:
         return reason, date.fromisoformat(written["until"]), None
     except ValueError:
-        return reason, None, f"{written['until']!r} is no date; write until=YYYY-MM-DD"
+        return reason, None, f"{written['until']!r} is not a date; write until=YYYY-MM-DD"

@@ -40,7 +40,7 @@ _SMALLEST = {"bitsandbytes": "nf4", "w8a8": "int8"}
 """The smaller one, for what must certainly not fit."""
 
 _ROUNDED = Decimal("1.25")
-"""Most parameters a model may have for each that its name says: Gemma-7b has 1.22."""
+"""Maximum number of parameters a model may have for each that its name says: Gemma-7b has 1.22."""
 
 _ROUNDED_DOWN = Decimal("0.9")
 """Least: names round up too (Llama-2-7b has 0.963, Falcon-7B 0.989)."""
@@ -71,7 +71,7 @@ class _Sized:
     weights: "WeightFormat"
     evidence: Provenance
     is_named: bool
-    """A model of the catalogue: its size is no guess."""
+    """A model of the catalogue: its size is not a guess."""
 
 
 def memory_need(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | None:
@@ -227,7 +227,8 @@ def _ledger_bytes(model: "Architecture", weights: "WeightFormat", context: int =
 def largest_model(
     memory: int, precision: str, capability: tuple[int, int] | None
 ) -> Decimal | None:
-    """Most parameters, in 1e9 down to one decimal, that are estimated to fit in `memory` bytes.
+    """Maximum number of parameters, in 1e9 down to one decimal, that are estimated to fit in
+    `memory` bytes.
 
     None for an unknown format, and for a format that a GPU of this capability does not run.
     """

@@ -109,11 +109,11 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
     profile = data.get("profile", AUTO)
     allowed = [AUTO, *Profile]
     if profile not in allowed:
-        problems.append(_problem("profile", f"{profile!r} is no profile", ", ".join(allowed)))
+        problems.append(_problem("profile", f"{profile!r} is not a profile", ", ".join(allowed)))
         profile = AUTO
     environment = data.get("environment")
     if environment is not None and not isinstance(environment, str):
-        problems.append(_problem("environment", f"{environment!r} is no name", "prod, dev, ..."))
+        problems.append(_problem("environment", f"{environment!r} is not a name", "prod, dev, ..."))
         environment = None
     levels = dict(_levels(data.get("rules"), problems))
     exceptions = tuple(_exceptions(data.get("exceptions"), problems))
@@ -125,7 +125,9 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
     clusters = tuple(_clusters(data.get("clusters"), problems))
     reason = data.get("everythingOff", "")
     if "everythingOff" in data and not (isinstance(reason, str) and reason.strip()):
-        problems.append(_problem("everythingOff", f"{reason!r} is no reason", "a reason in words"))
+        problems.append(
+            _problem("everythingOff", f"{reason!r} is not a reason", "a reason in words")
+        )
     if problems:
         raise FleetError(problems, origin)
     return RuleSettings(
@@ -151,7 +153,7 @@ def _clusters(value: Any, problems: list[Finding]) -> Iterator[str]:
         if isinstance(one, str) and one.strip("/. "):
             yield one
         else:
-            problems.append(_problem(f"clusters[{index}]", f"{one!r} is no folder", wanted))
+            problems.append(_problem(f"clusters[{index}]", f"{one!r} is not a folder", wanted))
 
 
 def _problem(path: str, message: str, allowed: str) -> Finding:
@@ -168,7 +170,9 @@ def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
         if rule not in by_id() and rule != EXCEPTION_INVALID:
             problems.append(_problem(f"rules.{rule}", "no such rule", "`gpufleet policies rules`"))
         elif level not in list(Level):
-            problems.append(_problem(f"rules.{rule}", f"{level!r} is no level", ", ".join(Level)))
+            problems.append(
+                _problem(f"rules.{rule}", f"{level!r} is not a level", ", ".join(Level))
+            )
         else:
             yield rule, Level(level)
 
@@ -183,7 +187,7 @@ def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledExceptio
         if str(texts["rule"]) not in by_id():
             problems.append(
                 _problem(
-                    f"{path}.rule", f"{texts['rule']!r} is no rule", "`gpufleet policies rules`"
+                    f"{path}.rule", f"{texts['rule']!r} is not a rule", "`gpufleet policies rules`"
                 )
             )
         for key in ("object", "reason"):
@@ -193,7 +197,7 @@ def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledExceptio
                 )
                 problems.append(_problem(f"{path}.{key}", "is empty", wanted))
         if day is None:
-            problems.append(_problem(f"{path}.until", f"{until!r} is no date", "YYYY-MM-DD"))
+            problems.append(_problem(f"{path}.until", f"{until!r} is not a date", "YYYY-MM-DD"))
         if day is not None and all(isinstance(text, str) for text in texts.values()):
             yield SettledException(**texts, until=day)  # type: ignore[arg-type]
     if value is not None and not is_list(value):
@@ -225,7 +229,7 @@ def _thresholds(value: Any, problems: list[Finding]) -> Thresholds:
             continue
         number = _amount(raw)
         if number is None:
-            problems.append(_problem(f"thresholds.{key}", f"{raw!r} is no amount", "0 or more"))
+            problems.append(_problem(f"thresholds.{key}", f"{raw!r} is not an amount", "0 or more"))
             continue
         chosen[name] = int(number) if name in _WHOLE else number
     return Thresholds(**chosen)
@@ -258,7 +262,7 @@ def _budgets(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Environ
                     _problem(f"{path}.{key}", "no such amount", ", ".join(_BUDGET_KEYS))
                 )
             elif number is None:
-                problems.append(_problem(f"{path}.{key}", f"{raw!r} is no amount", "0 or more"))
+                problems.append(_problem(f"{path}.{key}", f"{raw!r} is not an amount", "0 or more"))
             else:
                 chosen[_BUDGET_KEYS[key]] = number
         yield str(environment).lower(), EnvironmentBudget(**chosen)
@@ -275,7 +279,7 @@ def _amount(raw: Any) -> Decimal | None:
 
 
 _DIGITS = 40
-"""Most digits before and after the point; longer numbers could fill the memory."""
+"""Maximum number of digits before and after the point; longer numbers could fill the memory."""
 
 
 def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]:
@@ -297,13 +301,13 @@ def _owners(tags: Any, problems: list[Finding]) -> dict[str, Any]:
         return {}
     keys: list[Any] = list(tags) if is_list(tags) or is_mapping(tags) else []
     if not (is_list(tags) or is_mapping(tags)) or not all(isinstance(k, str) and k for k in keys):
-        wrong = f"{tags!r} is no list of keys and no mapping of them"
+        wrong = f"{tags!r} is not a list of keys and no mapping of them"
         problems.append(_problem("ownerTags", wrong, "[owner, team], {team: ml-platform}"))
         return {}
     values = mapping(tags)
     for key, value in values.items():
         if value is not None and not isinstance(value, str):
-            wrong = f"{value!r} is no text"
+            wrong = f"{value!r} is not text"
             problems.append(_problem(f"ownerTags.{key}", wrong, f'"{value}", or nothing'))
     return {
         "owner_tags": tuple(keys),

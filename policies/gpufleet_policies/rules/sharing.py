@@ -17,7 +17,8 @@ from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, pl
 from gpufleet_policies.rules.published import published, sharing_for, strategy
 
 GKE_MOST_CLIENTS = 48
-"""Most clients of one GPU on GKE, by time-sharing and by MPS (GKE: GPU sharing strategies)."""
+"""Maximum number of clients of one GPU on GKE, by time-sharing and by MPS (GKE: GPU sharing
+strategies)."""
 
 _MANY_TURNS = 16
 """Tenants of one GPU taking turns, from which each gets too little time to be of use."""

@@ -75,7 +75,7 @@ def read_scenario(path: Path) -> Scenario:
     """The scenario, or an empty one when there is no file.
 
     Raises:
-        ScenarioError: the file is no YAML, or not a scenario.
+        ScenarioError: the file is not valid YAML, or not a scenario.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def read_scenario(path: Path) -> Scenario:
     try:
         return Scenario.model_validate(yaml.safe_load(text) or {})
     except (yaml.YAMLError, ValidationError) as problem:
-        raise ScenarioError(f"{path} is no scenario: {problem}") from problem
+        raise ScenarioError(f"{path} is not a scenario: {problem}") from problem
 
 
 def write_scenario(path: Path, scenario: Scenario) -> None:

@@ -172,7 +172,7 @@ class Sdk:
         folder = module.partition("/")[0].replace("-", "").lower()
         path = f"pulumi_{package}" + ("" if folder in ("index", "") else f".{folder}")
         if package != self.name or not name:
-            raise UnknownTypeError(f"{token} is no type of the provider {self.name}")
+            raise UnknownTypeError(f"{token} is not a type of the provider {self.name}")
         try:
             return import_module(path), name
         except ModuleNotFoundError as missing:

@@ -67,7 +67,8 @@ class Board:
 
     @property
     def mps_client_limit(self) -> int:
-        """Most clients the device plugin accepts: 48 from compute capability 7.5 on, 16 before."""
+        """Maximum number of clients the device plugin accepts: 48 from compute capability 7.5 on,
+        16 before."""
         return 48 if self.compute_capability >= (7, 5) else 16
 
     def shape(self, name: str) -> Shape | None:

@@ -77,7 +77,7 @@ def _check_config(data: Any, devices: Iterable[str], gates: Mapping[str, bool]) 
 
 def _check_sharing(kind: str, sharing: Any, gates: Mapping[str, bool]) -> None:
     if not isinstance(sharing, Mapping):
-        raise ClaimError("error decoding config parameters: sharing is no object")
+        raise ClaimError("error decoding config parameters: sharing is not an object")
     _only(sharing, _SHARING[kind], "sharing.")
     strategy = sharing.get("strategy", "")
     needed = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}.get(strategy)
@@ -117,7 +117,7 @@ def _check_mps(mps: Mapping[str, Any]) -> None:
 def _only(data: Any, allowed: set[str], prefix: str) -> None:
     """Decoding is strict: the first unknown field ends it."""
     if not isinstance(data, Mapping):
-        raise ClaimError(f'error decoding config parameters: "{prefix[:-1]}" is no object')
+        raise ClaimError(f'error decoding config parameters: "{prefix[:-1]}" is not an object')
     unknown = sorted(set(data) - allowed)
     if unknown:
         raise ClaimError(

@@ -92,7 +92,7 @@ def _facts(gpu: SlotGpu, version: str) -> dict[str, Any]:
 
 
 def _semantic(version: str) -> str:
-    """`595.91.07` is no semantic version: numbers there have no leading zero."""
+    """`595.91.07` is not a semantic version: numbers there have no leading zero."""
     numbers = [str(int(part)) for part in version.split(".") if part.isdigit()]
     return ".".join([*numbers, "0", "0", "0"][:3])
 

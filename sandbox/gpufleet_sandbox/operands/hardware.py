@@ -139,7 +139,7 @@ def _gpus(groups: Any) -> tuple[SlotGpu, ...]:
         board = board_named(product) or virtual_board(product)
         if board is None:
             raise HardwareError(
-                f"gpus[{number}].product {group['product']!r} is no board the simulator knows: "
+                f"gpus[{number}].product {group['product']!r} is not a board the simulator knows: "
                 f"{', '.join(sorted(BOARDS))}"
             )
         for key in ("memoryMiB", "count"):

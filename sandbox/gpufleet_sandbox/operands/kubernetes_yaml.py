@@ -6,7 +6,7 @@ import yaml
 
 
 class DocumentError(ValueError):
-    """The text is no YAML, or not a mapping where one is needed."""
+    """The text is not valid YAML, or not a mapping where one is needed."""
 
 
 def load_document(text: str) -> dict[str, Any]:

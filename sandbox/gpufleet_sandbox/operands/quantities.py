@@ -13,5 +13,5 @@ def quantity(text: str) -> Decimal:
     """The value of a quantity; raises ValueError for another text. No exponents, no signs."""
     match = _FORM.match(text)
     if match is None:
-        raise ValueError(f"{text!r} is no Kubernetes quantity, such as '96', '500m' or '1152Gi'")
+        raise ValueError(f"{text!r} is not a Kubernetes quantity, such as '96', '500m' or '1152Gi'")
     return Decimal(match[1]) * _FACTORS[match[2] or ""]

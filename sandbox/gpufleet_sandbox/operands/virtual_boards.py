@@ -40,7 +40,7 @@ types; read 2026-11-21)."""
 
 
 def virtual_board(product: str) -> Board | None:
-    """The board a guest sees under this name; None where it is no vGPU's."""
+    """The board a guest sees under this name; None where it is not a vGPU's."""
     match = _NAME.fullmatch(product)
     physical = BOARDS.get(_PHYSICAL.get(match["board"].upper(), "")) if match else None
     if physical is None:

@@ -34,7 +34,7 @@ CAMPAIGN = 300
 GROUPS = 1
 GROUP_CAMPAIGN = 40
 CALLS = 60
-"""Calls of the longest operation: a later call than there are is no failure at all, and fine."""
+"""Calls of the longest operation: a later call than there are is not a failure at all, and fine."""
 FAULTS = ("TaskInProgress", "NoDiskSpace", "NotAuthenticated", "ResourceInUse", "InvalidState")
 OF_MANY = ("makeBatch", "updateBatch", "deleteBatch", "deleteTogether")
 REPEATS = 6

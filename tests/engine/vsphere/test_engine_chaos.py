@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.killed_engines]
 SEEDS = 1
 CAMPAIGN = 60
 CALLS = 60
-"""Calls of a command: a later one than there are is no failure at all, and fine."""
+"""Calls of a command: a later one than there are is not a failure at all, and fine."""
 REPEATS = 4
 OPERATIONS = 4
 """Of each run, after the group is made."""

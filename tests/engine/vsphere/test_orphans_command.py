@@ -102,7 +102,7 @@ def test_what_cannot_be_read(cloud: Vcenter, tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     for text, expected in (
         ("{", "Expecting property name"),
-        ("[]", "it is no exported state"),
+        ("[]", "it is not an exported state"),
         ("{}", "give the output of `pulumi stack export`"),
     ):
         file.write_text(text)

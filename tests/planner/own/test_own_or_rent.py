@@ -202,7 +202,7 @@ def test_a_wrong_file_gives_every_problem_at_once(tmp_path: Path) -> None:
         ({"growth": "30%"}, "growth", "write 1.3"),
         ({"residual": "10%"}, "residual", "write 0.1"),
         ({"residual": 10}, "residual should be at most 1", "write at most 1"),
-        ({"usdPerKWh": 1}, "`usdPerKWh` is no key here", "write usdPerKwh"),
+        ({"usdPerKWh": 1}, "`usdPerKWh` is not a key here", "write usdPerKwh"),
     ],
 )
 def test_a_slip_gives_one_error_with_what_to_write(

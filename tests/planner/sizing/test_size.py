@@ -42,9 +42,9 @@ def codes(answer: Sizing) -> list[str]:
         ({"gpu": "A100"}, "gpu-unknown", "names more than one GPU", "A100-40GB, A100-80GB"),
         ({"gpu": "K80"}, "gpu-memory-unknown", "usable memory of K80 is not sourced", "choose"),
         ({"gpu": "V520"}, "gpu-vendor-unsupported", "V520 is made by amd", "NVIDIA"),
-        ({"weights": "fp6"}, "weight-format-unknown", "'fp6' is no number format", "fp8"),
-        ({"kvCache": "int2"}, "kv-format-unknown", "'int2' is no number format", "write"),
-        ({"workload": "dreaming"}, "workload-unknown", "'dreaming' is no workload", "write"),
+        ({"weights": "fp6"}, "weight-format-unknown", "'fp6' is not a number format", "fp8"),
+        ({"kvCache": "int2"}, "kv-format-unknown", "'int2' is not a number format", "write"),
+        ({"workload": "dreaming"}, "workload-unknown", "'dreaming' is not a workload", "write"),
         (
             {"gpu": "A100-80GB", "mig": "1g.11gb"},
             "mig-profile-unknown",
@@ -101,7 +101,7 @@ def codes(answer: Sizing) -> list[str]:
         (
             {"model": "8B", "activeParameters": "9B"},
             "active-parameters-invalid",
-            "'9B' is no parameter count of at most 8B",
+            "'9B' is not a parameter count of at most 8B",
             "3B",
         ),
     ],

@@ -53,7 +53,7 @@ def test_every_problem_at_once() -> None:
         ("pack-trace-value", "tasks[0].name"),
         ("pack-trace-value", "tasks[0].deletion_time"),
     ]
-    assert "'x' is no whole number" in findings[2].message
+    assert "'x' is not a whole number" in findings[2].message
     assert all(f.fix for f in findings)
 
 

@@ -214,7 +214,7 @@ def test_a_comment_about_something_else_waives_nothing(folder: Path, place: str)
         ("gpu-idle-comand x; until=2999-01-31", "there is no rule 'gpu-idle-comand'"),
         (f"{IDLE_RULE} reason=demo", 'it must read "<reason>; until=YYYY-MM-DD"'),
         (f"{IDLE_RULE} until=2999-01-31", "it gives no reason"),
-        (f"{IDLE_RULE} reason=demo until=soon", "'soon' is no date; write until=YYYY-MM-DD"),
+        (f"{IDLE_RULE} reason=demo until=soon", "'soon' is not a date; write until=YYYY-MM-DD"),
         (f"{IDLE_RULE} reason=demo until=2020-01-31", "its date 2020-01-31 is past (today is "),
         ("", "it names no rule"),
     ],

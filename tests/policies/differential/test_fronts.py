@@ -117,7 +117,7 @@ def test_a_named_kind_finds_what_a_recognised_one_does(group: str) -> None:
     assert {name: differ for name, differ in found.items() if differ} == {}
 
 
-NO_DOCUMENT = "a text that is no mapping: nothing says that it is of this kind"
+NO_DOCUMENT = "a text that is not a mapping: nothing says that it is of this kind"
 OF_THE_CALL = "about the options of the command"
 NEEDS_A_PLACE = "only `--context`, `--gpu` or `--select` says it: what runs there, on which GPU"
 OF_A_TEXT = "about a text as it is written; a resource has none"

@@ -85,7 +85,7 @@ def test_two_generations_differ_from_the_edition_as_their_files_say(
 
 
 def test_pins_behind_are_named_and_moved_by_nobody(tmp_path: Path) -> None:
-    """The older index has 0.14.0, which is no news."""
+    """The older index has 0.14.0, which is not a news."""
     assert document("--from", STORED / "older")["behind"] == []
     behind = document("--from", STORED / "newer")["behind"]
     assert [(one["row"], one["fields"]["version"]["after"]) for one in behind] == [

@@ -91,7 +91,8 @@ def test_a_cluster_with_karpenter_gives_the_fleet_that_was_rendered(tmp_path: Pa
 
 
 def test_what_others_wrote_for_karpenter_keeps_everything_that_has_a_field(tmp_path: Path) -> None:
-    """An alias with a date is no release by itself: it must not take capacity and disk with it."""
+    """An alias with a date is not a release by itself: it must not take capacity and disk with
+    it."""
     dump = rendered_dump(fleet_of({**KARPENTER, "pools": KARPENTER["pools"][:1]}))
     for item in dump["items"]:
         if item["kind"] == "NodePool":

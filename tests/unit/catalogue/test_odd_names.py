@@ -25,7 +25,7 @@ MODELS = {
     "Llama-5-8B": "Llama", "Qwen9-7B": "Qwen", "Mixtral-9x7B": "Mixtral", "gpt-4": None,
     "DeepSeek-V5": "DeepSeek", "Kimi-K9": "Kimi", "Claude-3": None, "Gemini-2": None,
 }  # fmt: skip
-"""Name -> how names of its series begin. Gemini is no Gemma, and GPT-4 no gpt-oss."""
+"""Name -> how names of its series begin. Gemini is not a Gemma, and GPT-4 no gpt-oss."""
 
 
 def nearest(look_up: Any, name: str) -> tuple[str, ...]:

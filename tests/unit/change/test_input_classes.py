@@ -34,7 +34,7 @@ def test_what_the_provider_replaces_is_a_replacement(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_each_input_has_a_class(kind: str) -> None:
-    """Of every input of the SDK; one that no row replaces is no replacement."""
+    """Of every input of the SDK; one that no row replaces is not a replacement."""
     cloud, token, input_class = TYPES[kind]
     replaced = {row.path for row in constraints(cloud)[token] if row.replaces is not None}
     unknown: set[str] = set()

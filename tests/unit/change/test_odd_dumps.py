@@ -64,7 +64,7 @@ def test_pods_of_another_form_hold_nothing(spec: dict[str, Any]) -> None:
 def test_a_slice_without_a_generation(tmp_path: Path, generation: object) -> None:
     dump = json.dumps(listed(POD, slice_of(pool={"generation": generation})))
     result = run(tmp_path, "--nodes", "-", dump=dump)
-    assert "of a ResourceSlice is no whole number" in str(result.exception)
+    assert "of a ResourceSlice is not a whole number" in str(result.exception)
 
 
 def test_a_dump_without_nodes_says_so(tmp_path: Path) -> None:

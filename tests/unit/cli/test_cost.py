@@ -173,7 +173,7 @@ def test_a_wrong_declaration_is_refused(tmp_path: Path) -> None:
         ('{"data": {"result": [{"metric": {}, "values": [[1]]}]}}', "cannot be read"),
         ('{"data": {"result": []}}', "it has no series gpu:node:pool"),
         ('{"status": "error", "error": "query timed out"}', "an error: query timed out"),
-        ('{a="b"} 1 1000\nrest', "line 2 is no sample"),
+        ('{a="b"} 1 1000\nrest', "line 2 is not a sample"),
         ('{__name__="gpu:node:pool", pool="chat"} 1 1000', "--step"),
     ],
 )

@@ -110,7 +110,7 @@ def test_prices_that_cannot_be_read(prices: str, code: int, said: str) -> None:
 def test_a_count_of_thousands_of_digits() -> None:
     done = shell(f"""gpufleet partition --gpu L4 --want '{{"1g.5gb": {"9" * 5000}}}'""")
     assert done.returncode == 2
-    assert done.stderr.startswith("gpufleet: --want is no JSON (Exceeds the limit")
+    assert done.stderr.startswith("gpufleet: --want is not valid JSON (Exceeds the limit")
 
 
 def test_text_that_no_encoding_has() -> None:

@@ -1,4 +1,4 @@
-"""Text that is no declaration at all: one sentence, exit code 2, no traceback."""
+"""Text that is not a declaration at all: one sentence, exit code 2, no traceback."""
 
 import pytest
 

@@ -94,7 +94,7 @@ def fleet_of(document: dict[str, Any]) -> Fleet:
 
 def adopted_equals(run: Any, document: dict[str, Any]) -> None:
     made = registered(run, document)
-    # A cluster of OpenShift is no resource of the cloud's provider.
+    # A cluster of OpenShift is not a resource of the cloud's provider.
     state = pulumi_state(made, document["cluster"] if document["platform"] in REGIONS else {})
     fleet = fleet_of(document)
     own_nodes = document["platform"] == "vsphere"

@@ -51,9 +51,9 @@ def test_every_key_that_is_wrong_or_missing_is_named_at_once() -> None:
         declared('Thing "x"', arguments.GpuPoolArgs, given)
     text = str(caught.value)
     assert text.startswith('Thing "x": 5 errors\n')
-    assert "intsanceTypes: `intsance_types` is no argument here" in text
+    assert "intsanceTypes: `intsance_types` is not an argument here" in text
     assert "nearest: instance_types" in text
     assert "name: this argument is needed and missing" in text
     assert "nodes: a mapping with the keys of NodesArgs is wanted, found list" in text
-    assert "taints[0].kye: `kye` is no argument here" in text
+    assert "taints[0].kye: `kye` is not an argument here" in text
     assert "taints[0].key: this argument is needed and missing" in text

@@ -99,13 +99,13 @@ def test_a_fleet_takes_its_outputs_and_waits(run: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"zones": ["us-east1-b"]}, "us-east1-b is no zone of us-central1"),
+        ({"zones": ["us-east1-b"]}, "us-east1-b is not a zone of us-central1"),
         ({"region": "us-central1-a"}, "us-central1-a is a zone of us-central1"),
         ({"region": "europe-west12-c", "zones": []}, "write region europe-west12"),
-        ({"zones": ["us-central1"]}, "us-central1 is no zone"),
+        ({"zones": ["us-central1"]}, "us-central1 is not a zone"),
         ({"pods_cidr": "10.0.0.0/16"}, "have addresses in common"),
-        ({"cidr": "8.8.8.0/24"}, "8.8.8.0/24 is no private IPv4 range"),
-        ({"public_access_cidrs": ["me"]}, "me is no IPv4 address range"),
+        ({"cidr": "8.8.8.0/24"}, "8.8.8.0/24 is not a private IPv4 range"),
+        ({"public_access_cidrs": ["me"]}, "me is not an IPv4 address range"),
         ({"cluster_name": "ML"}, "clusterName"),
         ({"project": "My Project"}, "project"),
         ({"system_nodes": {"machine": "e2"}}, "machine"),

@@ -137,8 +137,8 @@ def test_every_problem_is_named_before_anything_is_registered(run: Any) -> None:
             GpuAddons("addons", arguments(pools=pools, plattform="eks"))
         text = str(caught.value)
         assert text.startswith('GpuAddons "addons": 3 errors\n')
-        assert "plattform: `plattform` is no argument here" in text
-        assert "pools[0].nodes.mni: `mni` is no argument here" in text
+        assert "plattform: `plattform` is not an argument here" in text
+        assert "pools[0].nodes.mni: `mni` is not an argument here" in text
         assert "pools[0].nodes.min: this argument is needed and missing" in text
 
     assert run(program).resources == []

@@ -174,7 +174,7 @@ def test_all_errors_come_at_once_and_nothing_is_registered(run: Any) -> None:
     assert text.startswith('GpuFleet "fleet": 3 errors\n')
     assert "pools[0].nodes: min 5 is greater than max 4" in text
     assert "pools[1].sharing.mig.layouts[0].devices" in text
-    assert "`colour` is no key here" in text
+    assert "`colour` is not a key here" in text
 
 
 def test_an_output_in_the_spec_is_one_clear_error(run: Any) -> None:

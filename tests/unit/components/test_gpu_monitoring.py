@@ -60,7 +60,7 @@ def test_victoria_metrics_gets_its_own_kinds_and_no_other(run: Any) -> None:
 def test_unknown_alerts_are_named(run: Any) -> None:
     recorded = run(lambda: GpuMonitoring("m", args({"alerts": {"without": ["GpuTired"]}})))
     (warned,) = recorded.warnings
-    assert "'GpuTired' is no alert of this fleet" in warned
+    assert "'GpuTired' is not an alert of this fleet" in warned
 
 
 def test_wrong_settings_are_refused(run: Any) -> None:

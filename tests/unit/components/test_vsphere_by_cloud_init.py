@@ -1,7 +1,7 @@
 """First-boot data as cloud-init itself reads it: its data source for VMware, the schema of its user
 data, and its renderers of networks.
 
-cloud-init is no package of the registry. `CLOUD_INIT` names folders that hold it and what it
+cloud-init is not a package of the registry. `CLOUD_INIT` names folders that hold it and what it
 imports, `apt-get download cloud-init` and `dpkg -x` with configobj, jinja2, netifaces, pyserial and
 requests: `CLOUD_INIT=root/usr/lib/python3/dist-packages:deps`.
 """

@@ -1,4 +1,4 @@
-"""What is no FleetSpec is reported in YAML's words, not in Python's."""
+"""What is not a FleetSpec is reported in YAML's words, not in Python's."""
 
 import pytest
 

@@ -272,7 +272,7 @@ class TestRefusals:
         answer = refused(place(geometry_of("A100-80GB"), {"1g.10gb": count}))  # type: ignore[dict-item]
         assert answer.reasons[0].code == "count-invalid"
         found = "a truth value" if count is True else repr(count)
-        assert f"{found} is no count" in answer.why
+        assert f"{found} is not a count" in answer.why
 
     def test_enormous_count(self) -> None:
         answer = refused(place(geometry_of("A100-80GB"), {"1g.10gb": 10**30}))

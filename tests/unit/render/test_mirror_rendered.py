@@ -44,7 +44,7 @@ WITHOUT = {
     ),
     **dict.fromkeys(
         ("keda", "prometheus-adapter", "cluster-autoscaler", "aws-efa-k8s-device-plugin"),
-        "the chart is in a repository that is no Go module",
+        "the chart is in a repository that is not a Go module",
     ),
     "neuron-helm-chart": "the chart is published in a registry alone",
 }

@@ -210,7 +210,7 @@ def test_another_way_of_sharing_is_another_machine_set() -> None:
 
     first = name()
     assert name() == first
-    assert name(nodes={"min": 1, "max": 9}) == first, "a size is no birthmark"
+    assert name(nodes={"min": 1, "max": 9}) == first, "a size is not a birthmark"
     others = {
         name(sharing={"timeSlicing": {"replicas": 2}}),
         name(labels={"example.com/a": "b"}),

@@ -49,7 +49,7 @@ def laid_over(base: Values, over: Values) -> Values:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value that is no mapping, and every empty mapping, by dotted key."""
+    """Every value that is not a mapping, and every empty mapping, by dotted key."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from leaves(item, f"{path}.{key}" if path else key)

@@ -68,7 +68,7 @@ def read_context(
     if data is None:
         data = {}
     if not isinstance(data, dict):
-        report.add("context-value-invalid", "context", "the context is no mapping", _shape())
+        report.add("context-value-invalid", "context", "the context is not a mapping", _shape())
         data = {}
     raw = cast("dict[str, Any]", data)
     for key in raw:

@@ -34,7 +34,7 @@ __all__ = ["RULES", "validate"]
 SEVERAL_REQUESTS_SINCE = (0, 20, 0)
 """The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
 MPS_LIMIT = 48
-"""Most MPS clients from compute capability 7.5 on, where the GPU is not known."""
+"""Maximum number of MPS clients from compute capability 7.5 on, where the GPU is not known."""
 
 _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
     "migStrategy": ("MIG_STRATEGY", ("none", "single", "mixed")),
@@ -266,7 +266,7 @@ def _why_not_offered(name: str, strategy: str | None, context: Site) -> str | No
     gpu = context.gpu
     if gpu is None:
         spelt = profile_is_valid(profile.replace(".me", "+me").replace(".gfx", "+gfx"))
-        return None if spelt else f"{profile} is no MIG profile"
+        return None if spelt else f"{profile} is not an MIG profile"
     if not gpu.has_mig:
         return f"{gpu.key} has no MIG"
     names = set(gpu.mig_published)

@@ -12,7 +12,7 @@ from gpufleet.documents.paths import child
 
 PREFIX = "nvidia.com/"
 LONGEST_NAME = 63
-"""Most bytes of a resource name with its prefix (`api/config/v1/consts.go`)."""
+"""Maximum number of bytes of a resource name with its prefix (`api/config/v1/consts.go`)."""
 
 _BLOCK = ("renameByDefault", "failRequestsGreaterThanOne", "resources")
 _RESOURCE = ("name", "rename", "devices", "replicas")

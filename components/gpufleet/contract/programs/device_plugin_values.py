@@ -34,13 +34,13 @@ RULES = rule_table(
     reject(
         "device-plugin-values-no-mapping",
         ("DP-18",),
-        "The document is no mapping of values.",
+        "The document is not a mapping of values.",
         "docs/check.md",
     ),
     reject(
         "device-plugin-values-config",
         ("DP-18",),
-        "An entry of `config.map` is no text with a configuration.",
+        "An entry of `config.map` is not text with a configuration.",
         _SOURCE,
     ),
     *SCHEMA_RULES,

@@ -28,7 +28,7 @@ RULES = rule_table(
     reject(
         "dra-values-no-mapping",
         ("DRA-13",),
-        "The document is no mapping of values.",
+        "The document is not a mapping of values.",
         "docs/check.md",
     ),
     *SCHEMA_RULES,

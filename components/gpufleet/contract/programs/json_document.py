@@ -30,4 +30,4 @@ def validate_json(read: GoDocument, code: str, report: CheckReport) -> None:
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not valid JSON number")

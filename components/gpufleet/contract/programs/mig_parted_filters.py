@@ -68,7 +68,7 @@ def validate_filters(
             report.add(
                 "mig-parted-filter-dead",
                 place,
-                f"{', '.join(map(repr, dead))} is no PCI id: it matches no GPU, so the entry is "
+                f"{', '.join(map(repr, dead))} is not a PCI id: it matches no GPU, so the entry is "
                 "never applied",
                 _filter_fix(dead[0]),
                 value=tuple(dead),
@@ -77,7 +77,7 @@ def validate_filters(
             report.add(
                 "mig-parted-filter-ignored",
                 place,
-                f"{', '.join(map(repr, dead))} is no PCI id and never matches",
+                f"{', '.join(map(repr, dead))} is not a PCI id and never matches",
                 _filter_fix(dead[0]),
                 value=tuple(dead),
             )

@@ -60,7 +60,7 @@ def special_code(problem: SchemaProblem) -> str | None:
 
 
 def validate_spec(spec: Mapping[str, Any], version: tuple[int, ...], report: CheckReport) -> None:
-    """Validate the spec of a NicClusterPolicy that is no object, as its definition does too."""
+    """Validate the spec of a NicClusterPolicy that is not an object, as its definition does too."""
     validate_policy(spec, "", version, report)
     problems = object_problems({"kind": "NicClusterPolicy", "spec": dict(spec)}, GROUP)
     inside = [replace(one, steps=one.steps[1:]) for one in problems]
@@ -103,7 +103,7 @@ def _validate_section(
         report.add(
             "nic-policy-repository",
             child(path, "repository"),
-            f"{shown(repository)} is no image repository"
+            f"{shown(repository)} is not an image repository"
             + ("" if repository else ", and there is no global one"),
             "write `nvcr.io/nvidia/mellanox`",
             value=shown(repository),
@@ -134,7 +134,7 @@ def _validate_resources(entry: Any, path: str, report: CheckReport) -> None:
             if name not in ("cpu", "memory"):
                 problem = f"{name} is neither cpu nor memory"
             elif amount is None:
-                problem = f"{shown(value)} is no quantity"
+                problem = f"{shown(value)} is not a quantity"
             elif amount == 0:
                 problem = f"{group} of {name} is zero"
             if problem is not None:
@@ -211,7 +211,7 @@ def _validate_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport)
         report.add(
             "nic-policy-telemetry-config",
             f"{path}.{place}" if path else place,
-            f"{shown(name)} is no name of a ConfigMap",
+            f"{shown(name)} is not a name of a ConfigMap",
             "write lower-case letters, digits, `-` and `.`",
             value=shown(name),
         )

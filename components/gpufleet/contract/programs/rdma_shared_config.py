@@ -25,7 +25,7 @@ PREFIX = "rdma"
 """Resource prefix where none is written."""
 
 RULES = rule_table(
-    reject("rdma-not-json", ("NO-1",), "The config is no JSON object.", _WEBHOOK),
+    reject("rdma-not-json", ("NO-1",), "The config is not valid JSON object.", _WEBHOOK),
     reject(
         "rdma-list-missing",
         ("NO-1",),
@@ -42,7 +42,7 @@ RULES = rule_table(
     reject(
         "rdma-devices-invalid",
         ("NO-1",),
-        "devices is no list of text that is not empty.",
+        "devices is not a list of text that is not empty.",
         _SCHEMA,
     ),
     reject(
@@ -61,7 +61,7 @@ RULES = rule_table(
     reject(
         "rdma-selector-invalid",
         ("NO-1",),
-        "A criterion is no list of text.",
+        "A criterion is not a list of text.",
         _SCHEMA,
     ),
     reject(
@@ -86,7 +86,8 @@ RULES = rule_table(
     reject(
         "rdma-prefix-invalid",
         ("NO-4",),
-        "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
+        "resourcePrefix is not a DNS-1123 subdomain: the plugin takes it, and the kubelet refuses "
+        "to "
         "register the resource.",
         "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
     ),

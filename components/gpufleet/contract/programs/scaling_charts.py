@@ -37,7 +37,7 @@ RULES = rule_table(
     reject(
         "chart-values-no-mapping",
         ("OUR-5",),
-        "The document is no mapping of values.",
+        "The document is not a mapping of values.",
         "docs/check.md",
     ),
     warn(

@@ -32,7 +32,7 @@ _ITEM = (
 )
 
 RULES = rule_table(
-    reject("sriov-not-json", ("NO-5",), "The config is no JSON object.", _WEBHOOK),
+    reject("sriov-not-json", ("NO-5",), "The config is not valid JSON object.", _WEBHOOK),
     reject(
         "sriov-list-missing",
         ("NO-5",),
@@ -101,7 +101,8 @@ RULES = rule_table(
     reject(
         "sriov-prefix-invalid",
         ("NO-4",),
-        "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
+        "resourcePrefix is not a DNS-1123 subdomain: the plugin takes it, and the kubelet refuses "
+        "to "
         "register the resource.",
         "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
     ),

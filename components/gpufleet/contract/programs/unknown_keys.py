@@ -57,7 +57,7 @@ def report_key(
     misspelling now. `needless`: the key
     asks for nothing, so that only a misspelling of another loses something."""
     names = tuple(known)
-    # A key of Kubernetes objects is no misspelling of one of the document (`version`).
+    # A key of Kubernetes objects is not a misspelling of one of the document (`version`).
     near = () if key in _OBJECT_KEYS else nearest_names(key, names, limit=1)
     place = child(path, key)
     if near and _looks_like(key, near[0]) and of_release is not None:

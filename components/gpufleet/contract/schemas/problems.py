@@ -151,7 +151,7 @@ def field_name(steps: Sequence[str | int]) -> str:
 
 
 def visible(document: Any, steps: Sequence[str | int], value: Any) -> str | None:
-    """The value as a message shows it; None where it may be a secret, or is no scalar."""
+    """The value as a message shows it; None where it may be a secret, or is not a scalar."""
     if isinstance(value, dict | list):
         return None
     if as_mapping(document) is not None and document.get("kind") == "Secret":

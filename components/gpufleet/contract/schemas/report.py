@@ -37,7 +37,7 @@ class SchemaCodes:
     have been a field then."""
 
     def of(self, kind: SchemaProblemKind) -> str:
-        """The code of a problem that is no unknown field."""
+        """The code of a problem that is not an unknown field."""
         return {
             _K.TYPE: self.wrong_type,
             _K.CHOICE: self.choice,

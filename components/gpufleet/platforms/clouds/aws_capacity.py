@@ -7,7 +7,8 @@ from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 
 MOST_INSTANCES = 64
-"""Most instances of one Capacity Block (EC2 service model, DescribeCapacityBlockOfferings)."""
+"""Maximum number of instances of one Capacity Block (EC2 service model,
+DescribeCapacityBlockOfferings)."""
 MOST_DAYS = 182
 """Longest Capacity Block, in days (same source)."""
 
@@ -51,7 +52,7 @@ def validate_zones(
             yield error(
                 "zone-not-in-region",
                 f"{pool.path}.zones[{index}]",
-                f"{zone} is no zone of {region}",
+                f"{zone} is not a zone of {region}",
                 f"write it as {region}a",
                 found=zone,
                 limit=region,
@@ -84,7 +85,7 @@ def validate_zones(
             yield error(
                 "zone-not-in-region",
                 place,
-                f"{bought.zone} is no zone of {region}",
+                f"{bought.zone} is not a zone of {region}",
                 "a reservation of another region cannot be used here",
                 found=bought.zone,
                 limit=region,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from gpufleet.findings import Finding, error
 
 MOST = 50
-"""Most tags of one resource."""
+"""Maximum number of tags of one resource."""
 RESERVED = 10
 """Tags that pools, EKS and Karpenter add to those of the fleet."""
 LONGEST_KEY = 128

@@ -64,7 +64,7 @@ def validate_host(pool: Pool, row: InstanceType) -> Iterable[Finding]:
         yield error(
             "gke-host-unknown",
             place,
-            f"{unknown} is no predefined N1 machine",
+            f"{unknown} is not a predefined N1 machine",
             f"one of n1-standard-{', -'.join(map(str, N1_SIZES))}, or n1-highmem and n1-highcpu "
             f"from {_SMALLEST_OF_OTHERS}",
             found=unknown,
@@ -99,7 +99,7 @@ def validate_zone_names(named: Iterable[tuple[str, str]], region: str | None) ->
             yield error(
                 "zone-not-of-region",
                 place,
-                f"{zone!r} is no zone of {region}",
+                f"{zone!r} is not a zone of {region}",
                 f"write {region}-a" if region else "write us-central1-a",
                 found=zone,
             )

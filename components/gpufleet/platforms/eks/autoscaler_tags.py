@@ -27,7 +27,7 @@ another one. Nodes must have it from their first registration."""
 EFA = "vpc.amazonaws.com/efa"
 
 MAX_TAGS = 50
-"""Most tags of one Auto Scaling group (Amazon EC2 Auto Scaling quotas)."""
+"""Maximum number of tags of one Auto Scaling group (Amazon EC2 Auto Scaling quotas)."""
 MAX_KEY = 128
 """Longest tag key, characters (same source)."""
 

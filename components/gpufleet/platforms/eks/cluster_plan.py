@@ -160,7 +160,8 @@ def _validate_networks(declared: DeclaredCluster) -> Iterator[Finding]:
         yield error(
             "cluster-network",
             "cidr",
-            f"{declared.cidr} is no private IPv4 range with a prefix of /{WIDEST} to /{NARROWEST}",
+            f"{declared.cidr} is not a private IPv4 range with a prefix of /{WIDEST} to "
+            f"/{NARROWEST}",
             "write a range that no network you connect to has, such as 10.20.0.0/16",
             found=declared.cidr,
         )

@@ -182,7 +182,7 @@ def _unreadable(connection: EksConnection) -> Iterable[Finding]:
         yield error(
             "connection-no-role-arn",
             "nodeRoleArn",
-            f"{role!r} is no ARN of an IAM role: partition and account are read from it",
+            f"{role!r} is not an ARN of an IAM role: partition and account are read from it",
             "write it as arn:aws:iam::123456789012:role/nodes",
             found=role,
         )
@@ -190,7 +190,7 @@ def _unreadable(connection: EksConnection) -> Iterable[Finding]:
         yield error(
             "connection-no-address-range",
             "clusterServiceCidr",
-            f"{services!r} is no address range",
+            f"{services!r} is not an address range",
             "write the cluster's own, as 172.20.0.0/16 or fd12:3456:789a::/108",
             found=services,
         )

@@ -121,7 +121,7 @@ def karpenter_pool(
 
 
 def _most_nodes(limits: Mapping[str, Any], types: Sequence[str]) -> tuple[int, list[str]]:
-    """Most nodes of a NodePool, and a note where its limits do not say it."""
+    """Maximum number of nodes of a NodePool, and a note where its limits do not say it."""
     if (nodes := str(limits.get("nodes"))).isdigit():
         return int(nodes), []
     if (gpus := str(limits.get("nvidia.com/gpu"))).isdigit():

@@ -135,7 +135,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
             yield error(
                 "karpenter-key-invalid",
                 f"{place}.{path}.key",
-                f"{key!r} is no key of a label or taint",
+                f"{key!r} is not a key of a label or taint",
                 "write it as `example.com/name`: letters, digits, `-`, `_` and `.`",
                 found=key,
             )

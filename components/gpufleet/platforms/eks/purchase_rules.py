@@ -89,7 +89,7 @@ def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding
             yield error(
                 "reservation-id",
                 place,
-                f"{identifier!r} is no EC2 capacity reservation",
+                f"{identifier!r} is not an EC2 capacity reservation",
                 "write its id, cr- and 17 hexadecimal digits, or the ARN of a resource group of "
                 "reservations",
                 found=identifier,

@@ -191,7 +191,7 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
         yield error(
             "image-release-unreadable",
             f"{pool.path}.eks.releaseVersion",
-            f"{found!r} is no release of this image",
+            f"{found!r} is not a release of this image",
             f"write it as {form}",
             found=found,
         )

@@ -56,7 +56,7 @@ def validate_eks_storage(pool: Pool) -> Iterator[Finding]:
             yield error(
                 "storage-id",
                 f"{pool.path}.storage[{index}].lustre.id",
-                f"{one.id} is no id of a file system of FSx",
+                f"{one.id} is not an id of a file system of FSx",
                 "write it as fs-0123456789abcdef0",
                 found=one.id,
             )

@@ -136,7 +136,7 @@ def _validate_zones(declared: DeclaredGkeCluster) -> Iterator[Finding]:
             yield error(
                 "cluster-zones",
                 f"zones[{index}]",
-                f"{zone} is no zone of {declared.region}",
+                f"{zone} is not a zone of {declared.region}",
                 f"write it as {declared.region}-a",
                 found=zone,
             )
@@ -155,7 +155,7 @@ def _validate_ranges(declared: DeclaredGkeCluster) -> Iterator[Finding]:
             yield error(
                 "cluster-network",
                 key,
-                f"{text} is no private IPv4 range",
+                f"{text} is not a private IPv4 range",
                 "write it as 10.0.0.0/20",
                 found=text,
             )

@@ -234,7 +234,8 @@ def _validate_range(declared: GpuNetworks, place: str) -> Iterable[Finding]:
         yield error(
             "gke-gpu-networks-range",
             f"{place}.cidr",
-            f"{declared.cidr} is no private IPv4 range with a prefix of /{WIDEST} to /{NARROWEST}",
+            f"{declared.cidr} is not a private IPv4 range with a prefix of /{WIDEST} to "
+            f"/{NARROWEST}",
             "write a range that no network of the cluster has, such as 192.168.0.0/16",
             found=declared.cidr,
         )

@@ -225,7 +225,7 @@ def _driver(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
         yield error(
             "gke-tpu-topology-without-tpu",
             f"{pool.path}.gke.tpuTopology",
-            f"{pool.gpu.key} is no TPU",
+            f"{pool.gpu.key} is not a TPU",
             "remove tpuTopology",
         )
 

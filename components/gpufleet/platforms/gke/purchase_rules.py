@@ -43,7 +43,7 @@ def _reservations(pool: Pool) -> Iterable[Finding]:
             yield error(
                 "gke-reservation-name",
                 f"{place}.id",
-                f"{reserved.id!r} is no reservation of Google",
+                f"{reserved.id!r} is not a reservation of Google",
                 "write its name, or projects/P/reservations/R for a shared one",
                 found=reserved.id,
             )
@@ -52,7 +52,7 @@ def _reservations(pool: Pool) -> Iterable[Finding]:
                 yield error(
                     "gke-reservation-block-name",
                     f"{place}.blocks",
-                    f"{block!r} is no block of a reservation",
+                    f"{block!r} is not a block of a reservation",
                     "write its name, or B/reservationSubBlocks/S for a sub-block",
                     found=block,
                 )
@@ -94,7 +94,7 @@ def _import(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
         yield error(
             "gke-import-id",
             f"{pool.path}.importId",
-            f"{identifier!r} is no id of a node pool",
+            f"{identifier!r} is not an id of a node pool",
             "write project/location/cluster/node-pool",
             found=identifier,
         )

@@ -9,7 +9,8 @@ from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
 
 MAX_CLIENTS = 48
-"""Most clients per GPU, `max_shared_clients_per_gpu` 2 to 48 (GKE ComputeClass reference, read
+"""Maximum number of clients per GPU, `max_shared_clients_per_gpu` 2 to 48 (GKE ComputeClass
+reference, read
 2026-04-25)."""
 
 GKE_PLUGIN_OFF = {"gke-no-default-nvidia-gpu-device-plugin": "true"}

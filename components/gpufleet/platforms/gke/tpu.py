@@ -203,7 +203,7 @@ def _topology(pool: Pool, family: _Family) -> Finding:
     return error(
         "tpu-topology",
         place,
-        f"{asked} is no slice of {name}: {known}",
+        f"{asked} is not a slice of {name}: {known}",
         "write one of those" if several else "leave tpuTopology out",
         found=asked,
     )

@@ -23,7 +23,8 @@ class AdmissionTarget:
     stopped: str = "false"
     """CEL: no pod of it runs as it is written."""
     job: str = ""
-    """CEL: what `activeDeadlineSeconds` and `backoffLimit` are fields of; empty: it is no job."""
+    """CEL: what `activeDeadlineSeconds` and `backoffLimit` are fields of; empty: it is not a
+    job."""
     deadline: str = ""
     """Field path of the longest run, for messages."""
     checked_on_creation: bool = False

@@ -50,7 +50,7 @@ class WaiverComment:
 
 
 def waiver_comments(text: str) -> list[WaiverComment]:
-    """The comments of a YAML text, in order; what is inside of a value is no comment."""
+    """The comments of a YAML text, in order; what is inside of a value is not a comment."""
     lines = text.splitlines()
     values = list(_values(text))
     found: list[WaiverComment] = []
@@ -73,7 +73,7 @@ def waiver_comments(text: str) -> list[WaiverComment]:
 
 
 def _values(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where values start and end. None of a text that is no YAML, such as a template."""
+    """Where values start and end. None of a text that is not valid YAML, such as a template."""
     try:
         for token in _yaml.scan(text, Loader=_LOADER):
             if isinstance(token, yaml.ScalarToken):

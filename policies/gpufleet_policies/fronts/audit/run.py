@@ -101,7 +101,8 @@ class Audit:
 
     @property
     def looked_at(self) -> int:
-        """Number of facts and documents that were judged; 0: nothing was, which is no success."""
+        """Number of facts and documents that were judged; 0: nothing was, which is not a
+        success."""
         return sum(file.objects + file.beside for file in self.files)
 
     @property

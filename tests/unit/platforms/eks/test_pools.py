@@ -152,7 +152,7 @@ def test_a_local_zone_is_a_zone_of_its_region() -> None:
     pool = {"gpu": "T4", "zones": ["us-east-1-chi-1a"]}
     assert "zone-not-in-region" not in [f.code for f in compiled(pool).findings]
     for wrong in ("us-east-1", "us-east-10a", "us-east-1chi", "us-east-1-chi-1"):
-        assert f"{wrong} is no zone of us-east-1" in errors({"gpu": "T4", "zones": [wrong]})
+        assert f"{wrong} is not a zone of us-east-1" in errors({"gpu": "T4", "zones": [wrong]})
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_releases_are_read(written: str, found: tuple[str, str | None] | None) -
 def test_a_release_of_bottlerocket_without_its_commit_is_for_karpenter_alone() -> None:
     """Karpenter's alias is `bottlerocket@v1.52.0`; EKS asks for `1.52.0-<commit>`."""
     pool = {"gpu": "L4", "image": "bottlerocket-nvidia", "eks": {"releaseVersion": "1.52.0"}}
-    assert "'1.52.0' is no release of this image" in errors(pool)
+    assert "'1.52.0' is not a release of this image" in errors(pool)
     assert compiled({**pool, "provisioner": "karpenter"}).deployable
 
 

@@ -195,7 +195,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "a zone of another region": (
         {"gpu": "L4", "zones": ["us-west-2a"]},
         "zone-not-in-region",
-        "us-west-2a is no zone of us-east-1",
+        "us-west-2a is not a zone of us-east-1",
     ),
     "an image no one publishes, without its id": (
         {"gpu": "L4", "image": "ubuntu-eks"},

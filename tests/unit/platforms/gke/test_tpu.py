@@ -169,11 +169,11 @@ def test_a_whole_slice_is_made_at_once() -> None:
 def test_what_a_topology_may_be_is_said() -> None:
     plane = compiled("ct5lp-hightpu-4t", "3x3").findings[0]
     assert plane.message == (
-        "3x3 is no slice of ct5lp-hightpu-4t: one host is 2x2; several hosts are 2x4, 4x4, 4x8, "
+        "3x3 is not a slice of ct5lp-hightpu-4t: one host is 2x2; several hosts are 2x4, 4x4, 4x8, "
         "8x8, 8x16, 16x16"
     )
     eight = compiled("ct5lp-hightpu-8t", "4x4").findings[0]
-    assert eight.message == "4x4 is no slice of ct5lp-hightpu-8t: one host is 2x4"
+    assert eight.message == "4x4 is not a slice of ct5lp-hightpu-8t: one host is 2x4"
     assert eight.fix == "leave tpuTopology out"
 
 

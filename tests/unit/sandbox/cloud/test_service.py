@@ -156,7 +156,7 @@ def test_look_ups_answer_from_the_scenario_and_must_fit_the_sdk(
 def test_a_scenario_that_is_none_says_where(tmp_path: Path) -> None:
     clouds = Clouds(tmp_path)
     clouds.folder.scenario_file.write_text("rules: [{operation: creat, then: fail}]")
-    with pytest.raises(ScenarioError, match=r"scenario.yaml is no scenario[\s\S]*operation"):
+    with pytest.raises(ScenarioError, match=r"scenario.yaml is not a scenario[\s\S]*operation"):
         clouds.folder.scenario()
 
 

@@ -35,7 +35,7 @@ def test_without_a_driver_the_image_has_no_toolkit_either() -> None:
         ({HARDWARE_ANNOTATION: "[]"}, "must be a JSON object"),
         (annotated(gpu=[GPU]), "unknown key gpu; known keys are"),
         ({HARDWARE_ANNOTATION: '{"memory": "1Gi"}'}, "cpu must be a Kubernetes quantity"),
-        (annotated(memory="12GB"), "memory: '12GB' is no Kubernetes quantity"),
+        (annotated(memory="12GB"), "memory: '12GB' is not a Kubernetes quantity"),
         (annotated(pods=110), "pods must be a Kubernetes quantity"),
         (annotated(driver=580), "driver must be a version in quotes"),
         (annotated(gpus={}), "gpus must be a list"),

@@ -23,7 +23,7 @@ def disks_need_power_off(old: Rows, new: Rows) -> bool:
 
 def by_name(rows: Any) -> Any:
     """Disks in the order of their names: the order they are written in decides only where new ones
-    are plugged in. What is no list is given back."""
+    are plugged in. What is not a list is given back."""
     if not isinstance(rows, list):
         return rows
     listed: list[Any] = rows

@@ -179,7 +179,8 @@ CATALOGUE = "2026.11"
 
 
 def per_gpu(profile: str) -> int | None:
-    """Most vGPUs of a profile on one GPU, all of one size; None where no table says."""
+    """Maximum number of vGPUs of a profile on one GPU, all of one size; None where no table
+    says."""
     return most_per_gpu(load(CATALOGUE).gpus.values(), profile)
 
 

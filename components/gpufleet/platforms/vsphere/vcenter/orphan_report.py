@@ -63,7 +63,7 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
         stacks: Stacks that are known to declare nothing more, as `organisation/project/stack`.
 
     Raises:
-        ValueError: a document is no exported state.
+        ValueError: a document is not an exported state.
     """
     known: set[str] = set(stacks)
     owners: set[tuple[str, str]] = set()

@@ -65,7 +65,7 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
     """Refuse a template whose clones could not run with GPUs. All reasons at once."""
     wrong: list[str] = []
     if not template.is_template and template.power != "poweredOff":
-        wrong.append(f"it is no template and is {template.power}: power it off")
+        wrong.append(f"it is not a template and is {template.power}: power it off")
     if template.firmware != "efi":
         wrong.append(
             f"its firmware is {template.firmware}: GPUs need EFI, and the guest must have been "

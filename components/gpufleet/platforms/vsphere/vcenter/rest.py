@@ -47,7 +47,7 @@ class Rest:
         return self._done("POST", f"{path}?~action={quote(action)}", body)
 
     def close(self) -> None:
-        """Log out and hang up. A server that is gone is no failure then."""
+        """Log out and hang up. A server that is gone is not a failure then."""
         with self._lock:
             if self._connection is None:
                 return

@@ -131,7 +131,7 @@ class Session:
             raise OutcomeUnknownError(str(problem)) from problem
 
     def close(self) -> None:
-        """Log out and hang up. A server that is gone is no failure then."""
+        """Log out and hang up. A server that is gone is not a failure then."""
         self._log_out()
         self.service._stub.DropConnections()
         self.rest.close()

@@ -226,7 +226,7 @@ def test_nics_of_a_machine_need_a_host_that_has_them_free() -> None:
     assert slots_of(one, wish()).free == 4
     held = dataclasses.replace(one, holdings=(wanted.holding("vm-1", one),))
     assert "NICs: 0 of 1 devices free and a machine needs 1" in limits(held, wanted)
-    assert slots_of(held, wish()).free == 3, "a NIC that is waited for is no GPU"
+    assert slots_of(held, wish()).free == 3, "a NIC that is waited for is not a GPU"
     named = wish(nics=VsphereNics.model_validate({"pciAddresses": [nic(16).address]}))
     assert slots_of(one, named).free == 1
     assert slots_of(held, named).free == 0
