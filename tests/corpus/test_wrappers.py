@@ -57,7 +57,7 @@ def test_the_wrapped_gpu_operator_is_judged_at_its_version():
     """johnzheng1975/kcd_beijing2025 flux_samples/gpu-operator_installation.yaml at 1d55ba5."""
     (file,) = (CORPORA / "nvidia-configs" / "wrapped").glob("*gpu-operator_installation.yaml")
     found = {
-        (fact.chart, fact.version.found)
+        (fact.name, fact.release.found)
         for one in find_inputs([str(file)])
         for fact in read_input(one).facts
         if type(fact).__name__ == "Program"

@@ -33,5 +33,13 @@ def await_gone(core: client.CoreV1Api, *names: str) -> None:
     )
 
 
+def remove_namespaces(core: client.CoreV1Api, *names: str) -> None:
+    """Remove namespaces that the teams of an earlier test kept, and wait until they are gone."""
+    for name in names:
+        if _there(core, name):
+            core.delete_namespace(name)
+    await_gone(core, *names)
+
+
 def _there(core: client.CoreV1Api, name: str) -> bool:
     return bool(core.list_namespace(field_selector=f"metadata.name={name}").items)

@@ -15,7 +15,7 @@ from gpufleet.spec.nim import Nim
 from gpufleet.spec.scaling import KedaScaling, Scaling
 from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.namespaces import await_gone
+from tests.engine.namespaces import remove_namespaces
 from tests.engine.sandbox_stack import ROOT
 from tests.engine.waiting import until
 
@@ -35,7 +35,7 @@ def api(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     engine.stack_init("kinds")
     with config.new_client_from_config(str(sandbox.kubeconfig)) as connected:
         core = client.CoreV1Api(connected)
-        await_gone(core, *TEAMS)
+        remove_namespaces(core, *TEAMS)
         try:
             engine.up("kinds", timeout=240)
             yield connected

@@ -25,8 +25,8 @@ class NodesArgs(TypedDict):
     min: int
     """Fewest nodes, 0 to 10000."""
     max: int
-    """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded
-    bill."""
+    """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an
+    unbounded bill."""
     expected: NotRequired[int]
     """Nodes on an average hour, for the expected spend. Default: half way between min and max,
     rounded up."""

@@ -36,8 +36,7 @@ class LocalNvmeVolumeArgs(TypedDict):
 
     size_gib: NotRequired[int]
     """Maximum number of GiB a pod may write, 1 to 100000; the kubelet ends pods that write more.
-    Default: no
-    bound of its own."""
+    Default: no bound of its own."""
 
 
 class PoolVolumeArgs(TypedDict):

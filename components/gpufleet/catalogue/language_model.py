@@ -33,8 +33,9 @@ class Model:
     source: Source
     released_weights: str | None = None
     """Format its maker publishes the weights in, by its name in `sizing`; None: 16 bit."""
-    weights_source: str
-    """Key of the source that says so."""
+    weights_source: str = ""
+    """Key of the source that says so; empty in an overlay whose own source says it. Rows of an
+    edition have one."""
     hub: tuple[str, ...] = ()
     """Repositories of the Hugging Face Hub that hold this shape in the released format, as their
     model cards and vLLM's list of supported models name them (2026-11-22). The first is the model

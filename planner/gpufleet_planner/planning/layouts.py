@@ -83,12 +83,14 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
     """
     assert gpu.mig is not None
 
-    def cost(found: Mapping[_Devices, int]) -> tuple[int, int, int, int]:
+    def cost(found: Mapping[_Devices, int]) -> tuple[bool, int, int, int, int]:
         gpus = sum(found.values())
-        return ceil(gpus / gpus_per_node), _lost(gpu, found), gpus, len(found)
+        nodes = ceil(gpus / gpus_per_node)
+        return len(found) > gpus_per_node, nodes, _lost(gpu, found), gpus, len(found)
 
     ways = product((True, False), (MAXIMUM_STRANDED, gpu.mig.compute_slices))
-    patterns = min((_fill_gpus(gpu, wanted, *way) for way in ways), key=cost)
+    found = [_fill_gpus(gpu, wanted, *way) for way in ways]
+    patterns = min((*found, _one_profile_each(gpu, wanted)), key=cost)
     if len(patterns) > gpus_per_node:
         devices = _uniform(gpu, tuple(sorted(wanted.items())))
         if devices is None:
@@ -117,6 +119,16 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
         volume_bound(gpu, wanted),
         nodes * _lost(gpu, completed),
     )
+
+
+def _one_profile_each(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
+    assert gpu.mig is not None
+    found: dict[_Devices, int] = {}
+    for name, count in sorted(wanted.items()):
+        demand = _of_one_gpu(gpu, {name: count})
+        devices = _best_layout(gpu, demand, True, gpu.mig.compute_slices)
+        found[devices] = ceil(count / devices[0][1])
+    return found
 
 
 def _spread(patterns: Mapping[_Devices, int], nodes: int) -> dict[_Devices, int]:

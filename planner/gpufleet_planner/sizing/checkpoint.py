@@ -118,9 +118,9 @@ def _parse(path: Path, text: bytes) -> Mapping[str, Any] | Finding:
     try:
         data: object = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        return _unreadable(path, f"no JSON: {problem}")
+        return _unreadable(path, f"not valid JSON: {problem}")
     if not isinstance(data, dict):
-        return _unreadable(path, "no JSON object")
+        return _unreadable(path, "not a JSON object")
     return cast("dict[str, Any]", data)
 
 

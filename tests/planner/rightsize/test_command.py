@@ -115,10 +115,10 @@ def test_what_is_written_compiles_and_moves_the_workloads(
         (("FILE", "--platform", "eks", "--write", "x"), "name it with --spec"),
         (("FILE", "--spec", "s", "--region", "r"), "leave --platform and --region out"),
         (("FILE", "--spec", "s", "--working-hours", "0 8 * * *", "0 9 * * *", "UTC"), "--write"),
-        ((*HOURS, "0 8 * *", "0 9 * * *", "UTC"), "no cron time"),
-        ((*HOURS, "banana", "0 9 * * *", "UTC"), "no cron time"),
+        ((*HOURS, "0 8 * *", "0 9 * * *", "UTC"), "not a cron time"),
+        ((*HOURS, "banana", "0 9 * * *", "UTC"), "not a cron time"),
         ((*HOURS, "0 8 * * *", "0 8 * * *", "UTC"), "the same time"),
-        ((*HOURS, "0 8 * * *", "0 9 * * *", "Nowhere/City"), "no time zone"),
+        ((*HOURS, "0 8 * * *", "0 9 * * *", "Nowhere/City"), "not a time zone"),
     ],
 )
 def test_contradicting_options_are_named(arguments: tuple[str, ...], words: str, dump: str) -> None:

@@ -233,7 +233,11 @@ def test_an_unknown_family_with_a_gated_activation_is_taken_with_a_warning(tmp_p
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("[]", "no JSON object"), ("{", "no JSON: "), ('{"weight_map": {}}', "is the index")],
+    [
+        ("[]", "not a JSON object"),
+        ("{", "not valid JSON: "),
+        ('{"weight_map": {}}', "is the index"),
+    ],
 )
 def test_files_that_are_no_configuration(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "config.json").write_text(text, encoding="utf-8")

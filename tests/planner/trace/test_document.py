@@ -142,7 +142,7 @@ def test_placements_pass_the_independent_checker() -> None:
         ({"tasks": [{"name": "t", "part": "1500m"}]}, "tasks[0].part", "at most 1"),
         ({"tasks": [{"name": "t", "models": ["L5"]}]}, "tasks[0].models", "no node"),
         ({"tasks": [{"name": "t", "gpus": 0, "part": 0.5}]}, "tasks[0]", "gpus is 0"),
-        ({"tasks": [{"name": "t", "gpu": 1}]}, "tasks[0].gpu", "is no key here"),
+        ({"tasks": [{"name": "t", "gpu": 1}]}, "tasks[0].gpu", "is not a key here"),
         ({"tasks": [{"name": "t", "arrives": 9, "leaves": 3}]}, "tasks[0]", "before arrives"),
         ({"tasks": [{"name": "t"}, {"name": "t"}]}, "tasks", "twice"),
         (
@@ -150,7 +150,7 @@ def test_placements_pass_the_independent_checker() -> None:
             "tasks",
             "600000 tasks",
         ),
-        ({"groups": []}, "groups", "is no key here"),
+        ({"groups": []}, "groups", "is not a key here"),
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, Any], path: str, words: str) -> None:

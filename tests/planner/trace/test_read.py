@@ -153,8 +153,11 @@ def test_unknown_sharing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tasks", "words"),
     [
-        ('name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"x,1,1,1,1\ny,1,1,1,1\n', "no CSV"),
-        (f"name,cpu_milli,memory_mib,num_gpu,gpu_milli\n{'x' * 200_000},1,1,1,1\n", "no CSV"),
+        ('name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"x,1,1,1,1\ny,1,1,1,1\n', "not valid CSV"),
+        (
+            f"name,cpu_milli,memory_mib,num_gpu,gpu_milli\n{'x' * 200_000},1,1,1,1\n",
+            "not valid CSV",
+        ),
         ("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1000\n", "more or fewer values"),
         ("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,1,1\n", "more or fewer values"),
     ],

@@ -226,7 +226,7 @@ def test_a_page_in_place_of_json_is_told_apart(
     monkeypatch.setattr(fetch, "_GITHUB_API", server.address)
     server.answers["/aws/karpenter-provider-aws/releases/latest"] = b"<html>log in</html>"
     karpenter = next(one for one in SOURCES if one.key == "karpenter-aws")
-    with pytest.raises(CannotReachError, match="no JSON: is it of a proxy"):
+    with pytest.raises(CannotReachError, match="not valid JSON: is it of a proxy"):
         Fetcher(lambda _: None).fetch(karpenter, tmp_path / "new", load(DEFAULT_EDITION))
 
 

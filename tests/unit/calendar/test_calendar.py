@@ -225,10 +225,10 @@ def test_rendered_limits_follow_the_moment(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--at", "2026-12-01T09:00:00"), "has no zone"),
-        (("--at", "soon"), "is no moment"),
-        (("--for", "a month"), "is no duration: write 12h, 30d"),
+        (("--at", "soon"), "is not a moment"),
+        (("--for", "a month"), "is not a duration: write 12h, 30d"),
         (("--for", "5000d"), "is longer than 1100d"),
-        (("--zone", "Berlin"), "is no time zone"),
+        (("--zone", "Berlin"), "is not a time zone"),
     ],
 )
 def test_wrong_options_say_what_is_wanted(

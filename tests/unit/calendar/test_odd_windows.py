@@ -82,7 +82,7 @@ def test_events_that_say_the_same_have_ids_of_their_own(tmp_path: Path) -> None:
 
 def test_a_length_of_5000_digits_is_wrong_usage() -> None:
     result = CliRunner().invoke(command, ["-", "--for", "9" * 5000 + "d"], input="{}")
-    assert (result.exit_code, "is no duration" in result.output) == (2, True)
+    assert (result.exit_code, "is not a duration" in result.output) == (2, True)
 
 
 @pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31"])

@@ -98,7 +98,7 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
         (row(usd="0.1234567"), "prices-bad-figure", "below a micro-dollar"),
         (row(usd="NaN"), "prices-bad-figure", "'NaN' is not a figure"),
         (row(usd="Infinity"), "prices-bad-figure", "'Infinity' is not a figure"),
-        (row(usd="1e999999999"), "prices-bad-figure", "no figure below a trillion"),
+        (row(usd="1e999999999"), "prices-bad-figure", "not a figure below a trillion"),
         (row(usd="twelve"), "prices-bad-figure", "'twelve' is not a figure"),
         (row(usd=True), "prices-bad-figure", "True is not a figure"),
         (row(usd=["1"]), "prices-bad-figure", "a list is not a figure"),

@@ -80,13 +80,13 @@ def test_a_resource_name_leads_to_its_profile() -> None:
 @pytest.mark.parametrize(
     ("want", "says"),
     [
-        ('{"1g.10gb"', "is no JSON"),
+        ('{"1g.10gb"', "is not valid JSON"),
         ("[1]", "must be a JSON object"),
         ("{}", "must be a JSON object with at least one profile"),
         ('{"1g.10gb": 1, "1g.10gb": 2}', "names '1g.10gb' twice"),
         ('{"1g.10gb": NaN}', "holds NaN"),
         ('{"1g.10gb": 1e999}', "holds 1e999"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is not valid JSON"),
     ],
 )
 def test_unreadable_requests(want: str, says: str) -> None:

@@ -100,7 +100,7 @@ def test_raw_values_are_merged_last(run: Any) -> None:
         ({"kubernetes_version": "1.32"}, "dra-kubernetes-too-old"),
         (
             {"addons": {"dra_driver": {"values": {"featureGates": {"DynamicMig": True}}}}},
-            "dra-gates-conflict",
+            "dra-gate-unknown",
         ),
         ({"addons": {"dra_driver": {"enabled": False}}}, "dra-driver-disabled"),
     ],

@@ -97,7 +97,7 @@ def test_a_fleet_takes_its_outputs_and_waits(run: Any) -> None:
         ({"zones": ["us-east-1a", "us-east-1a"]}, "2 are given, 1 of them different"),
         ({"zones": ["us-east-1a", "us-west-2a"]}, "us-west-2a is no availability zone"),
         ({"zones": ["us-east-1a", "us-east-1-bos-1a"]}, "local and wavelength zones"),
-        ({"cidr": "10.0.0.0/24"}, "no private IPv4 range with a prefix of /16 to /20"),
+        ({"cidr": "10.0.0.0/24"}, "not a private IPv4 range with a prefix of /16 to /20"),
         ({"cidr": "8.8.0.0/16"}, "8.8.0.0/16 is not a private IPv4 range"),
         ({"public_access_cidrs": ["203.0.113.7"]}, "203.0.113.7 is not an IPv4 address range"),
         ({"cluster_name": "my cluster"}, "clusterName"),

@@ -350,7 +350,7 @@ def test_raw_arguments_are_merged_last(run: Any) -> None:
             "EKS does not add it to machines that name security groups",
         ),
         ("on-demand", {}, {"node_role_arn": "nodes"}, "'nodes' is not an ARN of an IAM role"),
-        ("ubuntu", {}, {"cluster_service_cidr": "172.20.0.0"}, "is no address range"),
+        ("ubuntu", {}, {"cluster_service_cidr": "172.20.0.0"}, "is not an address range"),
         ("reservation", {}, {"subnet_ids_by_zone": {"us-east-1a": "s"}}, "needs us-east-1b"),
         ("on-demand", {}, {"subnet_ids_by_zone": {}}, "no subnet is given"),
         ("on-demand", {"eks": {"node_group": {"diskSize": 100}}}, {}, "node-group-disk-size"),

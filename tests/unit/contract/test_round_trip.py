@@ -29,7 +29,8 @@ def codes_of_rules() -> set[str]:
         path = import_module(name).__file__
         assert path is not None
         for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
-            first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+            made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
+            first = node.args[0] if made else None
             text = first.value if isinstance(first, ast.Constant) else None
             if isinstance(text, str) and CODE.fullmatch(text):
                 found.add(text)

@@ -140,8 +140,8 @@ def test_json_is_bounded_too() -> None:
     for text, words in (
         ("[" * 200_000, "nested deeper than 100 levels"),
         ("[" * 101 + "]" * 101, "nested deeper than 100 levels"),
-        ("{", "no JSON: Expecting property name"),
-        ("9" * 5000, "no JSON"),
+        ("{", "not valid JSON: Expecting property name"),
+        ("9" * 5000, "not valid JSON"),
     ):
         with pytest.raises(UnreadableDocumentError, match=words):
             read_json(text)

@@ -1,9 +1,12 @@
+from typing import Any
+
 from gpufleet.documents.writing import yaml_stream
+from gpufleet.findings import Finding, Severity
+from gpufleet.fleet import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import (
     TEMPLATE,
     autoscaler_tags,
     node_group_labels,
-    validate_autoscaler_tags,
 )
 from tests.unit.render.fleets import eks, one
 from tests.unit.render.golden_files import assert_golden
@@ -81,27 +84,34 @@ def test_pools_nobody_scales_or_karpenter_does_have_none() -> None:
     assert autoscaler_tags(one(gpu="L4", provisioner="karpenter")) is None
 
 
+def refused(**pool: Any) -> dict[str, Finding]:
+    """Errors of compile about a pool of a fleet of its own, by code."""
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "eks",
+            "cluster": {"name": "ml", "region": "us-east-1"},
+            "pools": [{"name": "one", "nodes": {"min": 0, "max": 2}, "gpu": "L4", **pool}],
+        }
+    )
+    return {one.code: one for one in result.findings if one.severity is Severity.ERROR}
+
+
 def test_too_many_labels_are_refused_with_the_limit() -> None:
     labels = {f"example.com/l{i}": "x" for i in range(40)}
-    pool = one(gpu="L4", provisioner="clusterAutoscaler", labels=labels)
-    (finding,) = validate_autoscaler_tags(pool)
-    assert finding.code == "autoscaler-tags-too-many"
-    assert "49 tags of the 50" in finding.message
-    assert not [*validate_autoscaler_tags(one(gpu="L4", labels=labels))]
+    found = refused(provisioner="clusterAutoscaler", labels=labels)["autoscaler-tags-too-many"]
+    assert "49 tags of the 50" in found.message
+    assert refused(labels=labels) == {}
 
 
 def test_a_key_too_long_for_a_tag_is_refused() -> None:
     labels = {"e" * 70 + ".example.com/label": "x"}
-    (finding,) = validate_autoscaler_tags(
-        one(gpu="L4", provisioner="clusterAutoscaler", labels=labels)
-    )
-    assert finding.code == "autoscaler-tag-too-long"
-    assert "at most 128" in finding.message
+    found = refused(provisioner="clusterAutoscaler", labels=labels)
+    assert list(found) == ["autoscaler-tag-too-long"]
+    assert "at most 128" in found["autoscaler-tag-too-long"].message
 
 
 def test_a_tag_holds_one_effect_of_a_taint() -> None:
     taints = [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]
-    (finding,) = validate_autoscaler_tags(
-        one(gpu="L4", provisioner="clusterAutoscaler", taints=taints)
-    )
-    assert (finding.code, finding.evidence["found"]) == ("autoscaler-taint-twice", "a")
+    found = refused(provisioner="clusterAutoscaler", taints=taints)
+    assert found["autoscaler-taint-twice"].evidence["found"] == "a"

@@ -20,7 +20,9 @@ def validate_list_strategy(
     """`devicePlugin.env` against CDI: the operator sets `cdi-annotations,cdi-cri`, and variables of
     the user are set after that."""
     written = value_at(values, "cdi.enabled")
-    default = operator.numbers is not None and operator.at >= _CDI_SINCE
+    # A release that nothing names may be one before CDI was on.
+    known = operator.numbers is not None and not operator.is_default
+    default = known and operator.at >= _CDI_SINCE
     if not (default if written is None else written is True):
         return
     for index, entry in enumerate(as_list(value_at(values, "devicePlugin.env")) or []):

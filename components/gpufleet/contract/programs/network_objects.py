@@ -88,7 +88,7 @@ def _validate_ipam(ipam: Any, path: str, report: CheckReport) -> None:
         report.add(
             "network-ipam-not-json",
             path,
-            f"ipam is copied into the network as it is, and is not valid JSON object: {problem}",
+            f"ipam is copied into the network as it is, and is not a JSON object: {problem}",
             "write JSON, with braces, quoted keys and no trailing comma",
         )
 

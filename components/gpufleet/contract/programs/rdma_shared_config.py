@@ -25,7 +25,7 @@ PREFIX = "rdma"
 """Resource prefix where none is written."""
 
 RULES = rule_table(
-    reject("rdma-not-json", ("NO-1",), "The config is not valid JSON object.", _WEBHOOK),
+    reject("rdma-not-json", ("NO-1",), "The config is not a JSON object.", _WEBHOOK),
     reject(
         "rdma-list-missing",
         ("NO-1",),

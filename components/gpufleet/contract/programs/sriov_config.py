@@ -32,7 +32,7 @@ _ITEM = (
 )
 
 RULES = rule_table(
-    reject("sriov-not-json", ("NO-5",), "The config is not valid JSON object.", _WEBHOOK),
+    reject("sriov-not-json", ("NO-5",), "The config is not a JSON object.", _WEBHOOK),
     reject(
         "sriov-list-missing",
         ("NO-5",),

@@ -173,7 +173,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
             "capacity": [{"reserved": {"id": "my-reservation", "zone": "us-east-1a"}}],
         },
         "reservation-id",
-        "is no EC2 capacity reservation",
+        "is not an EC2 capacity reservation",
     ),
     "a reservation by its group": (
         {
@@ -181,7 +181,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
             "capacity": [{"reserved": {"id": "cr-mine", "zone": "us-east-1a"}}],
         },
         "reservation-id",
-        "is no EC2 capacity reservation",
+        "is not an EC2 capacity reservation",
     ),
     "a block outside the pool's zones": (
         {

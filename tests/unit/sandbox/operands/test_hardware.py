@@ -40,7 +40,7 @@ def test_without_a_driver_the_image_has_no_toolkit_either() -> None:
         (annotated(driver=580), "driver must be a version in quotes"),
         (annotated(gpus={}), "gpus must be a list"),
         (annotated(gpus=[{"product": "NVIDIA L4"}]), r"gpus\[0\] must have product, memoryMiB"),
-        (annotated(gpus=[{**GPU, "product": "NVIDIA Z1"}]), "no board the simulator knows"),
+        (annotated(gpus=[{**GPU, "product": "NVIDIA Z1"}]), "not a board the simulator knows"),
         (annotated(gpus=[{**GPU, "count": 0}]), r"gpus\[0\].count must be a whole number above 0"),
         (annotated(gpus=[{**GPU, "count": True}]), r"gpus\[0\].count must be a whole number"),
     ],

@@ -23,5 +23,5 @@ def test_by_value(text: str, value: Decimal | int) -> None:
 
 @pytest.mark.parametrize("text", ["", "12GB", "1 Gi", "-1", "Gi", "1e3"])
 def test_other_texts(text: str) -> None:
-    with pytest.raises(ValueError, match="is no Kubernetes quantity"):
+    with pytest.raises(ValueError, match="is not a Kubernetes quantity"):
         quantity(text)
