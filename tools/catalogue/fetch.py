@@ -157,7 +157,7 @@ class Fetcher:
         try:
             return json.loads(self._bytes(url))
         except ValueError:
-            raise CannotReachError(url, "the answer is no JSON: is it of a proxy?") from None
+            raise CannotReachError(url, "the answer is not valid JSON: is it of a proxy?") from None
 
     def _bytes(self, url: str) -> bytes:
         into = io.BytesIO()

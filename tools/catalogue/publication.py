@@ -69,7 +69,7 @@ class Stored:
         try:
             return json.loads(self.text(name))
         except ValueError as problem:
-            raise UnreadableSourceError(f"{name} is no JSON: {problem}") from None
+            raise UnreadableSourceError(f"{name} is not valid JSON: {problem}") from None
 
     def files(self, suffix: str) -> list[str]:
         """Names of the files with this suffix, in order."""

@@ -161,7 +161,7 @@ def read_json(text: str | bytes, scalar: Callable[[Any], Any] = _itself) -> Any:
     except RecursionError:
         raise _json_too_deep() from None
     except ValueError as problem:
-        raise UnreadableDocumentError(f"no JSON: {problem}") from None
+        raise UnreadableDocumentError(f"not valid JSON: {problem}") from None
     return _json_value(data, scalar, 0)
 
 

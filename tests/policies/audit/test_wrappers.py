@@ -104,15 +104,15 @@ def test_values_that_are_not_there_are_named_and_the_others_judged(tmp_path: Pat
 
 
 def test_no_text_of_a_secret_is_quoted(tmp_path: Path):
-    text = release("gpu-operator", "{}", "v26.7.0")  # gpuCluster came with this release
+    text = release("gpu-operator", "{}")
     text += "  valuesFrom:\n    - {kind: Secret, name: s}\n"
     text += "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: gpu}\n"
     text += "stringData:\n  values.yaml: |\n    mig: {strategy: hunter2}\n"
-    text += "    gpuCluster: {deployCR: true}\n"
+    text += "    driver: {enabld: true}\n"
     write(tmp_path, {"a.yaml": text})
     found = audit(tmp_path)
     assert "hunter2" not in json.dumps(found)
-    assert "gpu-operator-two-stacks" in [one["code"] for one in found["findings"]]
+    assert "config-key-misspelt" in [one["code"] for one in found["findings"]]
 
 
 def test_each_overlay_gives_the_release_its_own_values(tmp_path: Path):

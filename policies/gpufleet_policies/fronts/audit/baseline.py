@@ -37,7 +37,7 @@ def read_baseline(path: Path) -> Counter[str]:
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
-        raise UnreadableBaselineError(f"{path}: no JSON: {problem}") from None
+        raise UnreadableBaselineError(f"{path}: not valid JSON: {problem}") from None
     fields = cast("dict[str, Any]", document if isinstance(document, dict) else {})
     rows = fields.get("findings")
     if not isinstance(rows, list) or fields.get("version") != VERSION:
