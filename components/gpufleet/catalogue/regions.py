@@ -9,6 +9,7 @@ unknown name is doubted, never refused.
 from collections.abc import Collection
 
 from gpufleet.catalogue.catalogue import Catalogue
+from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.catalogue.instance import Cloud
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, warning
@@ -54,7 +55,7 @@ def check_region(
     known = sorted(frozenset[str]().union(*(known_regions(one, catalogue) for one in clouds)))
     if region in known:
         return ()
-    around = region[:-2] if region[-2:-1] == "-" else region[:-1]  # us-central1-a, us-east-1a
+    around = region_of_google_zone(region) or region[:-1]  # us-central1-a, us-east-1a
     if around in known:
         return (
             warning(
