@@ -44,8 +44,11 @@ us-south1=us-east-1
 """Regions in the same town or state, or the only ones of the same country (both clouds' pages of
 regions, read 2026-11-28). AWS has none in the middle of the United States: its first one stands for
 them."""
-_PAIRS = [tuple(pair.split("=")) for pair in _SAME_PLACE.split()]
-_NEAREST = {**dict(_PAIRS), **{aws: google for google, aws in reversed(_PAIRS)}}
+_PAIRS = [pair.partition("=") for pair in _SAME_PLACE.split()]
+_NEAREST: dict[str, str] = {
+    **{google: aws for google, _, aws in _PAIRS},
+    **{aws: google for google, _, aws in reversed(_PAIRS)},
+}
 _CONTINENTS = (
     {"us"},
     {"europe", "eu"},

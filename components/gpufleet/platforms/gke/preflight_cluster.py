@@ -99,7 +99,7 @@ def _floors(pool: Pool, version: str, answers: Answers) -> None:
                 f"{floor.what} needs GKE {floor.releases} or newer, and the cluster runs {version}",
                 "upgrade the cluster",
                 found=version,
-                limit=floor.release,
+                limit=floor.of(version),
             )
 
 

@@ -37,11 +37,14 @@ class Floor:
         """All of them as sentences name them."""
         return " or ".join((self.release, *self.later))
 
+    def of(self, version: str) -> str:
+        """The one that holds for a cluster's release."""
+        minor = release(version)[:2]
+        return next((one for one in self.later if release(one)[:2] == minor), self.release)
+
     def is_below(self, version: str) -> bool:
         """Whether a cluster's release has it not yet."""
-        found = release(version)
-        of_minor = [one for one in map(release, self.later) if one[:2] == found[:2]]
-        return found < (of_minor[0] if of_minor else release(self.release))
+        return release(version) < release(self.of(version))
 
 
 AUTOMATIC = Floor(
@@ -79,8 +82,8 @@ SERIES = {
         "1.34.3-gke.1318000", "instanceTypes", "A4X Max", later=("1.35.0-gke.2745000",)
     ),
 }
-"""Beginning of a machine type -> its floor (AI Hypercomputer documentation, Create an AI-optimized GKE
-cluster, Requirements, read 2026-11-28; the same for `RDMA`)."""
+"""Beginning of a machine type -> its floor (AI Hypercomputer documentation, requirements of an
+AI-optimized GKE cluster, read 2026-11-28; the same for `RDMA`)."""
 RDMA = {
     "a3-ultragpu-": Floor("1.31.4-gke.1183000", "fabric", "GPUDirect RDMA on A3 Ultra"),
     "a4-": Floor("1.32.2-gke.1475000", "fabric", "GPUDirect RDMA on A4"),
