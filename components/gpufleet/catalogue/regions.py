@@ -3,15 +3,16 @@
 AWS: botocore's endpoint table (partitions aws, aws-cn and aws-us-gov). Google Cloud: the regions
 its documentation lists (Workload Manager, locations). Both read on 2026-11-21; regions that priced
 offers of the catalogue name are known besides. A cloud opens regions between editions, so an
-unknown name is doubted, never refused.
+unknown name is doubted, never refused; one of another cloud is refused.
 """
 
 from collections.abc import Collection
 
 from gpufleet.catalogue.catalogue import Catalogue
+from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.catalogue.instance import Cloud
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, error, warning
 
 _AWS = """
 af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2
@@ -29,6 +30,35 @@ europe-west12 me-central1 me-central2 me-west1 northamerica-northeast1 northamer
 northamerica-south1 southamerica-east1 southamerica-west1 us-central1 us-east1 us-east4 us-east5
 us-south1 us-west1 us-west2 us-west3 us-west4
 """
+_SAME_PLACE = """
+africa-south1=af-south-1 asia-east1=ap-east-2 asia-east2=ap-east-1 asia-northeast1=ap-northeast-1
+asia-northeast2=ap-northeast-3 asia-northeast3=ap-northeast-2 asia-south1=ap-south-1
+asia-southeast1=ap-southeast-1 asia-southeast2=ap-southeast-3 australia-southeast1=ap-southeast-2
+australia-southeast2=ap-southeast-4 europe-north2=eu-north-1 europe-southwest1=eu-south-2
+europe-west2=eu-west-2 europe-west3=eu-central-1 europe-west6=eu-central-2 europe-west8=eu-south-1
+europe-west9=eu-west-3 me-west1=il-central-1 northamerica-northeast1=ca-central-1
+northamerica-south1=mx-central-1 southamerica-east1=sa-east-1 us-east4=us-east-1 us-east5=us-east-2
+us-west1=us-west-2 us-west2=us-west-1 us-central1=us-east-1 us-central2=us-east-1
+us-south1=us-east-1
+"""
+"""Regions in the same town or state, or the only ones of the same country (both clouds' pages of
+regions, read 2026-11-28). AWS has none in the middle of the United States: its first one stands for
+them."""
+_PAIRS = [pair.partition("=") for pair in _SAME_PLACE.split()]
+_NEAREST: dict[str, str] = {
+    **{google: aws for google, _, aws in _PAIRS},
+    **{aws: google for google, _, aws in reversed(_PAIRS)},
+}
+_CONTINENTS = (
+    {"us"},
+    {"europe", "eu"},
+    {"asia", "ap", "australia"},
+    {"africa", "af"},
+    {"me", "il"},
+    {"northamerica", "ca", "mx"},
+    {"southamerica", "sa"},
+)
+"""First words of names that mean the same part of the world."""
 _LISTED = {Cloud.AWS: frozenset(_AWS.split()), Cloud.GCP: frozenset(_GOOGLE.split())}
 
 
@@ -47,14 +77,33 @@ def known_regions(cloud: Cloud, catalogue: Catalogue) -> frozenset[str]:
 def check_region(
     region: str | None, clouds: Collection[Cloud], catalogue: Catalogue, path: str
 ) -> tuple[Finding, ...]:
-    """A warning for a region that none of the clouds is known to have, with the nearest names.
-    No cloud and no region are not validated."""
+    """A warning for a region that none of the clouds is known to have, with the nearest names; an
+    error for one that only another cloud has, with the nearest place. No cloud and no region are
+    not validated."""
     if region is None or not clouds:
         return ()
     known = sorted(frozenset[str]().union(*(known_regions(one, catalogue) for one in clouds)))
     if region in known:
         return ()
-    around = region[:-2] if region[-2:-1] == "-" else region[:-1]  # us-central1-a, us-east-1a
+    around = region_of_google_zone(region) or region[:-1]  # us-central1-a, us-east-1a
+    of = " or ".join(dict.fromkeys(cloud.value for cloud in clouds))
+    for cloud in _LISTED:
+        elsewhere = known_regions(cloud, catalogue)
+        meant = next((name for name in (region, around) if name in elsewhere), None)
+        if cloud not in clouds and meant is not None:
+            place = _nearest_place(meant, known)
+            return (
+                error(
+                    "region-of-other-cloud",
+                    path,
+                    f"{region!r} is in {cloud.value}, and the nodes are in {of}",
+                    f"write {place}, or another region of {of}"
+                    if place
+                    else f"write a region of {of}",
+                    value=region,
+                    nearest=[place] if place else [],
+                ),
+            )
     if around in known:
         return (
             warning(
@@ -67,7 +116,6 @@ def check_region(
             ),
         )
     near = nearest_names(region, known)
-    of = " or ".join(dict.fromkeys(cloud.value for cloud in clouds))
     return (
         warning(
             "region-unknown",
@@ -78,3 +126,15 @@ def check_region(
             nearest=list(near),
         ),
     )
+
+
+def _nearest_place(region: str, known: Collection[str]) -> str | None:
+    """The region of other names in the same place, else one on the same continent whose
+    name is most like it."""
+    same = _NEAREST.get(region)
+    if same in known:
+        return same
+    first = region.partition("-")[0]
+    words = next((one for one in _CONTINENTS if first in one), {first})
+    around = [name for name in sorted(known) if name.partition("-")[0] in words]
+    return next(iter(nearest_names(region, around, limit=1, likeness=0)), None)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.cluster.fact import NOTHING, Fact, unknown
 from gpufleet.cluster.fleet import COMMITTED, PoolFacts
 from gpufleet.cluster.subject import Subject
 
-_ZONES = re.compile(r"^([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]$|^([a-z]+-[a-z]+[0-9]+)-[a-z]$")
-"""Zones whose region is a part of their name: `eu-central-1a` of AWS, `us-central1-a` of GCP."""
+_AWS_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]")
+"""Zones of AWS whose region is a part of their name: `eu-central-1a`."""
 _REGION_LABEL = "topology.kubernetes.io/region"
 
 MOST_GPUS = 1024
@@ -250,6 +251,10 @@ class NodePool(Subject):
 
 def region_of_zones(zones: tuple[str, ...]) -> str | None:
     """The one region all these zones are in; None for none, for several, and for subnets."""
-    found = [_ZONES.match(zone) for zone in zones]
-    regions = {one[1] or one[2] for one in found if one is not None}
-    return regions.pop() if len(regions) == 1 and None not in found else None
+    regions = {_region_of(zone) for zone in zones}
+    return regions.pop() if len(regions) == 1 else None
+
+
+def _region_of(zone: str) -> str | None:
+    of_aws = _AWS_ZONE.fullmatch(zone)
+    return region_of_google_zone(zone) if of_aws is None else of_aws[1]

@@ -138,6 +138,8 @@ class PlatformFacts:
     """Who adds nodes in a plan that names no one."""
     managed_pools_scale: bool = False
     """Whether managed pools grow by themselves when pods wait."""
+    kubelet_sets_labels: bool = False
+    """Whether the kubelet of a managed node sets the pool's labels. Default: a controller does."""
     job_capacity: tuple[str, ...] = ()
     """Ways of buying that a plan considers for jobs only: they wait until there is capacity."""
     mixes_machine_types: bool = False

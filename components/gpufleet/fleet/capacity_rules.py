@@ -8,7 +8,7 @@ from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.platforms.registry import platform_facts, platform_rules
-from gpufleet.spec.base import Platform
+from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
@@ -26,11 +26,46 @@ def default(facts: PlatformFacts) -> tuple[Capacity, ...]:
 
 
 def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Finding]:
-    """Blocks and reservations that have ended. EC2 ends the instances of a block 30 minutes before,
-    and starts none after (Amazon EC2 user guide, Capacity Blocks for ML); instances of another
-    reservation continue at the list price (cr-groups-lifecycle, same guide)."""
-    if at is None:
+    """Windows of capacity that have ended or not begun; without a moment, one with a beginning
+    counts as not begun."""
+    yield from (one for pool in pools for one in _not_begun(pool, at))
+    if at is not None:
+        yield from _ended(pools, at)
+
+
+def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
+    """Reservations that cannot give the smallest size yet. Google's own module refuses them
+    (GoogleCloudPlatform/cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`,
+    precondition on `is_reservation_active`). Nodes beside a full resource group of EC2 are on
+    demand, and Karpenter waits for pods."""
+    later = [
+        one.starts
+        for one in (entry.reserved for entry in pool.capacity)
+        if one is not None and one.starts is not None and not one.id.startswith("arn:")
+        if at is None or at < one.starts
+    ]
+    groups = pool.provisioner in {Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER}
+    made = groups and pool.ownership is not Ownership.EXISTING
+    simulated = platform_facts(pool.platform).simulated
+    if pool.nodes.minimum == 0 or not made or simulated or not later:
         return
+    if len(later) < len(pool.capacity):
+        return  # what is bought besides starts them
+    begins = min(later).isoformat()
+    yield warning(
+        "reservation-min-nodes",
+        f"{pool.path}.nodes.min",
+        f"min is {pool.nodes.minimum}: before the reservation begins at {begins}, the group tries "
+        "and fails to start nodes",
+        "write 0, and scale when the reservation begins",
+        found=pool.nodes.minimum,
+    )
+
+
+def _ended(pools: Sequence[Pool], at: datetime) -> Iterable[Finding]:
+    """EC2 ends the instances of a block 30 minutes before its end, and starts none after (Amazon
+    EC2 user guide, Capacity Blocks for ML); instances of another reservation continue at the list
+    price (cr-groups-lifecycle, same guide)."""
     for pool in pools:
         for index, entry in enumerate(pool.capacity):
             block = entry.capacity_block

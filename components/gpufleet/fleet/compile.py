@@ -168,7 +168,7 @@ def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
 
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
-    """Labels, taints, owners and spend of each pool, and windows of capacity that have ended."""
+    """Labels, taints, owners and spend of each pool, and windows of capacity that are not open."""
     served = [cut for draft in made.drafts if draft.operated for cut in draft.partitions]
     operator = operator_installed(made.spec.addons.gpu_operator, made.parts, served)
     made.pools = tuple(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.kubelet_labels import OWN_DOMAINS, WELL_KNOWN, kubelet_sets
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import GPU_TAINT, Machine
 from gpufleet.partition.model import Partition
@@ -19,7 +20,6 @@ RESERVED_PREFIXES = (
     "karpenter.sh/",
     "karpenter.k8s.aws/",
     "kubernetes.io/",
-    "node.kubernetes.io/",
     "node-role.kubernetes.io/",
     "topology.kubernetes.io/",
     "cloud.google.com/",
@@ -40,7 +40,8 @@ def validate(
     return [
         *_platform(pool, path, platform, provisioner),
         *_fabric(pool, path, platform),
-        *_labels_and_taints(pool, path),
+        *_labels(pool, path, platform, provisioner),
+        *_taints(pool, path),
         *_ownership(pool, path, platform),
         *platform_rules(platform).validate_pool(pool, path, machines),
     ]
@@ -106,17 +107,41 @@ def _fabric(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding]:
         )
 
 
-def _labels_and_taints(pool: GpuPool, path: str) -> Iterable[Finding]:
+def _labels(
+    pool: GpuPool, path: str, platform: Platform, provisioner: Provisioner
+) -> Iterable[Finding]:
+    facts = platform_facts(platform)
+    by_kubelet = (
+        facts.kubelet_sets_labels
+        and not provisioner.by_node_pool
+        and pool.ownership is not Ownership.EXISTING
+    )
     for key in pool.labels:
         prefix = next((p for p in RESERVED_PREFIXES if key.startswith(p)), None)
-        if prefix:
+        if prefix or key in WELL_KNOWN:
             yield error(
                 "label-reserved",
                 f'{path}.labels["{key}"]',
-                f"labels under {prefix} are written by gpufleet, the operators or the platform",
+                f"labels under {prefix} are written by gpufleet, the operators or the platform"
+                if prefix
+                else f"{key} is written by the node's own kubelet",
                 "use a prefix of your own; sharing belongs in `sharing`",
                 found=key,
             )
+        elif by_kubelet and not kubelet_sets(key):
+            yield error(
+                "label-not-of-kubelet",
+                f'{path}.labels["{key}"]',
+                f"on {facts.title} a pool's labels are set by the kubelet, which does not start "
+                f"with {key}: of kubernetes.io, k8s.io and domains under them it takes those of "
+                f"{' and '.join(OWN_DOMAINS)} alone",
+                "use a prefix of your own",
+                found=key,
+                allowed=list(OWN_DOMAINS),
+            )
+
+
+def _taints(pool: GpuPool, path: str) -> Iterable[Finding]:
     seen = {(GPU_TAINT.key, GPU_TAINT.effect)} if pool.gpu_taint else set[tuple[str, str]]()
     for index, taint in enumerate(pool.taints):
         if (taint.key, taint.effect) in seen:

@@ -3,11 +3,11 @@
 import re
 from typing import Any
 
+from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.pool import Size
 from gpufleet_policies.readers.blocks import inside, number, texts, word
 
-_ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
 _REGION = re.compile(r"^[a-z]+-[a-z]+[0-9]+$")
 _REGION_ZONES = 3
 """Zones a regional cluster's pools span when none are named (GKE: regional clusters)."""
@@ -19,7 +19,7 @@ def zones_of(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
     if not named.is_absent:
         return named
     location = word(document, "location")
-    if location.is_known and _ZONE.match(location.value):
+    if location.is_known and region_of_google_zone(location.value) is not None:
         return known((location.value,), place="location")
     return absent("nodeLocations")
 

@@ -45,9 +45,34 @@ def test_known_regions_and_places_without_any_pass(
     assert check_region(region, clouds, CATALOGUE, "region") == ()
 
 
-def test_a_region_of_the_other_cloud_is_unknown() -> None:
-    assert check_region("us-central1", (Cloud.AWS,), CATALOGUE, "region")
-    assert check_region("us-east-1", (Cloud.GCP,), CATALOGUE, "region")
+@pytest.mark.parametrize(
+    ("cloud", "region", "place"),
+    [
+        (Cloud.AWS, "us-central1", "us-east-1"),
+        (Cloud.AWS, "us-east4", "us-east-1"),  # Northern Virginia
+        (Cloud.AWS, "europe-west3", "eu-central-1"),  # Frankfurt
+        (Cloud.AWS, "us-central1-a", "us-east-1"),
+        (Cloud.AWS, "us-south1-ai1b", "us-east-1"),
+        (Cloud.AWS, "me-central1", "me-central-1"),
+        (Cloud.GCP, "us-east-1", "us-east4"),
+        (Cloud.GCP, "us-east-1a", "us-east4"),
+        (Cloud.GCP, "ap-southeast-2", "australia-southeast1"),  # Sydney
+        (Cloud.GCP, "eu-west-1", "europe-west1"),
+    ],
+)
+def test_a_region_of_the_other_cloud_is_refused_with_the_nearest_place(
+    cloud: Cloud, region: str, place: str
+) -> None:
+    (found,) = check_region(region, (cloud,), CATALOGUE, "cluster.region")
+    assert (found.code, found.severity.value) == ("region-of-other-cloud", "error")
+    assert f"write {place}," in (found.fix or "")
+
+
+def test_every_region_of_the_other_cloud_has_a_place() -> None:
+    for cloud, other in ((Cloud.AWS, Cloud.GCP), (Cloud.GCP, Cloud.AWS)):
+        for region in known_regions(other, CATALOGUE):
+            (found,) = check_region(region, (cloud,), CATALOGUE, "region")
+            assert found.code == "region-of-other-cloud", region
 
 
 def test_every_region_of_a_price_is_known() -> None:

@@ -123,6 +123,13 @@ def test_what_cannot_work_is_refused_before_anything_is_made(
     assert run(program).resources == []
 
 
+def test_a_zone_of_a_new_name_is_doubted_in_the_log_and_made(run: Any) -> None:
+    made = run(lambda: GkeCluster("ml", {**ARGS, "zones": ["us-central1-b1"]}))
+    (said,) = made.warnings
+    assert "'us-central1-b1'" in said
+    assert made.one(gcp.CLUSTER).inputs["nodeLocations"] == ["us-central1-b1"]
+
+
 def test_no_region_of_google_is_taken_for_a_zone() -> None:
     """The regions that Google lists (catalogue/regions.py); a zone where one is wanted gives one
     finding, whatever the zones are."""

@@ -367,6 +367,7 @@ def test_a_node_pool_that_is_not_there_is_not_taken_over(project: Project) -> No
             "1.33.9",
             "1.34.0-gke.2201000",
         ),
+        ({**L4, "gpu": None, "instanceTypes": ["g4-standard-6"]}, "1.35.1", "1.35.2-gke.1485000"),
     ],
 )
 def test_what_a_release_does_not_have_yet(

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone
 from gpufleet.catalogue.model import InstanceType
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 
 _HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
@@ -37,8 +38,6 @@ N1_SIZES = (1, 2, 4, 8, 16, 32, 64, 96)
 """vCPUs of the predefined N1 machines (Google Compute Engine machine families)."""
 
 _SMALLEST_OF_OTHERS = 2
-
-_ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
 
 
 def host_machine(pool: Pool) -> str | None:
@@ -95,12 +94,21 @@ def validate_host(pool: Pool, row: InstanceType) -> Iterable[Finding]:
 def validate_zone_names(named: Iterable[tuple[str, str]], region: str | None) -> Iterable[Finding]:
     """Zones with their places in the declaration."""
     for place, zone in named:
-        if not _ZONE.match(zone) or (region is not None and not zone.startswith(f"{region}-")):
+        fits = is_zone_of(zone, region)
+        if fits is None:
+            yield warning(
+                "zone-unknown",
+                place,
+                f"no zone of Google Cloud is known to be called {zone!r}",
+                f"write {nearest_zone(zone, region)}, if that is what you mean",
+                found=zone,
+            )
+        elif not fits:
             yield error(
                 "zone-not-of-region",
                 place,
                 f"{zone!r} is not a zone of {region}",
-                f"write {region}-a" if region else "write us-central1-a",
+                f"write {region}-a",
                 found=zone,
             )
 

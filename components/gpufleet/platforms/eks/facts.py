@@ -28,6 +28,9 @@ FACTS = PlatformFacts(
     provisioner_images={Provisioner.AUTO_MODE: "eks-auto"},
     planned_provisioner=Provisioner.KARPENTER,
     mixes_machine_types=True,
+    # Labels of CreateNodegroup and of our own user data become `--node-labels`
+    # (awslabs/amazon-eks-ami `nodeadm`). Karpenter's controller writes those of a NodePool.
+    kubelet_sets_labels=True,
     # Amazon EKS user guide, `ml-workload-topology` (read 2026-11-21): layer 1 is the widest, layer
     # 3 the closest on most types; the cloud controller writes them. Every node has its own name
     # besides.

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
+from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.catalogue.model import Cloud
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -348,8 +349,7 @@ def _name(one: ObservedResource) -> str:
 
 def _region(place: str) -> str:
     """`us-central1` of `us-central1-a`."""
-    head, _, tail = place.rpartition("-")
-    return head if len(tail) == 1 and head.count("-") == 1 else place
+    return region_of_google_zone(place) or place
 
 
 def _prefix(written: str, name: str, step: str) -> str | None:

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.components_base.component import GpuComponent, Options
-from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.component import GpuComponent, Options, accepted
+from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.ready_output import ready_output
-from gpufleet.findings import has_errors
 from gpufleet.platforms.gke import gcp_objects as gcp
 from gpufleet.platforms.gke.cluster_plan import (
     IMAGE_ROLE,
@@ -258,6 +258,4 @@ def _authority(found: Any) -> str:
 def _planned(component: str, args: GkeClusterArgs) -> GkeClusterPlan:
     declared = checked(component, GkeClusterArgs, args, DeclaredGkeCluster)
     plan, findings = gke_cluster_plan(declared)
-    if has_errors(findings):
-        refuse(component, findings)
-    return plan
+    return replace(plan, warnings=accepted(component, findings))

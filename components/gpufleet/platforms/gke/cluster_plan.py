@@ -6,7 +6,6 @@ documentation, `service-accounts`, `alias-ips`, `hardening-your-cluster`.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network
@@ -15,11 +14,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone, region_of_google_zone
 from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, NODE_POOL, ROUTER_NAT, SUBNETWORK
 from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME
@@ -33,8 +33,6 @@ IMAGE_ROLE = "roles/artifactregistry.reader"
 """To pull images of the project's own registry."""
 PODS, SERVICES_RANGE = "pods", "services"
 """Names of the secondary ranges."""
-_ZONE = re.compile(r"(?P<region>[a-z]+-[a-z]+[0-9]+)-[a-z]+")
-"""Name of a zone: region and letter (Compute Engine documentation, regions and zones)."""
 LONGEST_ACCOUNT = 30
 """Longest id of a service account (IAM, `projects.serviceAccounts.create`)."""
 
@@ -119,9 +117,8 @@ def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list
 
 
 def _validate_zones(declared: DeclaredGkeCluster) -> Iterator[Finding]:
-    zone = _ZONE.fullmatch(declared.region)
-    if zone is not None:
-        region = zone["region"]
+    region = region_of_google_zone(declared.region)
+    if region is not None:
         yield error(
             "cluster-zones",
             "region",
@@ -132,7 +129,16 @@ def _validate_zones(declared: DeclaredGkeCluster) -> Iterator[Finding]:
         )
         return
     for index, zone in enumerate(declared.zones):
-        if not zone.startswith(f"{declared.region}-") or len(zone) != len(declared.region) + 2:
+        fits = is_zone_of(zone, declared.region)
+        if fits is None:
+            yield warning(
+                "zone-unknown",
+                f"zones[{index}]",
+                f"no zone of Google Cloud is known to be called {zone!r}",
+                f"write {nearest_zone(zone, declared.region)}, if that is what you mean",
+                found=zone,
+            )
+        elif not fits:
             yield error(
                 "cluster-zones",
                 f"zones[{index}]",

@@ -22,6 +22,9 @@ FACTS = PlatformFacts(
     managed_pools_scale=True,
     job_capacity=("flexStart",),
     one_mig_profile=True,
+    # "The kubernetes.io/ and k8s.io/ prefixes are reserved by Kubernetes Core components and cannot
+    # be specified" (terraform-provider-google, container_cluster, node_config.labels).
+    kubelet_sets_labels=True,
     default_image="cos",
     # As NVIDIA topograph and the examples of kubernetes-sigs/kueue use Google's labels (read
     # 2026-11-21). Every node has its own name besides.

@@ -9,7 +9,7 @@ from gpufleet.platforms.accounts.google_client import GoogleClient
 from gpufleet.platforms.gke.autopilot import validate_autopilot
 from gpufleet.platforms.gke.preflight_imports import validate_imports
 from gpufleet.platforms.gke.shape import gke_shape
-from gpufleet.platforms.gke.version_floors import floors, release
+from gpufleet.platforms.gke.version_floors import floors
 
 ADVANCED_DATAPATH = "ADVANCED_DATAPATH"
 
@@ -92,14 +92,14 @@ def _channel(pool: Pool, channel: Any, answers: Answers) -> None:
 
 def _floors(pool: Pool, version: str, answers: Answers) -> None:
     for floor in floors(pool):
-        if release(version) < release(floor.release):
+        if floor.is_below(version):
             answers.error(
                 "cluster-too-old",
                 f"{pool.path}.{floor.field}",
-                f"{floor.what} needs GKE {floor.release} or newer, and the cluster runs {version}",
+                f"{floor.what} needs GKE {floor.releases} or newer, and the cluster runs {version}",
                 "upgrade the cluster",
                 found=version,
-                limit=floor.release,
+                limit=floor.of(version),
             )
 
 

@@ -13,6 +13,8 @@ FACTS = PlatformFacts(
     default_image="ubuntu-vsphere",
     rdma_by_network_operator=True,
     vgpu=True,
+    # Every way of joining gives them to the kubelet (`node_join.py`).
+    kubelet_sets_labels=True,
     relabelling=Relabelling(
         "pulumi up",
         "the machine is recreated: its first-boot data names the new configuration, and "

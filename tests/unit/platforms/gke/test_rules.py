@@ -7,6 +7,7 @@ import pytest
 from gpufleet.platforms.gke.names import imported_place, node_pool_name
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import gke_shape
+from gpufleet.platforms.gke.version_floors import G4_PARTS
 from tests.unit.platforms.gke.fleet_pools import (
     CATALOGUE,
     H100,
@@ -51,6 +52,42 @@ def test_flex_start_needs_a_release_that_has_it(machine: str, version: str, sinc
     assert since in message
     major, minor = version.split(".")
     assert "gke-version-too-old" not in found(pool, f"{major}.{int(minor) + 1}")
+
+
+@pytest.mark.parametrize(
+    ("machine", "more", "version", "since"),
+    [
+        ("g4-standard-6", {}, "1.33", "1.34.5-gke.1153000 or 1.35.2-gke.1485000"),
+        ("g4-standard-48", {}, "1.31", "1.32.11-gke.1174000"),
+        ("a4-highgpu-8g", {}, "1.31", "1.32.1-gke.1729000"),
+        ("a4x-highgpu-4g", {}, "1.31", "1.32.8-gke.1108000 or 1.33.4-gke.1036000"),
+        ("a4x-maxgpu-4g-metal", {}, "1.33", "1.34.3-gke.1318000 or 1.35.0-gke.2745000"),
+        ("a3-ultragpu-8g", {"fabric": "rdma"}, "1.30", "1.31.4-gke.1183000"),
+    ],
+)
+def test_machines_need_a_release_that_has_them(
+    machine: str, more: dict[str, Any], version: str, since: str
+) -> None:
+    pool = {"instanceTypes": [machine], **more}
+    _, message = found(pool, version)["gke-version-too-old"]
+    assert f"needs GKE {since} or newer" in message
+    major, minor = version.split(".")
+    assert "gke-version-too-old" not in found(pool, f"{major}.{int(minor) + 1}")
+
+
+@pytest.mark.parametrize(
+    ("version", "below"),
+    [
+        ("1.33.9-gke.1", True),
+        ("1.34.4-gke.1193000", True),
+        ("1.34.5-gke.1153000", False),
+        ("1.35.1-gke.1396002", True),
+        ("1.35.2-gke.1485000", False),
+        ("1.36.0-gke.1", False),
+    ],
+)
+def test_each_minor_version_has_its_own_first_release(version: str, below: bool) -> None:
+    assert G4_PARTS.is_below(version) is below
 
 
 def test_advice_on_partitions_can_be_followed() -> None:
