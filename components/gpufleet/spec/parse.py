@@ -14,13 +14,13 @@ from pydantic_core import ErrorDetails
 
 from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
+from gpufleet.messages import shown_value
 from gpufleet.spec.cluster import OPENSHIFT_BEHIND
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.missing_keys import missing_key
 from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
-_SHOWN = 60
 _MOST_DIGITS = 19
 """Of a 64-bit number, which no field of a declaration exceeds."""
 
@@ -141,7 +141,7 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
     value: object = detail.get("input")
     context: dict[str, Any] = dict(detail.get("ctx") or {})
     kind = detail["type"]
-    found = _shown(value)
+    found = shown_value(value)
     if kind == "extra_forbidden":
         return _unknown_key(place, path, str(detail["loc"][-1]))
     if kind == "missing":
@@ -251,20 +251,6 @@ _PLAIN_WORDS = {
     "tuple": "a list is wanted",
     "dictionary": "a mapping is wanted",
 }
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str):
-        text = repr(value)
-    elif isinstance(value, Mapping):
-        text = "a mapping"
-    elif isinstance(value, (list, tuple)):
-        text = f"a list of {len(cast('Sequence[object]', value))}"
-    elif value is None:
-        text = "null"
-    else:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _number_hint(place: tuple[str | int, ...], value: object) -> str | None:
