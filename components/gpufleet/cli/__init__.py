@@ -14,7 +14,7 @@ import click
 
 from gpufleet.cli.output import UnreadableInputError, print_findings
 from gpufleet.findings import FleetError
-from gpufleet.messages import message
+from gpufleet.messages import message, one_line
 
 CORE = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
@@ -114,7 +114,7 @@ def main() -> None:
     except OSError as problem:
         # Commands name the files they were given; what is left is output that cannot be written.
         _forget_output()
-        _end(f"{problem.filename or 'standard output'}: {problem.strerror or problem}", 2)
+        _end(one_line(f"{problem.filename or 'standard output'}: {problem.strerror or problem}"), 2)
 
 
 def _open_closed_streams() -> None:
