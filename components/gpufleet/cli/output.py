@@ -55,8 +55,9 @@ def refusing(*problems: type[Exception], file: object = None) -> Generator[None,
         text = f"{name or 'standard output'}: {problem.strerror or problem}"
         raise UnreadableInputError(text) from None
     except problems as problem:
-        text = str(problem) if file is None else f"{file}: {problem}"
-        raise UnreadableInputError(text) from None
+        if file is None:  # a line for each problem, which names no file on more than one
+            raise UnreadableInputError(*str(problem).split("\n")) from None
+        raise UnreadableInputError(f"{file}: {problem}") from None
 
 
 def write_file(file: str | Path, text: str) -> None:

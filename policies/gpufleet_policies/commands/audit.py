@@ -281,7 +281,7 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
             data = {**data, "profile": profile}
         elif missing:
             click.echo(f"gpufleet: {one_line(missing)}", err=True)
-        return read_settings(data, config or "policy settings")
+        return read_settings(data, one_line(config or "policy settings"))
 
 
 def _inputs(
