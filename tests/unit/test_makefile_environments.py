@@ -1,4 +1,4 @@
-"""Environments that the Makefile makes: no part of a source distribution, and removed by `clean`.
+"""Environments that the Makefile makes: not part of a source distribution, and removed by `clean`.
 
 A source distribution holds what Git does not ignore, and a link of an environment to the Python of
 the machine ends its build.
