@@ -1,4 +1,4 @@
-"""The program of README.md: what it needs is named, its fleet compiles, and a new pack accepts it."""
+"""The program of README.md: what it needs is named, its fleet compiles, a new pack accepts it."""
 
 import ast
 import json
