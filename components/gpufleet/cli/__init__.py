@@ -70,6 +70,19 @@ class _LazyGroup(click.Group):
         row = commands().get(cmd_name)
         return None if row is None else importlib.import_module(row.module).command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        unknown = not name.startswith("-") and self.get_command(ctx, name) is None
+        if unknown and not ctx.resilient_parsing:
+            from gpufleet.catalogue.lookup import nearest_names  # only errors need it
+
+            near = nearest_names(name, commands(), limit=1, likeness=0.6)
+            answer = f"did you mean {near[0]}?" if near else "gpufleet --help lists them"
+            ctx.fail(f"no command {one_line(name)!r}; {answer}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, row.line) for name, row in commands().items()])
