@@ -3,7 +3,7 @@ every known key is known, and spelling alone leads to another key."""
 
 import types
 from collections.abc import Mapping
-from typing import Any, Union, cast, get_args, get_origin
+from typing import Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -29,7 +29,7 @@ def misplaced_key(place: Place, found: object) -> str | None:
     numbers are repeated.
     """
     *above, key = place
-    inside = cast("Mapping[Any, object]", found) if isinstance(found, Mapping) else {}
+    inside = cast("Mapping[object, object]", found if isinstance(found, Mapping) else {})
     model = _model_at(tuple(above))
     if model is None or not isinstance(key, str):
         return None

@@ -230,9 +230,10 @@ def _taken_over(head: PlanHead) -> list[Finding]:
 
 def _named(value: object) -> str:
     """A value in a message; of a mapping only the keys, as its values may be credentials."""
-    if not isinstance(value, Mapping) or not value:
-        return shown_value(value)
-    return shown_value(", ".join(map(str, cast("Mapping[object, object]", value)))).strip("'")
+    if isinstance(value, Mapping) and value:
+        keys = cast("Mapping[object, object]", value)
+        return shown_value(", ".join(map(str, keys))).strip("'")
+    return shown_value(cast("object", value))
 
 
 def _useless_hardware(head: PlanHead) -> list[Finding]:
