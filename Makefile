@@ -153,4 +153,4 @@ lock: ## Write requirements/dev.txt again from both pyproject.toml, and release.
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
 
 clean: ## Remove what this Makefile made, except the program cache
-	rm -rf $(VENV) .venv-docs dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-audit $(VENV)-release .venv-docs dist build .pytest_cache .ruff_cache .hypothesis

@@ -8,9 +8,13 @@ another order than they are.
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from gpufleet.secret_text import masked
 
+_SHOWN = 60
+"""Maximum characters of a value in a message."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]+")
 _FORMAT = re.compile(
@@ -40,6 +44,24 @@ def visible(text: str) -> str:
 def message(text: str) -> str:
     """A text for people: visible, and without credentials."""
     return visible(masked(text))
+
+
+def shown_value(value: object) -> str:
+    """A value of a file in a message: masked and then cut, and never what a mapping or list holds.
+
+    A cut credential is not recognised any more, so that the order matters.
+    """
+    if isinstance(value, str):
+        text = repr(masked(value))
+    elif isinstance(value, Mapping):
+        text = "a mapping"
+    elif isinstance(value, (list, tuple)):
+        text = f"a list of {len(cast('Sequence[object]', value))}"
+    elif value is None:
+        text = "null"
+    else:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def json_text(document: object, indent: int = 2) -> str:

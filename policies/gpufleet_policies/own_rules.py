@@ -35,6 +35,7 @@ from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import ClusterQueue
 from gpufleet.findings import Level, finding
+from gpufleet.messages import one_line
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Rule, rule
 from gpufleet_policies.rules.registry import add_rules, by_id
@@ -68,7 +69,7 @@ def load_own_rules(folder: Path) -> tuple[Rule, ...]:
     Raises OwnRulesError with every problem at once; no rule is added then.
     """
     if not folder.is_dir():
-        raise OwnRulesError(f"{folder}: no such folder of rules")
+        raise OwnRulesError(one_line(f"{folder}: no such folder of rules"))
     files = sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
     problems: list[str] = [] if files else [f"{folder}: holds no .py file with rules"]
     found: list[tuple[Path, Rule]] = []
@@ -87,7 +88,7 @@ def load_own_rules(folder: Path) -> tuple[Rule, ...]:
         sys.path.remove(str(folder.resolve()))
     problems += _wrong(found)
     if problems:
-        raise OwnRulesError("\n".join(problems))
+        raise OwnRulesError("\n".join(map(one_line, problems)))
     rules = tuple(one for _, one in found)
     add_rules(rules)
     return rules

@@ -95,7 +95,7 @@ def test_unusual_files_are_planned(
         (file(service(), spec={"pools": []}), "plan-file-invalid", "spec.pools", "plan writes",
          "workloads"),
         (file(service(), spec={"cluster": {"name": "b", "region": "us-west-2"}}),
-         "plan-file-invalid", "spec.cluster", "us-west-2", "at the top of the file"),
+         "plan-file-invalid", "spec.cluster", "name, region", "at the top of the file"),
         (file(service(), spec={"budget": {"usdPerHour": "9"}}), "plan-file-invalid", "spec.budget",
          "usdPerHour", "at the top of the file"),
         (file(service(team="a"), spec={"queues": 3}), "plan-file-invalid", "spec.queues",

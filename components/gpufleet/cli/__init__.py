@@ -14,7 +14,7 @@ import click
 
 from gpufleet.cli.output import UnreadableInputError, print_findings
 from gpufleet.findings import FleetError
-from gpufleet.messages import message
+from gpufleet.messages import message, one_line
 
 CORE = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
@@ -70,6 +70,19 @@ class _LazyGroup(click.Group):
         row = commands().get(cmd_name)
         return None if row is None else importlib.import_module(row.module).command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        unknown = not name.startswith("-") and self.get_command(ctx, name) is None
+        if unknown and not ctx.resilient_parsing:
+            from gpufleet.catalogue.lookup import nearest_names  # only errors need it
+
+            near = nearest_names(name, commands(), limit=1, likeness=0.6)
+            answer = f"did you mean {near[0]}?" if near else "gpufleet --help lists them"
+            ctx.fail(f"no command {one_line(name)!r}; {answer}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, row.line) for name, row in commands().items()])
@@ -114,7 +127,7 @@ def main() -> None:
     except OSError as problem:
         # Commands name the files they were given; what is left is output that cannot be written.
         _forget_output()
-        _end(f"{problem.filename or 'standard output'}: {problem.strerror or problem}", 2)
+        _end(one_line(f"{problem.filename or 'standard output'}: {problem.strerror or problem}"), 2)
 
 
 def _open_closed_streams() -> None:

@@ -28,6 +28,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.source import compile_source, read_mapping
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import Fleet
+from gpufleet.messages import one_line
 
 _DIGITS = 9
 """Of a number of nodes."""
@@ -128,7 +129,8 @@ def _fleet(source: str, which: str) -> tuple[Fleet | None, tuple[Finding, ...]]:
     compiled = compile_source(source, None)
     if compiled.fleet is not None and not has_errors(compiled.findings):
         return compiled.fleet, ()
-    click.echo(f"gpufleet: the {which} declaration ({source}) does not compile", err=True)
+    text = one_line(f"the {which} declaration ({source}) does not compile")
+    click.echo(f"gpufleet: {text}", err=True)
     return None, tuple(f for f in compiled.findings if f.severity.value == "error")
 
 

@@ -11,14 +11,22 @@ import click
 
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, Severity, has_errors, ordered
-from gpufleet.messages import json_text
+from gpufleet.messages import json_text, message, one_line
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
 class UnreadableInputError(Exception):
-    """The input cannot be read at all: the program says why and exits 2."""
+    """The input cannot be read at all: the program says why and exits 2.
+
+    Args:
+        lines: What is wrong, a line for each problem. A line feed in one of them, as names of files
+            can have, does not begin another line.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(one_line, lines)))
 
 
 def require_something(looked_at: object, nothing: str) -> None:
@@ -47,8 +55,9 @@ def refusing(*problems: type[Exception], file: object = None) -> Generator[None,
         text = f"{name or 'standard output'}: {problem.strerror or problem}"
         raise UnreadableInputError(text) from None
     except problems as problem:
-        text = str(problem) if file is None else f"{file}: {problem}"
-        raise UnreadableInputError(text) from None
+        if file is None:  # a line for each problem, which names no file on more than one
+            raise UnreadableInputError(*str(problem).split("\n")) from None
+        raise UnreadableInputError(f"{file}: {problem}") from None
 
 
 def write_file(file: str | Path, text: str) -> None:
@@ -99,9 +108,9 @@ def print_findings(
         place = click.style(finding.place, bold=True) + ": " if finding.place else ""
         say(f"{severity} {place}{finding.statement} [{finding.code}]")
         for line in finding.because:
-            say(f"      because {line}")
+            say(f"      because {one_line(message(line))}")
         if finding.fix:
-            say(f"      fix: {finding.fix}")
+            say(f"      fix: {one_line(finding.fix)}")
 
 
 def exit_code(findings: Iterable[Finding]) -> int:

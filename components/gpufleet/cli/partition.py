@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,7 +31,8 @@ from gpufleet.render.slots_svg import draw_placement_svg
 @click.option(
     "--want",
     required=True,
-    help='Instances as JSON, such as \'{"1g.10gb": 3, "3g.40gb": 1}\'; `-` reads standard input.',
+    help="Instances, such as 1g.10gb=3,3g.40gb=1, or the same as JSON, "
+    '\'{"1g.10gb": 3, "3g.40gb": 1}\'; `-` reads JSON from standard input.',
 )
 @click.option(
     "--svg",
@@ -68,6 +70,8 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
 
 def _wanted(text: str) -> dict[str, Any]:
     """The request, checked for shape; whether it is possible is validated later."""
+    if _COUNTED_LIST.fullmatch(text):
+        return _without_repeats([(name, int(n)) for name, n in _COUNTED.findall(text)])
     try:
         wanted = json.loads(
             _standard_input() if text == "-" else text,
@@ -78,13 +82,18 @@ def _wanted(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
         raise UnreadableInputError(
             f"--want is not valid JSON ({problem}); write profile and count, such as "
-            '\'{"1g.10gb": 3, "3g.40gb": 1}\''
+            '1g.10gb=3,3g.40gb=1 or \'{"1g.10gb": 3, "3g.40gb": 1}\''
         ) from problem
     if not isinstance(wanted, dict) or not wanted:
         raise UnreadableInputError(
             "--want must be a JSON object with at least one profile, such as '{\"1g.10gb\": 3}'"
         )
     return cast(dict[str, Any], wanted)
+
+
+_COUNTED = re.compile(r"([^=\s,{\[\"'][^=\s{\[\"']{0,60})=([0-9]{1,9})(?=[,\s]|$)")
+_COUNTED_LIST = re.compile(rf"\s*{_COUNTED.pattern}(?:[,\s]+{_COUNTED.pattern})*\s*")
+"""`3g.40gb=1,1g.10gb+me=2`: profile and count, as NVIDIA's programs and shells write pairs."""
 
 
 def _standard_input() -> bytes:

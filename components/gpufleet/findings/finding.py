@@ -81,10 +81,12 @@ class Finding:
     """Where its rule is explained."""
 
     def __post_init__(self) -> None:
-        for name in ("path", "message", "fix"):
-            text = getattr(self, name)
-            if text is not None:
-                object.__setattr__(self, name, message(text))
+        # Keys and values of files are in them, and a line feed of theirs must not begin a line:
+        # GitHub Actions takes `::error ...` there as a command.
+        for name in ("path", "message"):
+            object.__setattr__(self, name, one_line(message(getattr(self, name))))
+        if self.fix is not None:
+            object.__setattr__(self, "fix", message(self.fix))
 
     @property
     def is_mandatory(self) -> bool:

@@ -2,25 +2,25 @@
 
 import difflib
 import re
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Union, cast, get_args, get_origin
+from typing import Any, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
+from gpufleet.messages import shown_value
 from gpufleet.spec.cluster import OPENSHIFT_BEHIND
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.misplaced import keys_at, misplaced_key, misplaced_value
 from gpufleet.spec.missing_keys import missing_key
 from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
-_SHOWN = 60
 _MOST_DIGITS = 19
 """Of a 64-bit number, which no field of a declaration exceeds."""
 
@@ -141,9 +141,9 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
     value: object = detail.get("input")
     context: dict[str, Any] = dict(detail.get("ctx") or {})
     kind = detail["type"]
-    found = _shown(value)
+    found = shown_value(value)
     if kind == "extra_forbidden":
-        return _unknown_key(place, path, str(detail["loc"][-1]))
+        return _unknown_key(place, path, str(detail["loc"][-1]), data)
     if kind == "missing":
         return missing_key(path)
     if kind in {"enum", "literal_error"}:
@@ -151,7 +151,8 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
         names = [a or b for a, b in allowed]
         # Platforms have names of one form, `aks` and `eks`: only a slip of the pen is near.
         likeness = 0.8 if path == "platform" else 0.4
-        near = difflib.get_close_matches(str(value), names, 1, likeness)
+        near = [name for name in names if name.lower() == str(value).lower()]
+        near = near or difflib.get_close_matches(str(value), names, 1, likeness)
         fix = f"nearest: {near[0]}" if near else None
         return error(
             "spec-value-unknown",
@@ -215,7 +216,7 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
             f'put it in quotes: "{found}"',
             found=found,
         )
-    hint = _number_hint(place, value) if kind.startswith("int") else None
+    hint = _number_hint(place, value) if kind.startswith("int") else misplaced_value(place, value)
     return error(
         "spec-value-wrong-type", path, f"found {found}: {_said(message)}", hint, found=found
     )
@@ -251,20 +252,6 @@ _PLAIN_WORDS = {
     "tuple": "a list is wanted",
     "dictionary": "a mapping is wanted",
 }
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str):
-        text = repr(value)
-    elif isinstance(value, Mapping):
-        text = "a mapping"
-    elif isinstance(value, (list, tuple)):
-        text = f"a list of {len(cast('Sequence[object]', value))}"
-    elif value is None:
-        text = "null"
-    else:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _number_hint(place: tuple[str | int, ...], value: object) -> str | None:
@@ -335,6 +322,13 @@ def _real_place(place: tuple[int | str, ...], data: object) -> tuple[int | str, 
     return tuple(real)
 
 
+def _at(data: object, place: tuple[str | int, ...]) -> object:
+    """What is at a place of the data, all of which is there."""
+    for part in place:
+        data = cast("Any", data)[part]
+    return data
+
+
 def _written(place: tuple[int | str, ...]) -> str:
     text = ""
     for part in place:
@@ -347,8 +341,10 @@ def _written(place: tuple[int | str, ...]) -> str:
     return text
 
 
-def _unknown_key(place: tuple[int | str, ...], path: str, key: str) -> Finding:
-    allowed = _keys_at(place[:-1])
+def _unknown_key(
+    place: tuple[int | str, ...], path: str, key: str, data: Mapping[str, Any]
+) -> Finding:
+    allowed = keys_at(place[:-1])
     folded = {name.lower(): name for name in allowed}
     same = folded.get(key.lower().replace("_", "").replace("-", ""))
     near = (
@@ -359,11 +355,12 @@ def _unknown_key(place: tuple[int | str, ...], path: str, key: str) -> Finding:
         or difflib.get_close_matches(key, allowed, 1, 0.6)
     )
     nearest = near[0] if near else None
+    other = None if same is not None else misplaced_key(place, _at(data, place[:-1]))
     return error(
         "spec-key-unknown",
         path,
         f"`{key}` is not a key here; the keys are {', '.join(allowed)}",
-        f"nearest: {nearest}" if nearest else "remove it",
+        other or (f"nearest: {nearest}" if nearest else "remove it"),
         allowed=allowed,
     )
 
@@ -371,30 +368,3 @@ def _unknown_key(place: tuple[int | str, ...], path: str, key: str) -> Finding:
 def _words(name: str) -> list[str]:
     """The words of a key: `version` is one of `kubernetesVersion`."""
     return re.sub(r"([A-Z])", r" \1", name).lower().split()
-
-
-def _keys_at(place: tuple[int | str, ...]) -> list[str]:
-    """The keys of the model that a place of a FleetSpec is read as."""
-    model: type[BaseModel] = FleetSpec
-    for part in place:
-        if isinstance(part, int):
-            continue
-        for name, field in model.model_fields.items():
-            if (field.alias or name) == part:
-                inner = _model_in(field.annotation)
-                if inner is None:
-                    return []
-                model = inner
-                break
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if get_origin(annotation) in {Union, types.UnionType, tuple, list} or get_args(annotation):
-        for argument in get_args(annotation):
-            found = _model_in(argument)
-            if found is not None:
-                return found
-    return None

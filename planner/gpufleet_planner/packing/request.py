@@ -9,9 +9,10 @@ from pydantic.alias_generators import to_camel
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
+from gpufleet.messages import shown_value
 from gpufleet_planner.packing.amount import read_cpu, read_memory, read_part
 from gpufleet_planner.packing.problem import Mode
-from gpufleet_planner.sizing.request import problem_words
+from gpufleet_planner.sizing.request import LIKE_A_KEY, problem_words
 
 
 class _Part(BaseModel):
@@ -250,11 +251,11 @@ def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Findi
             text, fix = problem_words(detail, path)
             if detail["type"] == "extra_forbidden":
                 known = _keys(detail["loc"][:-1])
-                close = nearest_names(str(detail["loc"][-1]), known)
+                close = nearest_names(str(detail["loc"][-1]), known, likeness=LIKE_A_KEY)
                 text = f"`{detail['loc'][-1]}` is not a key here; the keys are {', '.join(known)}"
                 fix = f"write {' or '.join(close)}" if close else "remove it"
             elif detail["type"] != "missing" and not isinstance(detail["input"], (dict, list)):
-                text += f", not {str(detail['input'])[:60]!r}"
+                text += f", not {shown_value(str(detail['input']))}"
             findings.append(error("pack-request-invalid", path, text, fix))
         return None, tuple(findings)
     crowd = _too_many(request)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 from pydantic import Field, StringConstraints
 
 from gpufleet.findings import Finding, error, warning
+from gpufleet.messages import shown_value
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
@@ -210,7 +211,7 @@ def _taken_over(head: PlanHead) -> list[Finding]:
     """What `spec` says that is not taken over as it is."""
     found: list[Finding] = []
     for key, value in head.spec.items():
-        path, shown = f"spec.{key}", repr(value)[:60]
+        path, shown = f"spec.{key}", _named(value)
         if key == "pools":
             text = "the pools are what the plan writes, and `spec` has some"
             found.append(error(INVALID, path, text, "leave them out; `workloads` say what runs"))
@@ -225,6 +226,14 @@ def _taken_over(head: PlanHead) -> list[Finding]:
             text, fix = f"{key} must be the path of a file: {shown}", "write the path in quotes"
             found.append(error(INVALID, path, text, fix))
     return found
+
+
+def _named(value: object) -> str:
+    """A value in a message; of a mapping only the keys, as its values may be credentials."""
+    if isinstance(value, Mapping) and value:
+        keys = cast("Mapping[object, object]", value)
+        return shown_value(", ".join(map(str, keys))).strip("'")
+    return shown_value(cast("object", value))
 
 
 def _useless_hardware(head: PlanHead) -> list[Finding]:

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.documents.paths import child
 from gpufleet.findings import Finding, error
+from gpufleet.messages import shown_value
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.parallel import Sharding
 from gpufleet.spec.base import NO_TRUTH_VALUE
@@ -206,6 +207,10 @@ def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:
     )
 
 
+LIKE_A_KEY = 0.7
+"""Likeness from which a known key is proposed for an unknown one: `password` is not `workload`."""
+
+
 def unit_fix(kind: str, value: object, name: str) -> str | None:
     """What to write for `8k`, `50ms` or `8GiB` where a plain number is read; None for others."""
     found = _WITH_UNIT.fullmatch(value) if isinstance(value, str) else None
@@ -236,7 +241,7 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
     if kind == "missing":
         return "this key is needed and missing", f"add {name}"
     if kind == "extra_forbidden":
-        return f"`{name}` is not a key here", f"remove {name}"
+        return f"`{name}` is not a key here", f"remove {name}"  # its value may be a password
     if kind == "too_short":
         least = limits["min_length"]
         entries = "entry is" if least == 1 else "entries are"
@@ -294,11 +299,13 @@ def read_model(
                 findings.append(missing)
                 continue
             if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
-                close = nearest_names(str(detail["loc"][-1]), known)
+                close = nearest_names(str(detail["loc"][-1]), known, likeness=LIKE_A_KEY)
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
             fix = fix or unit_fix(detail["type"], detail["input"], place.rpartition(".")[2])
-            shown = repr(detail["input"])[:60]
             text, remediate = problem_words(detail, place)
-            text += "" if detail["type"] == "missing" else f": {shown}"
-            findings.append(error(code, place, text, fix or remediate, value=shown))
+            if detail["type"] in {"missing", "extra_forbidden"}:
+                findings.append(error(code, place, text, fix or remediate))
+                continue
+            shown = shown_value(detail["input"])
+            findings.append(error(code, place, f"{text}: {shown}", fix or remediate, value=shown))
         return None

@@ -14,6 +14,7 @@ from gpufleet.documents.plain_data import plain_data
 from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.observed import Observations, ObservedResource
+from gpufleet.messages import message, one_line
 from gpufleet.spec import UnreadableDocumentError
 from gpufleet.spec.base import Platform
 
@@ -82,19 +83,22 @@ def _read(sources: Sequence[str]) -> Iterator[ObservedResource]:
 
 
 def _print(found: Adoption) -> None:
+    def say(text: str) -> None:
+        click.echo(one_line(message(text)), err=True)
+
     if found.spec is not None:
         click.echo(yaml_text(found.spec), nl=False)
     for one in found.imports:
         if one.id is not None or one.import_id is not None:
             own = f", importId {one.import_id}" if one.import_id is not None else ""
-            click.echo(f"import {one.pool}: {one.type} {one.id or ''}{own}", err=True)
+            say(f"import {one.pool}: {one.type} {one.id or ''}{own}")
     if found.not_expressed:
         click.echo(f"{len(found.not_expressed)} not expressed", err=True)
     for one in found.not_expressed:
         place = f"{one.resource} {one.path}".rstrip()
-        click.echo(f"  {place}: {_text(one.found)}, declared {_text(one.declared)}", err=True)
+        say(f"  {place}: {_text(one.found)}, declared {_text(one.declared)}")
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}")
 
 
 def _text(value: Any) -> str:

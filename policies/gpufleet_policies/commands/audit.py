@@ -18,6 +18,7 @@ from gpufleet.cli.output import (
     write_file,
 )
 from gpufleet.documents.path_globs import matches
+from gpufleet.messages import one_line
 from gpufleet_policies.commands.audit_reports import (
     FORMATS,
     print_report,
@@ -279,8 +280,8 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
         if profile is not None:
             data = {**data, "profile": profile}
         elif missing:
-            click.echo(f"gpufleet: {missing}", err=True)
-        return read_settings(data, config or "policy settings")
+            click.echo(f"gpufleet: {one_line(missing)}", err=True)
+        return read_settings(data, one_line(config or "policy settings"))
 
 
 def _inputs(
@@ -369,7 +370,7 @@ def _stop_at_unreadable(result: "Audit", paths: Iterable[str]) -> None:
     named = set(paths)
     wrong = [file for file in result.unread if file.name in named and not file.documents]
     if wrong:
-        raise UnreadableInputError("\n".join(f"{file.name}: {file.problem}" for file in wrong))
+        raise UnreadableInputError(*(f"{file.name}: {file.problem}" for file in wrong))
 
 
 def _write_baseline(result: "Audit", path: str) -> None:
@@ -378,7 +379,7 @@ def _write_baseline(result: "Audit", path: str) -> None:
     write_file(path, baseline_text(result.findings))
     count = len(result.findings)
     words = "finding that no longer counts" if count == 1 else "findings that no longer count"
-    click.echo(f"wrote {path}: {count} {words}", err=True)
+    click.echo(one_line(f"wrote {path}: {count} {words}"), err=True)
 
 
 def _without_known(result: "Audit", path: str) -> "Audit":
@@ -390,7 +391,7 @@ def _without_known(result: "Audit", path: str) -> "Audit":
 
     if not Path(path).exists():
         text = f"no baseline {path}, so every finding counts; --write-baseline makes one"
-        click.echo(f"gpufleet: {text}", err=True)
+        click.echo(f"gpufleet: {one_line(text)}", err=True)
         return result
     with refusing(UnreadableBaselineError):
         return without_known(result, read_baseline(Path(path)))

@@ -39,7 +39,7 @@ def write_fixes(
         print_json(_as_dict(made, only_show=only_show))
     else:
         for line in _lines(made, only_show=only_show):
-            click.echo(message(line))
+            click.echo(message(line).replace("\n", " "))
     return result if only_show else made.result
 
 

@@ -64,7 +64,7 @@ def write_outputs(result: "Audit", files: Mapping[Path, str]) -> None:
         except OSError as problem:
             problems.append(f"--output {path}: {problem.strerror or problem}")
     if problems:
-        raise UnreadableInputError("\n".join(problems))
+        raise UnreadableInputError(*problems)
 
 
 def report(

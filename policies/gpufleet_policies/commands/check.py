@@ -19,6 +19,7 @@ from gpufleet.cli.source import read_bytes
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import error
+from gpufleet.messages import one_line
 from gpufleet_policies.commands.audit import policy_settings, require_rules
 from gpufleet_policies.commands.audit_reports import styled
 from gpufleet_policies.configurations.kinds import KINDS
@@ -140,7 +141,7 @@ def _print(checked: "CheckedFile", file: str, output_format: str) -> None:
         )
         return
     verdict = checked.verdict.value
-    click.echo(f"{file}: {click.style(verdict, fg=_COLOURS[verdict], bold=True)}")
+    click.echo(f"{one_line(file)}: {click.style(verdict, fg=_COLOURS[verdict], bold=True)}")
     print_findings(checked.findings, to_stderr=False)
     for line in waived_lines(checked.waived, styled):
         click.echo(line)

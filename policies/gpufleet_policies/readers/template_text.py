@@ -1,8 +1,8 @@
 """Unrendered templates as text that YAML can read."""
 
 import re
+from collections.abc import Callable, Iterator
 
-_TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _CONTROL = re.compile(
     r"\{\{-?\s*(?:/\*|if\b|else\b|end\b|range\b|with\b|define\b|template\b|block\b|\$\w+\s*:?=)"
 )
@@ -18,25 +18,52 @@ def without_templates(text: str) -> str:
     Lines stay where they are. A line that is nothing but an expression fills in whole lines: what
     it is in reads as UNKNOWN. Both branches of a condition stay, the later one counts.
     """
-    lines = _TEMPLATE.sub(_one_line, text).split("\n")
+    lines = _rewritten(text, _one_line).split("\n")
     return "\n".join(_line(line) for line in lines)
 
 
-def _one_line(match: re.Match[str]) -> str:
+def _expressions(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each expression, up to the first that is not closed.
+
+    A search for the end from every start would take time with the square of the text.
+    """
+    end = 0
+    while (start := text.find("{{", end)) >= 0:
+        closed = text.find("}}", start + 2)
+        if closed < 0:
+            return
+        end = closed + 2
+        yield start, end
+
+
+def _rewritten(text: str, write: Callable[[str], str]) -> str:
+    """The text with what is written for each expression."""
+    parts: list[str] = []
+    done = 0
+    for start, end in _expressions(text):
+        parts += text[done:start], write(text[start:end])
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _one_line(expression: str) -> str:
     """An expression over several lines, moved to its first; the lines stay as empty ones."""
-    found = match[0]
-    return found.replace("\n", " ") + "\n" * found.count("\n")
+    return expression.replace("\n", " ") + "\n" * expression.count("\n")
+
+
+def _value(expression: str) -> str:
+    return "" if _CONTROL.match(expression) else FILLED_IN
 
 
 def _line(line: str) -> str:
     if "{{" not in line:
         return line
-    bare = _TEMPLATE.sub("", line).strip()
-    if bare:
-        return _TEMPLATE.sub(lambda m: "" if _CONTROL.match(m[0]) else FILLED_IN, line)
-    expressions = [m[0] for m in _TEMPLATE.finditer(line) if not _CONTROL.match(m[0])]
-    if not expressions:
+    if _rewritten(line, lambda _: "").strip():
+        return _rewritten(line, _value)
+    expressions = [line[start:end] for start, end in _expressions(line)]
+    values = [one for one in expressions if not _CONTROL.match(one)]
+    if not values:
         return ""
-    indent = _INDENT.search(expressions[0])
+    indent = _INDENT.search(values[0])
     width = int(indent[1]) if indent else len(line) - len(line.lstrip())
     return f"{' ' * min(width, 200)}{FILLED_IN_KEY}: {FILLED_IN}"

@@ -138,7 +138,7 @@ def test_structural_problems_of_a_file_come_at_once() -> None:
         ("contxt", "size-request-invalid"),
     }
     (typo,) = [finding for finding in findings if finding.path == "contxt"]
-    assert typo.fix == "write context or output"
+    assert typo.fix == "write context"
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,21 @@ def test_a_resource_name_leads_to_its_profile() -> None:
 
 
 @pytest.mark.parametrize(
+    ("want", "same"),
+    [
+        ("3g.40gb=1", '{"3g.40gb": 1}'),
+        ("3g.40gb=1,2g.20gb=2", '{"3g.40gb": 1, "2g.20gb": 2}'),
+        (" 1g.10gb=3  1g.10gb+me=1 ", '{"1g.10gb": 3, "1g.10gb+me": 1}'),
+        ("1c.3g.40gb=2, 2g.20gb=1", '{"1c.3g.40gb": 2, "2g.20gb": 1}'),
+        ("7g.80gb=2", '{"7g.80gb": 2}'),
+        ("9g.90gb=1", '{"9g.90gb": 1}'),
+    ],
+)
+def test_profile_and_count_are_read_like_the_same_as_json(want: str, same: str) -> None:
+    assert answer("A100-80GB", want) == answer("A100-80GB", same)
+
+
+@pytest.mark.parametrize(
     ("want", "says"),
     [
         ('{"1g.10gb"', "is not valid JSON"),
@@ -86,6 +101,11 @@ def test_a_resource_name_leads_to_its_profile() -> None:
         ('{"1g.10gb": 1, "1g.10gb": 2}', "names '1g.10gb' twice"),
         ('{"1g.10gb": NaN}', "holds NaN"),
         ('{"1g.10gb": 1e999}', "holds 1e999"),
+        ("3g.40gb=1,3g.40gb=2", "names '3g.40gb' twice"),
+        ("3g.40gb", "such as 1g.10gb=3"),
+        ("3g.40gb=", "such as 1g.10gb=3"),
+        ("3g.40gb=-1", "such as 1g.10gb=3"),
+        ("a=1," * 50_000 + "=", "such as 1g.10gb=3"),
         ("[" * 100_000, "is not valid JSON"),
     ],
 )

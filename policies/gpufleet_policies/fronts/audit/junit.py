@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpufleet.findings import Finding
-from gpufleet.messages import visible
+from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -65,5 +65,8 @@ def _suite(root: Element, file: FileResult, waived: Sequence[Finding]) -> Elemen
 
 
 def _clean(text: str) -> str:
-    """Text without characters that XML cannot hold, or that do not show."""
-    return _NO_XML.sub("?", visible(text))
+    """Text on one line, without characters that XML cannot hold, or that do not show.
+
+    A line feed in a name would begin a line that a CI service takes as a command.
+    """
+    return _NO_XML.sub("?", one_line(text))

@@ -19,7 +19,7 @@ from gpufleet.documents.limits import (
 )
 from gpufleet.documents.reading import repeated_keys
 from gpufleet.documents.shapes import mapping
-from gpufleet.messages import message
+from gpufleet.messages import message, one_line
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, TERRAFORM, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
@@ -99,9 +99,9 @@ def read_input(one: Input) -> Reading:
             reading.templates += document.is_template
             _add(reading, document, one, large=large)
     except UnreadableDocumentError as problem:
-        reading.problem = message(str(problem))
+        reading.problem = one_line(message(str(problem)))
     except OSError as problem:
-        reading.problem = message(problem.strerror or str(problem))
+        reading.problem = one_line(message(problem.strerror or str(problem)))
     except Exception as problem:  # noqa: BLE001 - one file must not end an audit of thousands
         trace = problem.__traceback__
         while trace is not None and trace.tb_next is not None:

@@ -1,0 +1,120 @@
+"""What to write for a key or value that stands in the wrong place of a declaration: the place of
+every known key is known, and spelling alone leads to another key."""
+
+import types
+from collections.abc import Mapping
+from typing import Union, cast, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.mig_names import ProfileName
+from gpufleet.spec.pool import GpuPool
+from gpufleet.spec.sharing import Mig
+
+_PROFILE = TypeAdapter[str](ProfileName)
+Place = tuple[str | int, ...]
+
+
+def keys_at(place: Place) -> list[str]:
+    """The keys of the model that a place of a FleetSpec is read as; none: not a model."""
+    model = _model_at(place)
+    return [] if model is None else list(_fields(model))
+
+
+def misplaced_key(place: Place, found: object) -> str | None:
+    """What to write for the unknown key at the end of a place; None: no other place is known.
+
+    `found` is the mapping that the key is in. Values of unknown keys may be credentials: only whole
+    numbers are repeated.
+    """
+    *above, key = place
+    inside = cast("Mapping[object, object]", found if isinstance(found, Mapping) else {})
+    model = _model_at(tuple(above))
+    if model is None or not isinstance(key, str):
+        return None
+    value = inside.get(key)
+    if model is Mig and _is_profile(key):
+        counts = {name: count for name, count in inside.items() if _is_profile(name)}
+        written = ", ".join(f"{name}: {_shown(count)}" for name, count in counts.items())
+        return f"write `layouts: [{{devices: {{{written}}}}}]`"
+    if model is GpuPool and key == "gpus" and _is_count(value):
+        return f"write `gpusPerNode: {value}`"
+    inner = [name for name, one in _models(model).items() if key in _fields(one)]
+    if len(inner) == 1:
+        return f"write it under `{inner[0]}`: `{inner[0]}: {{{key}: {_shown(value)}}}`"
+    for end in range(len(above) - 1, -1, -1):
+        if isinstance(above[end], int):
+            continue
+        outer = _model_at(tuple(above[:end]))
+        if outer is GpuPool and key == "gpus" and _is_count(value):
+            return f"write `gpusPerNode: {value}` beside `{above[end]}`"
+        if outer is not None and key in _fields(outer):
+            return f"write it beside `{above[end]}`"
+    return None
+
+
+def misplaced_value(place: Place, value: object) -> str | None:
+    """What to write where a mapping is wanted and a number is found; None: not known."""
+    if (
+        isinstance(value, int)
+        and _is_count(value)
+        and value > 0
+        and place[0] == "pools"
+        and place[2:] == ("nodes",)
+    ):
+        return f"write `nodes: {{min: {value}, max: {value}}}`"
+    return None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    return str(value) if _is_count(value) else "..."
+
+
+def _is_profile(name: object) -> bool:
+    try:
+        _PROFILE.validate_python(name)
+    except ValidationError:
+        return False
+    return True
+
+
+def _fields(model: type[BaseModel]) -> dict[str, object]:
+    """Key as it is written -> annotation."""
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _models(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Key -> the model of its value, where it is one and not a list of them."""
+    inner = {
+        key: _model_in(annotation)
+        for key, annotation in _fields(model).items()
+        if not any(get_origin(one) in {tuple, list} for one in (annotation, *get_args(annotation)))
+    }
+    return {key: one for key, one in inner.items() if one is not None}
+
+
+def _model_at(place: Place) -> type[BaseModel] | None:
+    model: type[BaseModel] | None = FleetSpec
+    for part in place:
+        if model is None or isinstance(part, int):
+            continue
+        fields = _fields(model)
+        if part in fields:
+            model = _model_in(fields[part])
+    return model
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in {Union, types.UnionType, tuple, list} or get_args(annotation):
+        for argument in get_args(annotation):
+            found = _model_in(argument)
+            if found is not None:
+                return found
+    return None
