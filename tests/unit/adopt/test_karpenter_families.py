@@ -1,8 +1,8 @@
 """NodePools that select machines by Karpenter's labels of machines, without naming a type.
 
-Labels: karpenter-provider-aws `reference/instance-types`. Machines by label: AWS, EC2 instance types
-(accelerated computing): of category p above generation 4, p5.48xlarge has eight H100; of family
-g6e, g6e.48xlarge alone has more than four L40S.
+Labels: karpenter-provider-aws `reference/instance-types`. Machines: AWS, EC2 instance types of
+accelerated computing. Of category p above generation 4, p5.48xlarge has eight H100; of family g6e,
+g6e.48xlarge alone has more than four L40S.
 """
 
 import json
@@ -60,9 +60,10 @@ def adopt(tmp_path: Path, *requirements: dict[str, Any]) -> Result:
             [
                 require(f"{AWS}instance-category", "p"),
                 require(f"{AWS}instance-generation", "4", operator="Gt"),
-                require(f"{AWS}instance-gpu-name", "h200"),
+                require(f"{AWS}instance-gpu-name", "h100"),
+                require(f"{AWS}instance-gpu-count", "8"),
             ],
-            {"p5e.48xlarge", "p5en.48xlarge"},
+            {"p5.48xlarge"},
         ),
         (
             [
