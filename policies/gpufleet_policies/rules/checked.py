@@ -106,9 +106,8 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
                     for name, on in gates.items()
                     if isinstance(on, bool)
                 }
-    if config.kind == "gpu-operator-values":
-        if images := _node_images(context):
-            place.setdefault("images", list(images))
+    if config.kind == "gpu-operator-values" and (images := _node_images(context)):
+        place.setdefault("images", list(images))
     return place
 
 
