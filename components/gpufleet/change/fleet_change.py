@@ -15,7 +15,7 @@ from gpufleet.change.class_rules import (
 )
 from gpufleet.change.classified import cluster_differences, pool_differences, raised
 from gpufleet.change.cut_over_steps import cut_over_steps
-from gpufleet.change.inputs import input_differences, resource_changes
+from gpufleet.change.inputs import input_differences, made_alike, resource_changes
 from gpufleet.change.plan import (
     ChangeCapacity,
     ChangePlan,
@@ -86,7 +86,7 @@ def change_plan(
             findings += validate_ownership(one, two)
             continue
         inputs = input_differences(old, new, name)
-        kind = _kind(one, two)
+        kind = _kind(one, two, alike=made_alike(old, new, name))
         found = pool_differences(old, new, name, kind, cluster, inputs)
         change = _change(one, two, counts[name], new, raised(kind, [*found, *inputs]), found)
         change = replace(change, inputs=tuple(inputs), engine=resource_changes(old, new, name))
@@ -213,6 +213,9 @@ def _change(
         if cuts
         else steps(old.partition, new.partition, kind, new.gpu, new.platform, reboots=reboots(env))
     )
+    explained = _differences(old, new)
+    if kind is NodeChangeKind.UNTOUCHED:
+        explained = (replace(one, leaf_class=LeafClass.NONE) for one in explained)
     per_node = old.gpus_per_node
     away = width if emptied else 0
     total = nodes * per_node
@@ -225,7 +228,7 @@ def _change(
         path=new.path,
         kind=kind,
         differences=(
-            *_differences(old, new),
+            *explained,
             *(
                 one
                 for one in found
@@ -258,13 +261,15 @@ def _width(pool: Pool, nodes: int) -> int:
     return max(1, min(pool.spec.change.width, nodes) if pool.spec.change is not None else nodes)
 
 
-def _kind(old: Pool, new: Pool) -> NodeChangeKind:
+def _kind(old: Pool, new: Pool, *, alike: bool) -> NodeChangeKind:
+    """What happens to the nodes by what is compiled. `alike`: whether everything that makes them
+    is equal, so that another order of machines, for one, makes no other nodes."""
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
         return NodeChangeKind.UNTOUCHED
     rules = platform_rules(new.platform)
     if rules.same_node_group(old, new):
         return NodeChangeKind.UNTOUCHED
-    other_machine = (
+    other_machine = not alike and (
         old.gpu.key != new.gpu.key
         or [m.name for m in old.machines] != [m.name for m in new.machines]
         or old.image != new.image

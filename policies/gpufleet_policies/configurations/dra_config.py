@@ -11,11 +11,12 @@ from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
-from gpufleet.documents.paths import child, items_at, value_at
+from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.dra_compute_domain import validate_domain
 from gpufleet_policies.configurations.dra_envelope import HOLDERS, is_holder, validate_envelope
 from gpufleet_policies.configurations.dra_sharing import StrictFields, validate_sharing
+from gpufleet_policies.configurations.dra_sizes import validate_sizes
 
 __all__ = ["RULES", "validate"]
 
@@ -57,7 +58,10 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     kind = document.get("kind")
     if is_holder(document):
         if validate_envelope(document, context, report):
-            validating.holder(document, (*_HOLDERS[str(kind)], "config"))
+            steps = _HOLDERS[str(kind)]
+            place = ".".join(steps)
+            validate_sizes(mapping_at(document, place), place, report)
+            validating.holder(document, (*steps, "config"))
     elif "opaque" in document and "kind" not in document:
         validating.opaque(document["opaque"], "opaque")
     elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:

@@ -11,6 +11,7 @@ from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
+from gpufleet.contract.machine_images import named_image
 from gpufleet.contract.programs.autoscaler_signals import batches, is_accelerator
 from gpufleet.contract.programs.context import UNKNOWN_RELEASE
 from gpufleet.contract.programs.validation import Judgement
@@ -19,8 +20,8 @@ from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
 from gpufleet.rules.context import RuleContext, SameObject, once
 from gpufleet_policies.configurations.kinds import validate_objects, validate_text
-from gpufleet_policies.configurations.node_images import node_images
 from gpufleet_policies.readers.blocks import inside
+from gpufleet_policies.rules.pools import all_pools
 
 MIG_LABEL = "nvidia.com/mig.config"
 """Node label that selects a config of mig-parted."""
@@ -105,11 +106,25 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
                     for name, on in gates.items()
                     if isinstance(on, bool)
                 }
-    if config.kind == "gpu-operator-values":
-        karpenter = [one.document for one in context.declared(NvidiaConfig) if one.document]
-        if images := node_images(karpenter):
-            place.setdefault("images", list(images))
+    if config.kind == "gpu-operator-values" and (images := _node_images(context)):
+        place.setdefault("images", list(images))
     return place
+
+
+def _node_images(context: RuleContext) -> tuple[str, ...]:
+    """Keys of the catalogue: images of the declared GPU nodes, whoever makes them, but for nodes
+    whose label keeps the operator's driver away."""
+    # Who brings what is the contract's: its models are only imported where an operator is declared.
+    from gpufleet.contract.owners import DEPLOY_LABELS
+
+    label = DEPLOY_LABELS["driver"]
+    pools = (
+        pool
+        for pool in all_pools(context)
+        if pool.is_certainly_gpu and pool.image.is_known and pool.labels.get(label) != "false"
+    )
+    images = (named_image(pool.image.value, context.catalogue) for pool in pools)
+    return tuple(dict.fromkeys(image.key for image in images if image is not None))
 
 
 def declares(context: RuleContext, chart: str) -> bool:

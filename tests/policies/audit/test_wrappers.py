@@ -260,3 +260,34 @@ def test_patches_of_a_kustomization_are_judged_as_parts(tmp_path: Path):
     ]
     (tmp_path / "kustomization.yaml").unlink()
     assert len(audit(tmp_path)["findings"]) > 1
+
+
+@pytest.mark.parametrize(
+    ("section", "codes"),
+    [
+        ("{version: doca3.3.0-26.01-1.0.0.0-0}", []),
+        ("{image: doca-driver-new}", []),
+        ("{repository: registry.example.com/mellanox}", []),
+        ("{version: '26'}", ["nic-policy-ofed-version"]),
+        ("{image: doca-driver, repository: nvcr.io/NVIDIA}", ["nic-policy-repository"]),
+    ],
+)
+def test_patches_of_a_nic_policy_are_judged_by_what_they_have(
+    tmp_path: Path, section: str, codes: list[str]
+):
+    """Image, repository and version are in the base (Mellanox/network-operator
+    api/v1alpha1/validator/nicpolicy_webhook.go validates the merged object)."""
+    head = "apiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\n"
+    head += "metadata: {name: nic-cluster-policy}\n"
+    base = "{image: doca-driver, repository: nvcr.io/nvidia/mellanox, "
+    base += "version: doca3.2.0-25.10-1.2.8.0-2}"
+    write(
+        tmp_path,
+        {
+            "base/kustomization.yaml": "resources: [policy.yaml]\n",
+            "base/policy.yaml": f"{head}spec: {{ofedDriver: {base}}}\n",
+            "overlay/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\n",
+            "overlay/patch.yaml": f"{head}spec: {{ofedDriver: {section}}}\n",
+        },
+    )
+    assert [one["code"] for one in audit(tmp_path)["findings"]] == codes

@@ -47,6 +47,19 @@ GOOD_DOMAIN = DOMAIN.format("{resourceClaimTemplate: {name: a}}")
 FINE = claim(GPU)
 FINE_MIG = selected(f"{PROFILE} == '1g.10gb'")
 
+
+def _many(number: int) -> str:
+    """A claim with a number of requests."""
+    more = "".join(f", {{name: gpu-{index}, {GPU}}}" for index in range(1, number))
+    return FINE.replace("]", f"{more}]")
+
+
+def _alternatives(number: int) -> str:
+    """A request with a number of alternatives."""
+    names = (f"{{name: a{index}, deviceClassName: gpu.nvidia.com}}" for index in range(number))
+    return claim(f"firstAvailable: [{', '.join(names)}]")
+
+
 CLAIMS: list[CaseRow] = [
     ("dra-kubernetes-gate-off", claim("exactly: {deviceClassName: gpu.nvidia.com, capacity: {requests: {memory: 1Gi}}}"), claim("exactly: {deviceClassName: gpu.nvidia.com}"), {"context": {"kubernetesVersion": "1.35"}}),
     ("dra-field-too-new", claim("deviceClassName: gpu.nvidia.com, capacity: {requests: {memory: 1Gi}}", version="v1beta1"), claim("deviceClassName: gpu.nvidia.com", version="v1beta1"), {"context": {"kubernetesVersion": "1.33"}}),
@@ -58,6 +71,8 @@ CLAIMS: list[CaseRow] = [
     ("dra-field-missing", DOMAIN.format("{resourceClaimTemplate: {}}"), GOOD_DOMAIN, {}),
     ("dra-field-missing", claim("exactly: {deviceClassName: gpu.nvidia.com, selectors: [{}]}"), FINE, {}),
     ("dra-value-invalid", claim("exactly: {deviceClassName: gpu.nvidia.com, allocationMode: all}"), claim("exactly: {deviceClassName: gpu.nvidia.com, allocationMode: All}"), {}),
+    ("dra-value-invalid", _many(33), _many(32), {}),
+    ("dra-value-invalid", _alternatives(9), _alternatives(8), {}),
     ("dra-no-requests", _plain("{}"), FINE, {}),
     ("dra-no-requests", _plain("{device: }"), FINE, {}),
     ("dra-request-name", FINE.replace("name: gpu", "name: GPU"), FINE, {}),

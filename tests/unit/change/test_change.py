@@ -12,6 +12,7 @@ from gpufleet.change.capacity import walk, waves_of
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import Act, ChangePlan, NodeChangeKind
 from gpufleet.findings import Severity
+from gpufleet.fleet.leaf_class import LeafClass
 from tests.unit.change.fleets import EIGHTHS, HALVES, WHOLE, compiled, fleet_data
 
 SLICED4 = {"timeSlicing": {"replicas": 4}}
@@ -123,6 +124,34 @@ def test_another_machine_means_other_nodes() -> None:
     assert plan.pool("cut").kind is NodeChangeKind.NEW_NODES
     assert "change-by-replacement" in codes(plan, Severity.WARNING)
     assert [d.field for d in plan.pool("cut").differences] == ["gpu", "machines"]
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "kind"),
+    [("karpenter", NodeChangeKind.UNTOUCHED), ("managed", NodeChangeKind.NEW_NODES)],
+)
+def test_another_order_of_machines_counts_where_an_input_has_it(
+    provisioner: str, kind: NodeChangeKind
+) -> None:
+    """Karpenter's `requirements` are a set, which is sorted, and which it does not hash
+    (kubernetes-sigs/karpenter pkg/apis/v1/nodeclaim.go); `instanceTypes` of a node group is a list
+    whose order is that of preference."""
+
+    def eks(*types: str) -> Any:
+        pool = {"name": "cut", "instanceTypes": types, "nodes": {"min": 0, "max": 4}}
+        pool |= {"intent": "batch", "provisioner": provisioner}
+        cluster = {"name": "sb", "region": "us-east-1"}
+        data = {"catalogue": "2026.11", "platform": "eks", "cluster": cluster, "pools": [pool]}
+        return compiled(data)
+
+    plan = change_plan(eks("g6.xlarge", "g6.2xlarge"), eks("g6.2xlarge", "g6.xlarge"))
+    pool = plan.pool("cut")
+    assert pool.kind is kind
+    assert (pool.inputs == ()) is (kind is NodeChangeKind.UNTOUCHED)
+    if kind is NodeChangeKind.UNTOUCHED:
+        assert {one.leaf_class for one in pool.differences} == {LeafClass.NONE}
+        assert plan.findings == ()
+        assert pool.seconds == 0
 
 
 def test_gke_replaces_the_pool() -> None:

@@ -8,14 +8,14 @@ from gpufleet.contract.programs.json_document import json_problem
 from gpufleet.contract.programs.network_names import is_rdma_resource
 from gpufleet.contract.programs.nic_policy import (
     CODES,
-    GROUP,
     NODE_SECTIONS,
+    policy_problems,
     special_code,
     validate_policy,
 )
 from gpufleet.contract.programs.node_selector import selects_within
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.contract.schemas import object_problems, report_problems
+from gpufleet.contract.schemas import report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
@@ -71,7 +71,7 @@ def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckRe
             _validate_ipam(spec.get("ipam"), child(place, "ipam"), report)
         if kind == "HostDeviceNetwork":
             _validate_host_device(spec, place, report)
-        report_problems(object_problems(item, GROUP), CODES, report, path, special_code)
+        report_problems(policy_problems(item), CODES, report, path, special_code)
     _validate_together(objects, report)
 
 

@@ -62,9 +62,24 @@ def special_code(problem: SchemaProblem) -> str | None:
 def validate_spec(spec: Mapping[str, Any], version: tuple[int, ...], report: CheckReport) -> None:
     """Validate the spec of a NicClusterPolicy that is not an object, as its definition does too."""
     validate_policy(spec, "", version, report)
-    problems = object_problems({"kind": "NicClusterPolicy", "spec": dict(spec)}, GROUP)
+    problems = policy_problems({"kind": "NicClusterPolicy", "spec": dict(spec)})
     inside = [replace(one, steps=one.steps[1:]) for one in problems]
     report_problems(inside, CODES, report, special=special_code)
+
+
+def policy_problems(item: dict[str, Any]) -> tuple[SchemaProblem, ...]:
+    """What the definition says of a resource of the operator, without what a patch lacks."""
+    problems = object_problems(item, GROUP)
+    if not is_patch(as_mapping(item.get("spec")) or {}):
+        return problems
+    return tuple(one for one in problems if one.kind is not SchemaProblemKind.REQUIRED)
+
+
+def is_patch(spec: Mapping[str, Any]) -> bool:
+    """Whether the spec of a policy reads as a patch of kustomize: sections have values, and none
+    has an image or a repository, which each needs in a whole object."""
+    sections = [found for name in SECTIONS if (found := as_mapping(value_at(spec, name)))]
+    return bool(sections) and not any("image" in one or "repository" in one for one in sections)
 
 
 def validate_policy(
@@ -72,11 +87,25 @@ def validate_policy(
 ) -> None:
     """Validate the spec of a NicClusterPolicy or NicNodePolicy for an operator of this version."""
     common = as_mapping(spec.get("global")) or {}
+    part = is_patch(spec)
+    if part:
+        report.add(
+            "nic-policy-patch",
+            path,
+            "this reads as a patch of a policy and is validated as one: its sections have no image "
+            "and no repository",
+            "as an object of its own write `image` and `repository` of each section",
+        )
     for name in SECTIONS:
         section = as_mapping(value_at(spec, name))
         if section is not None:
-            _validate_section(section, common, f"{path}.{name}" if path else name, report)
-    _validate_ofed(as_mapping(spec.get("ofedDriver")), child(path, "ofedDriver"), version, report)
+            place = f"{path}.{name}" if path else name
+            if not part:
+                _validate_image(section, common, place, report)
+            _validate_container_resources(section, place, report)
+    driver = as_mapping(spec.get("ofedDriver"))
+    if driver is not None:
+        _validate_ofed(driver, child(path, "ofedDriver"), version, report, part=part)
     _validate_guids(as_mapping(spec.get("ibKubernetes")), child(path, "ibKubernetes"), report)
     _validate_telemetry(spec, path, report)
     for name, module in (
@@ -88,7 +117,7 @@ def validate_policy(
             _validate_config(config, child(child(path, name), "config"), module, report)
 
 
-def _validate_section(
+def _validate_image(
     section: Mapping[str, Any], common: Mapping[str, Any], path: str, report: CheckReport
 ) -> None:
     if not section.get("image"):
@@ -98,16 +127,27 @@ def _validate_section(
             "the section needs an image",
             "write the image's name, without repository",
         )
-    repository = section.get("repository") or common.get("repository") or ""
-    if not isinstance(repository, str) or not is_image_repository(repository):
+    repository = section.get("repository") or common.get("repository")
+    if not repository:
+        report.add(
+            "nic-policy-field-missing",
+            child(path, "repository"),
+            "the section needs a repository, and there is no global one",
+            "write `nvcr.io/nvidia/mellanox`",
+        )
+    elif not isinstance(repository, str) or not is_image_repository(repository):
         report.add(
             "nic-policy-repository",
             child(path, "repository"),
-            f"{shown(repository)} is not an image repository"
-            + ("" if repository else ", and there is no global one"),
+            f"{shown(repository)} is not an image repository",
             "write `nvcr.io/nvidia/mellanox`",
             value=shown(repository),
         )
+
+
+def _validate_container_resources(
+    section: Mapping[str, Any], path: str, report: CheckReport
+) -> None:
     for index, entry in enumerate(as_list(section.get("containerResources")) or []):
         _validate_resources(entry, child(child(path, "containerResources"), index), report)
 
@@ -151,16 +191,27 @@ def _validate_resources(entry: Any, path: str, report: CheckReport) -> None:
 
 
 def _validate_ofed(
-    driver: Mapping[str, Any] | None, path: str, version: tuple[int, ...], report: CheckReport
+    driver: Mapping[str, Any],
+    path: str,
+    version: tuple[int, ...],
+    report: CheckReport,
+    *,
+    part: bool,
 ) -> None:
-    if driver is None:
-        return
     wanted = driver.get("version")
-    if not isinstance(wanted, str) or not is_ofed_version(wanted, version):
+    if wanted is None:
+        if not part:
+            report.add(
+                "nic-policy-field-missing",
+                child(path, "version"),
+                "the driver needs a version",
+                "write a version such as doca3.4.1-26.04-1.1.0.0-1",
+            )
+    elif not isinstance(wanted, str) or not is_ofed_version(wanted, version):
         report.add(
             "nic-policy-ofed-version",
             child(path, "version"),
-            f"invalid OFED version {shown(wanted if wanted is not None else '')}",
+            f"invalid OFED version {shown(wanted)}",
             "write a version such as doca3.4.1-26.04-1.1.0.0-1, 24.01-0.3.3.1-0, or sha256:...",
             value=shown(wanted),
         )

@@ -3,6 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpufleet.contract.programs.karpenter_keys import TYPE
+from gpufleet.contract.programs.karpenter_machines import (
+    NodeRequirement,
+    demands_gpus,
+    names_newer,
+    read_requirements,
+    selected,
+)
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -37,15 +45,16 @@ def karpenter_pool(
     template = mapping(spec.get("template"))
     inner = mapping(template.get("spec"))
     wanted = {str(mapping(r).get("key")): mapping(r) for r in items(inner.get("requirements"))}
-    types = [
-        str(t) for t in items(wanted.get("node.kubernetes.io/instance-type", {}).get("values"))
-    ]
+    requirements = read_requirements(inner.get("requirements"))
+    types = _machine_types(requirements)
     if not any(has_accelerator(name) for name in types):
         return None
     metadata = mapping(one.properties.get("metadata"))
     labels = text_values(mapping(template.get("metadata")).get("labels"))
     name = text_values(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
     most, notes = _most_nodes(mapping(spec.get("limits")), types)
+    if not _named_types(requirements):
+        notes.append(_by_labels(requirements, types))
     reference = mapping(inner.get("nodeClassRef")).get("name")
     cls = next((c for c in seen.objects("EC2NodeClass") if _named(c) == reference), None)
     node_class = {} if cls is None else mapping(cls.properties.get("spec"))
@@ -117,6 +126,34 @@ def karpenter_pool(
         tags=tags,
         name_prefix=prefix_of(tags, name),
         notes=tuple(notes),
+    )
+
+
+def _named_types(requirements: Sequence[NodeRequirement]) -> list[str]:
+    """Machine types that a requirement names."""
+    named = (one for one in requirements if one.key == TYPE and one.operator == "In")
+    return [value for one in named for value in one.values]
+
+
+def _machine_types(requirements: Sequence[NodeRequirement]) -> list[str]:
+    """Machine types that are named, or those with NVIDIA GPUs that the labels of machines select
+    (`instance-family`, `instance-category` and the like); empty where machines without GPUs
+    satisfy them as well."""
+    named = _named_types(requirements)
+    if named or not demands_gpus(requirements):
+        return named
+    return [row.name for row in selected(requirements)]
+
+
+def _by_labels(requirements: Sequence[NodeRequirement], types: Sequence[str]) -> str:
+    """Note on machine types that no requirement names."""
+    labels = ", ".join(one.key for one in requirements if one.provider)
+    newer = (
+        "; it names a family that the catalogue does not have" if names_newer(requirements) else ""
+    )
+    return (
+        f"instanceTypes are the {len(types)} of the catalogue that {labels} select{newer}: "
+        "Karpenter may select others that are not in it"
     )
 
 
