@@ -26,6 +26,7 @@ from gpufleet.render.alerts import alerts
 from gpufleet.render.kueue_queues import cluster_queues, team_quota
 from gpufleet.spec.monitoring import Monitoring
 from tests.property.test_renders_agree import UNHURRIED, fleets
+from tests.unit.render.fleets import REGIONS
 
 GPU, DEVICE, CORE = "nvidia.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
 CLAIMS = "gpufleet.dev/gpu-claims"
@@ -275,7 +276,7 @@ def test_legal_fleets_have_every_kind(
             {
                 "catalogue": "2026.11",
                 "platform": platform,
-                "cluster": {"name": "ml", "region": "us-east-1"},
+                "cluster": {"name": "ml", "region": REGIONS.get(platform, "us-east-1")},
                 "pools": [pool],
                 "queues": {"teams": [{"name": "t", "share": 1}]},
             }

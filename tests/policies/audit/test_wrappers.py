@@ -104,7 +104,7 @@ def test_values_that_are_not_there_are_named_and_the_others_judged(tmp_path: Pat
 
 
 def test_no_text_of_a_secret_is_quoted(tmp_path: Path):
-    text = release("gpu-operator", "{}")
+    text = release("gpu-operator", "{}", "v26.7.0")
     text += "  valuesFrom:\n    - {kind: Secret, name: s}\n"
     text += "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: gpu}\n"
     text += "stringData:\n  values.yaml: |\n    mig: {strategy: hunter2}\n"

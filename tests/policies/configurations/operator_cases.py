@@ -94,7 +94,7 @@ GPU_OPERATOR: list[CaseRow] = [
     ("gpu-operator-plugin-default-absent", "devicePlugin: {config: {default: b, data: {a: 'version: v1'}}}", "devicePlugin: {config: {default: a, data: {a: 'version: v1'}}}", {}),
     ("gpu-operator-reset-needed", "mig: {strategy: mixed}", "mig: {strategy: mixed}\nmigManager: {env: [{name: WITH_REBOOT, value: 'true'}]}", A100),
     ("gpu-operator-list-strategy", "{cdi: {enabled: true}, devicePlugin: {env: [{name: DEVICE_LIST_STRATEGY, value: envvar}]}}", "{cdi: {enabled: true}, devicePlugin: {env: [{name: DEVICE_LIST_STRATEGY, value: 'cdi-annotations,cdi-cri'}]}}", {}),
-    ("gpu-operator-list-strategy", "devicePlugin: {env: [{name: DEVICE_LIST_STRATEGY, value: envvar}]}", "{cdi: {enabled: false}, devicePlugin: {env: [{name: DEVICE_LIST_STRATEGY, value: envvar}]}}", {}),
+    ("gpu-operator-list-strategy", "{cdi: {enabled: true}, devicePlugin: {env: [{name: DEVICE_LIST_STRATEGY, value: envvar}]}}", "{cdi: {enabled: false}, devicePlugin: {env: [{name: DEVICE_LIST_STRATEGY, value: envvar}]}}", {}),
     ("gpu-operator-driver-in-image", "", "driver: {enabled: false}", {"context": {"images": ["al2023-nvidia"]}}),
     ("gpu-operator-dra-too", "", "devicePlugin: {enabled: false}", dra_chart()),
     ("gpu-operator-nfd-twice", "", "nfd: {enabled: false}", {"context": {"chart": {"name": "network-operator", "values": {}}}}),

@@ -91,13 +91,16 @@ TEAMS = [
 ]
 
 
+REGIONS = {"gke": "us-central1"}
+
+
 def compiled(platform: str, pools: dict[str, dict[str, Any]], **more: Any) -> Fleet:
     """A fleet that compiles without an error."""
     result = compile_data(
         {
             "catalogue": "2026.11",
             "platform": platform,
-            "cluster": {"name": "ml", "region": "us-east-1"},
+            "cluster": {"name": "ml", "region": REGIONS.get(platform, "us-east-1")},
             "pools": [{"name": name, **pool} for name, pool in pools.items()],
             **more,
         }
