@@ -41,9 +41,9 @@ northamerica-south1=mx-central-1 southamerica-east1=sa-east-1 us-east4=us-east-1
 us-west1=us-west-2 us-west2=us-west-1 us-central1=us-east-1 us-central2=us-east-1
 us-south1=us-east-1
 """
-"""Regions in the same town or state, or the only ones of the same country (both clouds' pages of
-regions, read 2026-11-28). AWS has none in the middle of the United States: its first one stands for
-them."""
+"""Regions in the same town or state, or the only ones of the same country, by the places that both
+clouds state beside the names. AWS has none in the middle of the United States: its first one stands
+for them. Nothing but the proposed fix depends on it."""
 _PAIRS = [pair.partition("=") for pair in _SAME_PLACE.split()]
 _NEAREST: dict[str, str] = {
     **{google: aws for google, _, aws in _PAIRS},
