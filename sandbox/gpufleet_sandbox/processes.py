@@ -199,9 +199,8 @@ def _wait(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Pr
     remaining = list(processes)
     while True:
         _reap()
-        # A child of ours has ended when it is reaped: a dead first thread is not an end yet, the
-        # others
-        # may still hold ports.
+        # A child of ours has ended when it is reaped: a dead first thread is not an end yet,
+        # the others may still hold ports.
         remaining = [one for one in remaining if one.pid in _children or _runs(one)]
         if not remaining or time.monotonic() >= deadline:
             return remaining

@@ -224,28 +224,6 @@ def _ledger_bytes(model: "Architecture", weights: "WeightFormat", context: int =
     return need
 
 
-def largest_model(
-    memory: int, precision: str, capability: tuple[int, int] | None
-) -> Decimal | None:
-    """Maximum number of parameters, in 1e9 down to one decimal, that are estimated to fit in
-    `memory` bytes.
-
-    None for an unknown format, and for a format that a GPU of this capability does not run.
-    """
-    weights = _format(precision)
-    if weights is None or capability is None or weights.min_capability > capability:
-        return None
-    fits, beyond = 0, 10_000  # in tenths of 1e9
-    while beyond - fits > 1:
-        tried = (fits + beyond) // 2
-        model = _of_count(tried * 10**8, full_heads=False)
-        if model is not None and _ledger_bytes(model, weights) <= memory:
-            fits = tried
-        else:
-            beyond = tried
-    return Decimal(fits) / 10
-
-
 def gib(amount: int) -> str:
     """Bytes as people read them."""
     return f"{amount / GIB:.1f} GiB"

@@ -102,8 +102,7 @@ RULES = rule_table(
         "sriov-prefix-invalid",
         ("NO-4",),
         "resourcePrefix is not a DNS-1123 subdomain: the plugin takes it, and the kubelet refuses "
-        "to "
-        "register the resource.",
+        "to register the resource.",
         "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
     ),
     *KEY_RULES,

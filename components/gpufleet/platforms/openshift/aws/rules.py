@@ -34,8 +34,7 @@ def validate_aws_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
                 "openshift-reservation-id",
                 f"{pool.path}.capacity[{index}].reserved.id",
                 f"{entry.reserved.id!r} is not an id of a capacity reservation; the machine API "
-                f"takes "
-                "no resource group of reservations",
+                "takes no resource group of reservations",
                 "write cr- and 17 hexadecimal digits; a pool for each reservation",
                 found=entry.reserved.id,
                 limit=RESERVATION.pattern,
