@@ -1,7 +1,7 @@
 """Lines of Python by package against their ceilings (tools/ceilings.csv). `make check` runs it.
 
 A ceiling only falls. A package above its ceiling is an error, and so is a ceiling that is more than 1 % above the
-package: whoever removed lines lowers it, so that they do not come back. `--lower` writes the ceilings that are too high
+package: a change that removes lines lowers it, so that they do not come back. `--lower` writes the ceilings that are too high
 again, as the lines that there are; it never raises one.
 """
 

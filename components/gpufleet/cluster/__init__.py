@@ -1,4 +1,4 @@
-"""The model of a cluster, whoever described it: frozen data, every field known, absent or unknown.
+"""The model of a cluster, declared or observed: frozen data, every field known, absent or unknown.
 
 Compile makes it from a declaration, readers of the audit from documents and dumps.
 """

@@ -112,7 +112,7 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
 
 
 def _node_images(context: RuleContext) -> tuple[str, ...]:
-    """Keys of the catalogue: images of the declared GPU nodes, whoever makes them, but for nodes
+    """Keys of the catalogue: images of the declared GPU nodes of every maker, without nodes
     whose label keeps the operator's driver away."""
     # Who brings what is the contract's: its models are only imported where an operator is declared.
     from gpufleet.contract.owners import DEPLOY_LABELS
