@@ -14,7 +14,7 @@ from gpufleet.adopt.refine import (
     refined,
 )
 from gpufleet.adopt.sharing import sharing_of
-from gpufleet.fleet import compile_data
+from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
     Declaration,
@@ -22,8 +22,9 @@ from gpufleet.fleet.observed import (
     ObservedResource,
     PlatformAdoption,
     ProposedPool,
+    platform_adoption,
 )
-from gpufleet.platforms.registry import FOLDERS, platform_adoption, platform_facts
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.base import Platform
 
 CATALOGUE = "2026.11"
@@ -72,23 +73,28 @@ class Adoption:
 
 
 def adopt(
-    seen: Observations, platform: Platform | None = None, *, import_ids: bool = False
+    seen: Observations,
+    platforms: Platforms,
+    platform: Platform | None = None,
+    *,
+    import_ids: bool = False,
 ) -> Adoption:
     """The declaration that comes nearest to resources.
 
     Args:
         seen: What exists.
+        platforms: Where it may be.
         platform: Where it is. Default: the platform that knows one of the types.
         import_ids: Write `importId` into pools that can be imported.
     """
-    adoption = _adoption(seen, platform)
+    adoption = _adoption(seen, platforms, platform)
     if adoption is None:
         return Adoption(None, (), (), ("no resource is of a type that makes nodes with GPUs",))
     proposals = sorted(adoption.pools(seen), key=lambda one: str(one.pool["name"]))
     if not proposals:
         return Adoption(None, (), (), ("no group of nodes with GPUs was found",))
     frame = _frame(adoption, seen, proposals)
-    notes = _placed(frame, adoption)
+    notes = _placed(frame, platforms[adoption.platform])
     pools: list[Declaration] = []
     kept: list[tuple[ProposedPool, Compared]] = []
     imports: list[Import] = []
@@ -134,9 +140,9 @@ def adopt(
     return Adoption(spec, tuple(imports), tuple(missed), (*notes, *addons.notes))
 
 
-def _placed(frame: Declaration, adoption: PlatformAdoption) -> list[str]:
+def _placed(frame: Declaration, platform: PlatformValue) -> list[str]:
     """Put an example region where the resources state none, and note it."""
-    example = platform_facts(adoption.platform).example_region
+    example = platform.facts.example_region
     if example is None or "region" in frame["cluster"]:
         return []
     frame["cluster"] = {**frame["cluster"], "region": example}
@@ -148,12 +154,13 @@ def _matters(one: ObservedResource) -> bool:
     return one.token.endswith((":Release", ":Reservation", ":CapacityReservation", ":Budget"))
 
 
-def _adoption(seen: Observations, platform: Platform | None) -> PlatformAdoption | None:
+def _adoption(
+    seen: Observations, platforms: Platforms, platform: Platform | None
+) -> PlatformAdoption | None:
     if platform is not None:
-        return platform_adoption(platform)
-    return next(
-        (found for one in FOLDERS if (found := platform_adoption(one)).recognises(seen)), None
-    )
+        return platform_adoption(platforms[platform])
+    known = map(platform_adoption, platforms.values())
+    return next((one for one in known if one.recognises(seen)), None)
 
 
 def _frame(

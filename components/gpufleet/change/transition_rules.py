@@ -14,7 +14,7 @@ from gpufleet.change.plan import FieldDifference, NodeChangeKind, PoolChange
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
 
 CHARTS = {

@@ -2,7 +2,7 @@
 
 import yaml
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
 from gpufleet.render.kueue_flavors import resource_flavor
