@@ -9,6 +9,8 @@ program pays only for the provider SDKs of the components it uses.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gpufleet.installation import install_command
+
 if TYPE_CHECKING:
     from gpufleet.addons.device_plugin import DevicePlugin
     from gpufleet.addons.dra_driver import DraDriver
@@ -132,7 +134,7 @@ def __getattr__(name: str) -> Any:
             raise
         raise ModuleNotFoundError(
             f"gpufleet.{name} needs the package {missing.name}, which the extra `{extra}` brings: "
-            f"`pip install 'pulumi-gpufleet[{extra}]'`",
+            f"`{install_command(extra)}`",
             name=missing.name,
         ) from None
     globals()[name] = value
