@@ -14,7 +14,7 @@ Pulumi's documentation; these also answer what only a cloud knows, and keep what
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pulumi.runtime
 from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
@@ -69,8 +69,9 @@ class RecordingMocks(Mocks):
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
         """Called by the SDK for each resource."""
-        self.resources.append(MadeResource(args.typ, args.name, args.inputs))
-        known = {**MADE.get(args.typ, {}), **args.inputs}
+        inputs = cast("dict[str, Any]", args.inputs)
+        self.resources.append(MadeResource(args.typ, args.name, inputs))
+        known: dict[str, Any] = {**MADE.get(args.typ, {}), **inputs}
         if args.typ == "aws:eks/cluster:Cluster":
             network = {"clusterSecurityGroupId": "made-group"}
             known["vpcConfig"] = {**known.get("vpcConfig", {}), **network}
@@ -78,7 +79,7 @@ class RecordingMocks(Mocks):
             known["email"] = f"{known.get('accountId')}@{known.get('project')}.example"
         return f"{args.name}-id", known
 
-    def call(self, args: MockCallArgs) -> dict[Any, Any]:
+    def call(self, args: MockCallArgs) -> Any:
         """Called by the SDK for each function of a provider."""
         return dict(self.answers.get(args.token, ANSWERED.get(args.token, {})))
 
