@@ -47,7 +47,7 @@ class Site:
     feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Gates that the context names."""
     gates_named: bool = False
-    """Whether the context names gates at all: an empty mapping says that all have their defaults."""
+    """Whether the context names gates: an empty mapping says that all have their defaults."""
     cluster_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Gates of Kubernetes that a declaration names."""
     images: tuple[str, ...] = ()

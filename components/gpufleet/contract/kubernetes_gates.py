@@ -1,8 +1,8 @@
 """Gates of Kubernetes that a field of a claim or class needs, by minor version.
 
 The API server drops a field whose gate is off and does not report it (`dropDisabledFields` of
-`pkg/registry/resource`). Which minor has which gate on, and which fields a gate keeps: features.jsonl
-of the catalogue, from `pkg/features/kube_features.go` and `resource/*/types.go`.
+`pkg/registry/resource`). Which minor has which gate on, and which fields a gate keeps: rows of
+features.jsonl, from `pkg/features/kube_features.go` and `resource/*/types.go`.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def own_gates(site: Site) -> Iterator[Finding]:
             yield error(
                 "cluster-gate-unknown",
                 path,
-                f"{name} is not a gate of resource.k8s.io, and nothing that gpufleet makes needs it",
+                f"{name} is not a gate of resource.k8s.io: nothing that is made needs it",
                 nearest_fix(name, table.gates, "remove the line"),
                 value=name,
             )

@@ -127,8 +127,8 @@ def _validate_resource_name(spec: Mapping[str, Any], path: str, report: CheckRep
     report.add(
         "dra-value-invalid",
         path,
-        f"{shown(name)} is not the name of an extended resource: DOMAIN/NAME outside kubernetes.io, "
-        "and not beginning with `requests.`",
+        f"{shown(name)} is not the name of an extended resource: DOMAIN/NAME outside "
+        "kubernetes.io, and not beginning with `requests.`",
         "write a name such as `nvidia.com/gpu`",
         value=name,
     )
