@@ -31,8 +31,8 @@ from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import compile_data
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.artefact import Artefact, ArtefactKind
-from gpufleet.spec import fleet_part
 from gpufleet.spec.base import Platform
+from gpufleet.spec.document import fleet_part
 from gpufleet_planner.commands.size_choices import SELLERS
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market

@@ -19,8 +19,8 @@ from gpufleet.fleet.observed import (
 )
 from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
 from gpufleet.platforms.gke.adopted_options import adopted_options
+from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.gpudirect_installers import INSTALLER, chosen_pools
-from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 
