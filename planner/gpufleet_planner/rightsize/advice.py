@@ -26,6 +26,9 @@ RESERVED_PART = Fraction(7, 10)
 """Part of a device from which memory that never changes may be reserved rather than used: vLLM
 takes 0.9 or 0.92 of it at the start, JAX 0.75 (JAX documentation, GPU memory allocation)."""
 STEADY = Fraction(98, 100)
+MAXIMUM_SLOWDOWN = Fraction(2)
+"""A proposal lets the same work take at most this many times as long. Assumed: peaks of a service
+are answered in time by twice the seconds, not by ten times."""
 
 
 NEARLY = 1.02
@@ -110,11 +113,13 @@ def advise(
     *,
     isolation: Isolation = Isolation.MEMORY,
     least_saving: Fraction = Fraction(1, 10),
+    max_slowdown: Fraction = MAXIMUM_SLOWDOWN,
 ) -> Advice:
     """The cheapest share that would have been enough, if it saves at least `least_saving`.
 
     A share is enough when it has the measured peak of memory with a margin of 5 %, and the
-    measured compute and bandwidth take at most 90 % of it. It must have every number format that
+    measured compute and bandwidth take at most 90 % of it, and if the same work takes at most
+    `max_slowdown` times as long there. It must have every number format that
     the present GPU computes in: which of them a program uses is not measured. Pods that use several
     devices get whole GPUs, as shares cannot talk to each other.
     """
@@ -145,7 +150,8 @@ def advise(
     working = [use for use in workload.uses if not _idle(use)]
     needed = max(len({u.device for u in working if u.pod == pod}) for pod in _pods(working))
     busy_pods = _busy_pods(workload)
-    option = _best(device, working, needed, busy_pods, market, catalogue, isolation)
+    limits = isolation, max_slowdown
+    option = _best(device, working, needed, busy_pods, market, catalogue, limits)
     if option is None or price is None or option.micro_usd is None:
         return told.fits("no machine with a price in the market is enough")
     if float(price - option.micro_usd) < float(least_saving) * price:
@@ -248,8 +254,9 @@ def _best(
     pods: int,
     market: Market,
     catalogue: Catalogue,
-    isolation: Isolation,
+    limits: tuple[Isolation, Fraction],
 ) -> Proposal | None:
+    isolation, max_slowdown = limits
     memory = max(use.peak_memory for use in working) * MEMORY_MARGIN
     reserved = any(_may_be_reserved(use, present) for use in working)
     found: list[tuple[float, bool, bool, str, Proposal]] = []
@@ -262,6 +269,8 @@ def _best(
             device = share.device
             least = present.usable_bytes if reserved else memory
             if device.usable_bytes < least or not _keeps_up(present, share, working):
+                continue
+            if max(_stretches(present, share)) > max_slowdown:
                 continue
             option = Proposal(machine, share, needed, pods)
             assert option.micro_usd is not None
