@@ -15,6 +15,7 @@ from rich.table import Table
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.regions import check_region
 from gpufleet.cli import prometheus
+from gpufleet.cli.help_screen import ScreenCommand
 from gpufleet.cli.output import (
     exit_code,
     format_option,
@@ -46,7 +47,10 @@ _CRON_FIELDS = 5
 _CRON = re.compile(r"[0-9A-Za-z*?/, -]+")
 
 
-@click.command()
+@click.command(
+    cls=ScreenCommand,
+    first=("url", "days", "spec", "platform", "region", "out", "output_format"),
+)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--prometheus", "url", metavar="URL", help="Ask this server instead of files.")
 @click.option(

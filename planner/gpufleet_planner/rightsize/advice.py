@@ -265,12 +265,13 @@ def _best(
             continue
         if not _has_formats_of(machine.gpu, present.gpu):
             continue
-        for share in _offers(machine, needed, isolation):
+        # Shares of a pod with one device; whole GPUs where it has several.
+        kinds = ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,)
+        for share in shares(machine.gpu, kinds):
             device = share.device
             least = present.usable_bytes if reserved else memory
-            if device.usable_bytes < least or not _keeps_up(present, share, working):
-                continue
-            if max(_stretches(present, share)) > max_slowdown:
+            enough = device.usable_bytes >= least
+            if not (enough and _keeps_up(present, share, working, max_slowdown)):
                 continue
             option = Proposal(machine, share, needed, pods)
             assert option.micro_usd is not None
@@ -285,15 +286,12 @@ def _best(
     return min((one for one in found if one[0] <= limit), key=lambda one: one[1:4])[4]
 
 
-def _offers(machine: OfferedMachine, needed: int, isolation: Isolation) -> list[ShareOffer]:
-    """Shares of a pod with one device; whole GPUs where it has several."""
-    return shares(machine.gpu, ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,))
-
-
-def _keeps_up(present: Device, other: ShareOffer, working: Sequence[DeviceUse]) -> bool:
+def _keeps_up(
+    present: Device, other: ShareOffer, working: Sequence[DeviceUse], slowest: Fraction
+) -> bool:
     """Whether the measured compute and bandwidth take at most `HEADROOM` of the other share."""
     stretches = _stretches(present, other)
-    if not stretches:
+    if not stretches or max(stretches) > slowest:
         return False
     compute = max(use.compute or 0.0 for use in working)
     # Memory moves only while the engine works: without its own measure compute bounds it.
