@@ -11,7 +11,7 @@ from gpufleet.fleet.chart_values import leaves, merged, nested
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.releases import releases
-from gpufleet.spec import UnreadableDocumentError
+from gpufleet.spec.document import UnreadableDocumentError
 
 SECTIONS = {
     "gpu-operator": "gpuOperator",

@@ -14,7 +14,8 @@ from gpufleet.findings import Finding, FleetError, error, has_errors, ordered
 from gpufleet.fleet.compile import compile_fleet
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet.spec import fleet_part, parse, read_document
+from gpufleet.spec.document import fleet_part, read_document
+from gpufleet.spec.parse import parse
 
 
 @dataclass(frozen=True, slots=True)

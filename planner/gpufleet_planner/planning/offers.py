@@ -9,7 +9,6 @@ from functools import lru_cache
 from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus, UnknownKeyError
 from gpufleet.catalogue.price_range import planned_price
 from gpufleet.findings import Finding, error
-from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
@@ -233,7 +232,7 @@ def _ways(
             memory_bytes=row.memory_bytes,
             nvme_bytes=row.local_nvme_bytes,
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
-            fabric=platform_rules(PLATFORMS[Platform(platform)]).fabric_of(row).value,
+            fabric=PLATFORMS[Platform(platform)].facts.fabric_of(row).value,
             architecture=row.architecture,
             most_hours=_LONGEST.get(buy),
         )
