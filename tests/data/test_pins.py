@@ -1,7 +1,7 @@
-"""A pinned release has rows of its own: release notes read, what breaks, keys of its chart, gates, pairs.
+"""A pinned release has rows: notes that were read, what breaks, keys of its chart, gates, pairs.
 
-`pins.jsonl` has a row for each pin of charts.jsonl: who moves a pin reads the release notes and writes
-what they say, here and in transitions.jsonl, features.jsonl and the schema of the chart.
+`pins.jsonl` has a row for each pin of charts.jsonl. To move a pin, read the release notes and write
+what they say there, in transitions.jsonl, in features.jsonl and in the schema of the chart.
 """
 
 import json
@@ -77,8 +77,7 @@ def test_every_pin_has_its_rows() -> None:
         ({"kueue": "0.20.0"}, "kueue 0.20.0: no row in pins.jsonl (of 0.19.2)"),
         (
             {"dra_driver_nvidia_gpu": "0.4.1"},
-            "gpu-operator v26.7.0: it belongs together with dra-driver-nvidia-gpu 0.5.0, and "
-            "0.4.1 is pinned",
+            "v26.7.0: it belongs together with dra-driver-nvidia-gpu 0.5.0, and 0.4.1 is pinned",
         ),
     ],
 )
