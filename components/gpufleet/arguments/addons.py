@@ -220,6 +220,14 @@ class GpuDirectArgs(TypedDict):
     range. Default: they are given in `connection.gpuNetworks`."""
 
 
+class DriverInstallerArgs(TypedDict):
+    """Google's installer of NVIDIA's driver on GKE."""
+
+    enabled: NotRequired[bool]
+    """Install the driver on Container-Optimized OS, on nodes of pools with `gke: {driver:
+    gpuOperator}`. Default true; false where Google's own manifest was applied already."""
+
+
 class ChartSourceArgs(TypedDict):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -262,6 +270,8 @@ class AddonsArgs(TypedDict):
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
     gpu_direct: NotRequired[GpuDirectArgs]
     """Only on GKE: plugins of NCCL and the device injector. Default: with pools of a `fabric`."""
+    driver_installer: NotRequired[DriverInstallerArgs]
+    """Only on GKE: Google's installer of the driver. Default: with pools that need it."""
     kueue: NotRequired[AddonArgs]
     """Kueue. Default: with `queues`."""
     keda: NotRequired[AddonArgs]

@@ -36,8 +36,9 @@ class GkeOptionsArgs(TypedDict):
     """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
     GPU Operator."""
     driver_version: NotRequired[GkeOptionsDriverVersionWord]
-    """One of `default`, `latest`. With `driver: gke`: the version GKE recommends for the release,
-    or its newest. Default default. Changing it makes a new node pool."""
+    """One of `default`, `latest`. With `driver: gke`, and on Container-Optimized OS: the version
+    GKE recommends for the release, or its newest. Default default. Changing it makes a new node
+    pool with `driver: gke`; with `gpuOperator`, nodes get it when they start again."""
     accelerator_network_profile: NotRequired[GkeOptionsAcceleratorNetworkProfileWord]
     """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
     connection's networks."""

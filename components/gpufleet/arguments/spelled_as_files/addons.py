@@ -221,6 +221,14 @@ class GpuDirectDict(TypedDict):
     range. Default: they are given in `connection.gpuNetworks`."""
 
 
+class DriverInstallerDict(TypedDict):
+    """Google's installer of NVIDIA's driver on GKE."""
+
+    enabled: NotRequired[bool]
+    """Install the driver on Container-Optimized OS, on nodes of pools with `gke: {driver:
+    gpuOperator}`. Default true; false where Google's own manifest was applied already."""
+
+
 class ChartSourceDict(TypedDict):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -263,6 +271,8 @@ class AddonsDict(TypedDict):
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
     gpuDirect: NotRequired[GpuDirectDict]
     """Only on GKE: plugins of NCCL and the device injector. Default: with pools of a `fabric`."""
+    driverInstaller: NotRequired[DriverInstallerDict]
+    """Only on GKE: Google's installer of the driver. Default: with pools that need it."""
     kueue: NotRequired[AddonDict]
     """Kueue. Default: with `queues`."""
     keda: NotRequired[AddonDict]

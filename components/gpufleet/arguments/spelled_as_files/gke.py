@@ -37,8 +37,9 @@ class GkeOptionsDict(TypedDict):
     """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
     GPU Operator."""
     driverVersion: NotRequired[GkeOptionsDriverVersionWord]
-    """One of `default`, `latest`. With `driver: gke`: the version GKE recommends for the release,
-    or its newest. Default default. Changing it makes a new node pool."""
+    """One of `default`, `latest`. With `driver: gke`, and on Container-Optimized OS: the version
+    GKE recommends for the release, or its newest. Default default. Changing it makes a new node
+    pool with `driver: gke`; with `gpuOperator`, nodes get it when they start again."""
     acceleratorNetworkProfile: NotRequired[GkeOptionsAcceleratorNetworkProfileWord]
     """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
     connection's networks."""

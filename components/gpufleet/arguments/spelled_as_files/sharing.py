@@ -79,8 +79,9 @@ class VgpuDict(TypedDict):
     """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
 
     profile: str
-    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`. With or
-    without the prefix `grid_` or `nvidia_`, in any case."""
+    """vGPU type as vCenter lists it, `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`, or as
+    `nvidia-smi vgpu -s` prints it: `NVIDIA RTX Pro 6000 Blackwell DC-1-24C`. With or without the
+    prefix, in any case."""
     licenseSecret: NotRequired[str]
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
