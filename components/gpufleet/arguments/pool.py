@@ -5,6 +5,8 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.existing import ExistingOptionsArgs
+
 from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, TeamCommitmentArgs
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
@@ -146,6 +148,8 @@ class GpuPoolArgs(TypedDict):
     """Only on vSphere, and needed there."""
     openshift: NotRequired[OpenShiftOptionsArgs]
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    existing: NotRequired[ExistingOptionsArgs]
+    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
     openshift_aws: NotRequired[OpenShiftAwsOptionsArgs]
     """Only on OpenShift on AWS. Default: none."""
     openshift_gcp: NotRequired[OpenShiftGcpOptionsArgs]

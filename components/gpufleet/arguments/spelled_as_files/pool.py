@@ -6,6 +6,8 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
+
 from gpufleet.arguments.spelled_as_files.capacity import (
     CapacityDict,
     MaintenanceWindowDict,
@@ -151,6 +153,8 @@ class GpuPoolDict(TypedDict):
     """Only on vSphere, and needed there."""
     openshift: NotRequired[OpenShiftOptionsDict]
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    existing: NotRequired[ExistingOptionsDict]
+    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
     openshiftAws: NotRequired[OpenShiftAwsOptionsDict]
     """Only on OpenShift on AWS. Default: none."""
     openshiftGcp: NotRequired[OpenShiftGcpOptionsDict]
