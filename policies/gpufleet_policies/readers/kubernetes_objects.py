@@ -10,9 +10,10 @@ from gpufleet_policies.readers import autoscaler, claims
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
 from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
-from gpufleet_policies.readers.nvidia_objects import config_object, is_placeholder
+from gpufleet_policies.readers.nvidia_objects import config_object
 from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus, is_validated_by_definition
+from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.reading import at, place_of
 from gpufleet_policies.readers.workload import workload_from
@@ -139,7 +140,7 @@ def facts_of_object(
             yield NotJudged(locator=locator, what="variable", reason=reason)
     for kind in _kinds_of_others(document, locator.kind) if own is None else (own,):
         yield config_object(document, locator, kind)
-    if own is not None and (place := place_of(document, is_placeholder)) is not None:
+    if own is not None and (place := place_of(document, is_filled_in)) is not None:
         reason = "a tool fills in values, which are not known"
         yield NotJudged(locator=locator, what="variable", reason=reason, place=place)
     if (

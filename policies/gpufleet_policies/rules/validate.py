@@ -23,6 +23,11 @@ from gpufleet_policies.rules.registry import (
 )
 from gpufleet_policies.rules.settings import RuleSettings, weighted
 
+_SHAPES = frozenset({"PodTemplate"})
+"""Kinds that only say what pods would be like: a ProvisioningRequest or CapacityBuffer names a
+PodTemplate to make room, and no controller runs it (kubernetes/autoscaler
+cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go, PodTemplateRef)."""
+
 
 def validate(
     subject: Any,
@@ -41,6 +46,8 @@ def validate(
     """
     if isinstance(subject, UncompiledFleet):
         return list(_of_compile(subject))
+    if isinstance(subject, WorkloadFacts) and subject.locator.kind in _SHAPES:
+        return []
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
     profile = settings.profile_for(context, subject)
     findings: list[Finding] = []
