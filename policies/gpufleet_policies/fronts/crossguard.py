@@ -198,7 +198,7 @@ class Front:
             finding
             for facts in everything
             if (rules := _across(type_of(facts), with_fleet=fleet is not None))
-            for finding in run_rules(facts, context, configured.settings, rules)
+            for finding in run_rules(facts, context, configured.settings, rules, keep_waived=True)
             if (finding.code, finding.locator.urn, finding.level) not in reported
         ]
         configured.stack = (seen, findings)
@@ -208,7 +208,8 @@ class Front:
         if isinstance(facts, FleetFacts):
             return self._validate_fleet(facts, configured)
         fleet = self._fleet_for(facts, configured)
-        return run_rules(facts, self._context(fleet, configured), configured.settings)
+        context = self._context(fleet, configured)
+        return run_rules(facts, context, configured.settings, keep_waived=True)
 
     def _validate_fleet(self, fleet: FleetFacts, configured: Configured) -> list[Finding]:
         with self._program.lock:
@@ -216,7 +217,7 @@ class Front:
             waiting = list(self._program.waiting.values())
             alone = len(self._program.fleets) == 1
         context = self._context(fleet, configured)
-        findings = run_rules(fleet, context, configured.settings)
+        findings = run_rules(fleet, context, configured.settings, keep_waived=True)
         if alone and configured.settings.fleet is None:
             needs_fleet = {Needs.FLEET, Needs.POOLS}
             rules = [
@@ -227,7 +228,7 @@ class Front:
             with self._program.lock:
                 reported = set(self._program.reported)
             for workload in waiting:
-                again = run_rules(workload, context, configured.settings, rules)
+                again = run_rules(workload, context, configured.settings, rules, keep_waived=True)
                 findings += [f for f in again if (f.code, f.locator.urn, f.level) not in reported]
         return findings
 
@@ -270,7 +271,8 @@ def _reported(
 ) -> list[Reported]:
     found: list[Reported] = []
     for finding in findings:
-        level = configured.reported.get((is_stack, finding.level), finding.level)
+        weighed = Level.ADVISORY if finding.waiver is not None else finding.level
+        level = configured.reported.get((is_stack, weighed), weighed)
         if level is Level.OFF:
             continue
         rule = by_id().get(finding.code)
@@ -278,7 +280,7 @@ def _reported(
             Reported(
                 SETTINGS if rule is None else rule.id,
                 "Settings of the policies." if rule is None else rule.sentence,
-                finding.text,
+                finding.lines,
                 level.enforced,
                 protocol.POLICY_SEVERITY_LOW if rule is None else severity(rule),
                 finding.locator.urn,

@@ -27,6 +27,7 @@ from gpufleet_policies.readers.pulumi_state import (
 )
 from gpufleet_policies.readers.reading import place_of
 from gpufleet_policies.readers.releases import releases
+from gpufleet_policies.readers.stacks import TYPE, facts_of_resource
 from gpufleet_policies.readers.terraform import facts_of_plan, is_plan, planned_resources
 from gpufleet_policies.resolve.json_patch import OPERATIONS
 from gpufleet_policies.wrappers.charts import chart_of_file, dependency_of, is_values_file
@@ -69,6 +70,9 @@ def _facts(
     line: int,
     written: Callable[[], str],
 ) -> Iterator[Any]:
+    if TYPE in document:
+        yield from facts_of_resource(document, path)
+        return
     kind = kind_of(document)
     if is_operation(document):
         return  # of a JSON patch, whose object is elsewhere
@@ -126,6 +130,8 @@ def is_known(document: Any) -> bool:
         return False
     if "kind" in document and "apiVersion" in document:
         return not has_members(document)
+    if TYPE in document:
+        return True
     if is_plan(document):
         return any(True for _ in planned_resources(document))
     if is_preview(document):

@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
-from gpufleet_policies.readers import autoscaler, claims
+from gpufleet_policies.readers import autoscaler, claims, nodes
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
 from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
@@ -118,6 +118,8 @@ def facts_of_object(
         return
     group = group_of(document.get("apiVersion"))
     locator = object_locator(document, name, urn, path, line)
+    if locator.kind == "Pod":
+        yield from nodes.pod(document, locator)
     if is_left_to_its_owner(document):
         return
     for found in (

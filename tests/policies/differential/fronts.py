@@ -74,7 +74,10 @@ def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any
 
 def by_audit(result: run.Audit) -> list[Said]:
     """Findings of an audit, with the message that the engine shows."""
-    return sorted(Said(one.code, one.level.value, _plain(one.text)) for one in result.findings)
+    waived = [Said(one.code, "advisory", _plain(one.lines)) for one in result.waived]
+    return sorted(
+        [*waived, *(Said(f.code, f.level.value, _plain(f.lines)) for f in result.findings)]
+    )
 
 
 def in_short(result: run.Audit) -> list[Said]:
@@ -91,7 +94,7 @@ def _said(found: Any) -> list[Said]:
     return sorted({Said(f.code, LEVELS[f.severity], f"{f.message} | {f.fix}") for f in found})
 
 
-_KNOWS_MORE = re.compile(r" Instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler\.")
+_KNOWS_MORE = re.compile(r"\n  instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler")
 """A resource alone is informed to name a queue; the whole program knows which ones there are."""
 
 

@@ -52,7 +52,7 @@ class _Contexts:
         self.shadowed: dict[int, str] = {}
         self.standing: set[int] = set()
         """Facts that some cluster has as they are."""
-        self._whole = whole
+        self._whole, self._readings = whole, readings
 
     def add(
         self,
@@ -66,13 +66,13 @@ class _Contexts:
         shared = same
         if shared is None or found:
             shared = _among(chosen(facts, found, None), self._whole, more)
-        contested = {place[0] for places in found.values() for place in places}
+        contested = {index for places in found.values() for index in places}
         for index in members:
             context = shared
             if index in contested:
                 context = _among(chosen(facts, found, index), self._whole, more)
             self.own[index].append(context)
-        hidden = dict(shadowed(facts, found)) if found else {}
+        hidden = {fact: self._readings[index].name for fact, index in shadowed(facts, found)}
         self.shadowed |= hidden
         self.standing |= {id(fact) for _, fact in facts} - hidden.keys()
 

@@ -15,10 +15,10 @@ from gpufleet_policies.rules.validate import invalid_exception
 
 
 def with_comments(
-    found: Iterable[Finding], comments: Sequence[WaiverComment], today: date
+    found: Iterable[Finding], comments: Sequence[WaiverComment], today: date, settings: RuleSettings
 ) -> list[Finding]:
     """The findings of a file; those that a comment is about have its waiver."""
-    return [_waived(one, comments, today) for one in found]
+    return [_waived(one, comments, today, settings) for one in found]
 
 
 def wrong_comments(
@@ -27,25 +27,35 @@ def wrong_comments(
     """Comments that do not count are themselves reported."""
     for comment in comments:
         locator = Locator("Comment", f"{file}:{comment.line}", file=file, line=comment.line)
-        for one in _exemptions(comment, today):
+        for one in _exemptions(comment, today, settings):
             if one.problem is not None:
                 for finding in invalid_exception(locator, one, settings.profile, settings):
                     yield replace(finding, file=file, line=comment.line)
 
 
-def _waived(one: Finding, comments: Sequence[WaiverComment], today: date) -> Finding:
+def _waived(
+    one: Finding, comments: Sequence[WaiverComment], today: date, settings: RuleSettings
+) -> Finding:
     if one.waiver is not None:
         return one
     for comment in comments:
         if comment.is_about(one.line):
-            for written in _exemptions(comment, today):
+            for written in _exemptions(comment, today, settings):
                 if written.waiver is not None and one.code == written.rule:
                     return replace(one, waiver=written.waiver)
     return one
 
 
-def _exemptions(comment: WaiverComment, today: date) -> Iterator[Exemption]:
+def _exemptions(comment: WaiverComment, today: date, settings: RuleSettings) -> Iterator[Exemption]:
     if not comment.rules:
         yield Exemption("", comment.place, "it names no rule")
     for rule in comment.rules:
-        yield exemption(rule, comment.place, comment.text, today, by_id(), WaiverKind.COMMENT)
+        yield exemption(
+            rule,
+            comment.place,
+            comment.text,
+            today,
+            by_id(),
+            WaiverKind.COMMENT,
+            settings.thresholds.longest_waiver_days,
+        )

@@ -13,8 +13,6 @@ from gpufleet.cluster import FleetFacts, UncompiledFleet
 Key = tuple[str, str, str, str]
 Placed = tuple[int, Any]
 """Position of a reading, and one of its facts."""
-Place = tuple[int, str, int]
-"""Position of a reading, file and line of an object."""
 
 _NOT_OBJECTS = frozenset({"Values", "Config", "Release", "Text", "?"})
 """Kinds of locators of what is not an object of a cluster."""
@@ -30,41 +28,33 @@ def key_of(fact: Any) -> Key | None:
     return where.kind, where.namespace, where.name, where.cluster
 
 
-def twins(facts: Iterable[Placed]) -> dict[Key, list[Place]]:
-    """Identity -> where each object is that has it, in order; only those that several have."""
-    found: dict[Key, dict[Place, None]] = {}
+def twins(facts: Iterable[Placed]) -> dict[Key, list[int]]:
+    """Identity -> positions of the readings that have an object with it, in order; only where
+    several have one."""
+    found: dict[Key, dict[int, None]] = {}
     for index, fact in facts:
         key = key_of(fact)
         if key is not None:
-            found.setdefault(key, {})[_place(index, fact)] = None
+            found.setdefault(key, {})[index] = None
     return {key: list(places) for key, places in found.items() if len(places) > 1}
 
 
-def _place(index: int, fact: Any) -> Place:
-    return index, fact.locator.file, fact.locator.line
-
-
 def chosen(
-    facts: Sequence[Placed], found: Mapping[Key, Sequence[Place]], at: int | None
+    facts: Sequence[Placed], found: Mapping[Key, Sequence[int]], at: int | None
 ) -> tuple[Any, ...]:
     """The facts with one object for each identity: that of a reading where it has one, else the
     last."""
-    taken = {
-        key: next((place for place in reversed(places) if place[0] == at), places[-1])
-        for key, places in found.items()
-    }
+    taken = {key: at if at in places else places[-1] for key, places in found.items()}
     return tuple(
-        fact
-        for index, fact in facts
-        if (key := key_of(fact)) not in taken or taken[key] == _place(index, fact)
+        fact for index, fact in facts if (key := key_of(fact)) not in taken or taken[key] == index
     )
 
 
 def shadowed(
-    facts: Sequence[Placed], found: Mapping[Key, Sequence[Place]]
-) -> Iterator[tuple[int, str]]:
-    """Identity of each fact whose object is written again later, and the file that does."""
+    facts: Sequence[Placed], found: Mapping[Key, Sequence[int]]
+) -> Iterator[tuple[int, int]]:
+    """Identity of each fact whose object is written again later, and position of that reading."""
     for index, fact in facts:
         key = key_of(fact)
-        if key in found and found[key][-1] != _place(index, fact):
-            yield id(fact), found[key][-1][1]
+        if key in found and found[key][-1] != index:
+            yield id(fact), found[key][-1]

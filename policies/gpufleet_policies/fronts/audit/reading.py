@@ -36,6 +36,7 @@ from gpufleet_policies.readers.documents import (
     place_of_declaration,
 )
 from gpufleet_policies.readers.members import has_members, members_of
+from gpufleet_policies.readers.stacks import has_resources, resources_of
 from gpufleet_policies.resolve.made import Made
 from gpufleet_policies.resolve.written_lines import Located, WrittenLines, written_lines
 from gpufleet_policies.wrappers.files import is_kustomization, is_kustomization_file
@@ -295,7 +296,10 @@ def _members(document: Document) -> Iterator[Document]:
             yield document.member((index,), item)
         return
     data = mapping(content)
-    if has_members(data):
+    if has_resources(data):
+        for steps, member in resources_of(data):
+            yield document.member(steps, member)
+    elif has_members(data):
         for steps, member in members_of(data):
             yield document.member(steps, member)
     else:

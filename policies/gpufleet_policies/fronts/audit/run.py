@@ -25,6 +25,7 @@ from gpufleet_policies.fronts.audit.built import with_built
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.node_use import NodeUse, node_use
 from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
@@ -85,6 +86,8 @@ class Audit:
     """Smallest and largest cost of all pools; None: no pool with GPUs is declared."""
     known: tuple[Finding, ...] = field(default=())
     """Findings of the baseline: listed as waived, never as a failure."""
+    nodes: tuple[NodeUse, ...] = ()
+    """GPUs of nodes, where nodes and their pods are among the inputs."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -157,7 +160,7 @@ def judged(
     ]
     # Files that kustomizations of the run are made of, and that are not among its inputs.
     files += [_result(Reading(name), found, []) for name, found in findings.items()]
-    return Audit(tuple(files), _spend(whole, later))
+    return Audit(tuple(files), _spend(whole, later), nodes=node_use(whole))
 
 
 def read_all(inputs: Sequence[Input], jobs: int = 1) -> list[Reading]:
@@ -234,9 +237,8 @@ def _checked(
 
 def _written_again(one: Finding, file: str) -> Finding:
     """A finding about an object that a later file writes again: its money is added there alone."""
-    where = "further down" if file == one.file else f"in {file}"
     money = None if one.money is None else replace(one.money, of_all=True)
-    return replace(one, money=money, message=f"{one.message}; the same object is {where} again")
+    return replace(one, money=money, message=f"{one.message}; the same object is in {file} again")
 
 
 def _by_file(
@@ -265,7 +267,9 @@ def _by_file(
             by_file.setdefault(name, []).append(replace(one, file=name))
     for reading in readings:
         wrong = list(wrong_comments(reading.name, reading.comments, today, settings))
-        found = with_comments([*by_file.pop(reading.name, []), *wrong], reading.comments, today)
+        found = with_comments(
+            [*by_file.pop(reading.name, []), *wrong], reading.comments, today, settings
+        )
         if found:
             by_file[reading.name] = sorted(found, key=lambda one: one.line)
     return by_file
