@@ -89,3 +89,16 @@ def test_rules_are_well_formed():
         order = [Level.OFF, Level.ADVISORY, Level.MANDATORY]
         ranks = [order.index(rule.levels[profile]) for profile in Profile]
         assert ranks == sorted(ranks), f"{rule.id}: dev <= prod <= strict"
+
+
+def test_off_without_quotes_is_off():
+    assert read_settings({"rules": {"gpu-idle-command": False}}).levels == {
+        "gpu-idle-command": Level.OFF
+    }
+
+
+@pytest.mark.parametrize("named", ["*", "* *", "*/*", "?*"])
+def test_a_waiver_of_every_object_is_refused(named: str):
+    one = {"rule": "gpu-idle-command", "object": named, "reason": "r", "until": "2026-12-01"}
+    with pytest.raises(FleetError, match=r"exceptions\[0\].object: names every object"):
+        read_settings({"exceptions": [one]})

@@ -54,6 +54,11 @@ _THRESHOLDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "Most that a fleet may cost in an hour at its largest size.",
         ("gpu-budget-exceeded", "gpu-budget-missing"),
     ),
+    "refusedWasteUsdPerMonth": (
+        "Waste a month that stops in prod where the need is declared and a cheaper place is here.",
+        ("gpu-oversized-for-model",),
+    ),
+    "longestWaiverDays": ("Days from today that a waiver may last at the most.", ()),
 }
 """Threshold -> what it means, and the rules that use it."""
 

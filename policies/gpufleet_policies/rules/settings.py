@@ -207,7 +207,8 @@ def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledExceptio
                     "a reason in words" if key == "reason" else "a name such as `Deployment ml/*`"
                 )
                 problems.append(_problem(f"{path}.{key}", "is empty", wanted))
-        if str(texts["object"]).strip("*?/ ") == "":
+        named = texts["object"]
+        if isinstance(named, str) and named.strip() and not named.strip("*?/ "):
             wanted = "a name such as `Deployment ml/*`"
             problems.append(_problem(f"{path}.object", "names every object", wanted))
         if day is None:

@@ -1,5 +1,6 @@
 """An audit judges the objects that kustomizations make, not the files that they are made of."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.policies.audit.test_wrappers import audit, write
@@ -34,7 +35,8 @@ def test_each_overlay_is_judged_and_what_costs_nothing_is_said_once(tmp_path: Pa
 
 
 def test_comments_in_the_patch_waive_what_is_found_in_it(tmp_path: Path) -> None:
-    comment = f"# gpufleet:ignore {FEWER} reason=soon until=2099-01-01\n            limits"
+    soon = datetime.now(UTC).date() + timedelta(days=9)
+    comment = f"# gpufleet:ignore {FEWER} reason=soon until={soon}\n            limits"
     patch = SERVER["overlays/prod/p.yaml"].replace("limits", comment)
     write(tmp_path, SERVER | {"overlays/prod/p.yaml": patch})
     found = audit(tmp_path)
