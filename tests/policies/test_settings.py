@@ -8,6 +8,7 @@ from gpufleet.findings import FleetError, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import code_space
+from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from gpufleet_policies.rules.validate import validate
@@ -80,7 +81,7 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
 
 
 def test_rules_are_well_formed():
-    assert len(by_id()) == len(RULES)
+    assert len(by_id()) == len(RULES) + len(CONFIG_RULES)
     for rule in RULES:
         assert rule.id == rule.id.lower()
         assert rule.sentence.endswith(".")

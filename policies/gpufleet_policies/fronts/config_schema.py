@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES, by_id
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.settings import AUTO, THRESHOLDS, RuleSettings
 
 _THRESHOLDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -116,7 +116,7 @@ def settings_schema() -> dict[str, Any]:
             "items": {
                 "type": "object",
                 "properties": {
-                    "rule": {"type": "string", "enum": [r.id for r in RULES]},
+                    "rule": {"type": "string", "enum": list(by_id())},
                     "object": {"type": "string", "minLength": 1},
                     "reason": {"type": "string", "minLength": 1},
                     "until": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},

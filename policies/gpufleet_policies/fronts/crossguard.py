@@ -34,7 +34,7 @@ from gpufleet_policies.fronts.crossguard_configuration import (
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS, policy_infos, severity
 from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
-from gpufleet_policies.rules.registry import by_id, type_of, validating
+from gpufleet_policies.rules.registry import by_id, listed, type_of, validating
 from gpufleet_policies.rules.validate import validate as run_rules
 
 Read = Callable[[], Mapping[str, Any]]
@@ -92,7 +92,7 @@ def _across(subject: type, *, with_fleet: bool) -> tuple[Rule, ...]:
 @cache
 def _remediating(subject: type, ids: frozenset[str]) -> tuple[Rule, ...]:
     """Those of these rules that are about one type of facts."""
-    return tuple(rule for rule in validating(subject) if rule.id in ids)
+    return tuple(rule for rule in validating(subject) if rule.id in ids or rule.group in ids)
 
 
 class Front:
@@ -179,7 +179,9 @@ class Front:
                 changed = remediated(inputs, finding.remediation)
                 if changed is not None:
                     inputs = changed
-                    changes.append((finding.code, by_id()[finding.code].sentence, changed))
+                    rule = listed(finding.code)
+                    assert rule is not None
+                    changes.append((rule.id, by_id()[finding.code].sentence, changed))
         return changes
 
     def _validate_stack(self, configured: Configured) -> list[Finding]:
@@ -275,7 +277,7 @@ def _reported(
         level = configured.reported.get((is_stack, weighed), weighed)
         if level is Level.OFF:
             continue
-        rule = by_id().get(finding.code)
+        rule = listed(finding.code)
         found.append(
             Reported(
                 SETTINGS if rule is None else rule.id,

@@ -93,7 +93,10 @@ class RuleSettings:
 
     def level(self, rule: Rule, profile: Profile) -> Level:
         """The level of a rule in a profile, before the evidence is considered."""
-        level = self.levels.get(rule.id) or rule.levels[profile]
+        usual = rule.levels[profile]
+        level = self.levels.get(rule.id) or usual
+        if rule.id not in self.levels and usual is not Level.OFF:
+            level = self.levels.get(rule.group, usual)
         return Level.ADVISORY if level is Level.OFF and rule.id in self.asked_for else level
 
     def profile_for(self, context: RuleContext, subject: Any) -> Profile:

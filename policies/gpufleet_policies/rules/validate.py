@@ -66,7 +66,7 @@ def validate(
             findings += broken
             together = [one for one in together if one[0].id in found] if found else []
         for rule, level in together:
-            exemption = silenced.get(rule.id)
+            exemption = silenced.get(rule.id) or silenced.get(rule.group)
             if exemption is None or exemption.problem is not None:
                 findings += _run(rule, level, subject, context, found, profile)
             elif keep_waived:

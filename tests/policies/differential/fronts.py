@@ -14,6 +14,7 @@ from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import UNREADABLE, CheckedFile, check_file
 from gpufleet_policies.fronts.crossguard import Front
+from gpufleet_policies.rules.registry import listed
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from tests.policies.differential.samples import Sample, manifests_of, state_of, urn_of
 from tests.policies.objects import TODAY
@@ -74,10 +75,16 @@ def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any
 
 def by_audit(result: run.Audit) -> list[Said]:
     """Findings of an audit, with the message that the engine shows."""
-    waived = [Said(one.code, "advisory", _plain(one.lines)) for one in result.waived]
+    waived = [Said(_policy(one.code), "advisory", _plain(one.lines)) for one in result.waived]
     return sorted(
-        [*waived, *(Said(f.code, f.level.value, _plain(f.lines)) for f in result.findings)]
+        [*waived, *(Said(_policy(f.code), f.level.value, _plain(f.lines)) for f in result.findings)]
     )
+
+
+def _policy(code: str) -> str:
+    """The policy that reports a code."""
+    rule = listed(code)
+    return code if rule is None else rule.id
 
 
 def in_short(result: run.Audit) -> list[Said]:

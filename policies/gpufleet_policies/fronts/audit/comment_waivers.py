@@ -9,7 +9,7 @@ from gpufleet.findings import Finding
 from gpufleet.findings.waiver import WaiverKind
 from gpufleet_policies.fronts.audit.comments import WaiverComment
 from gpufleet_policies.rules.exceptions import Exemption, exemption
-from gpufleet_policies.rules.registry import by_id
+from gpufleet_policies.rules.registry import by_id, listed
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.rules.validate import invalid_exception
 
@@ -38,10 +38,12 @@ def _waived(
 ) -> Finding:
     if one.waiver is not None:
         return one
+    whole = listed(one.code)
+    names = {one.code} if whole is None else {one.code, whole.id}
     for comment in comments:
         if comment.is_about(one.line):
             for written in _exemptions(comment, today, settings):
-                if written.waiver is not None and one.code == written.rule:
+                if written.waiver is not None and written.rule in names:
                     return replace(one, waiver=written.waiver)
     return one
 
