@@ -8,7 +8,7 @@ from gpufleet.cluster.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterNode(Subject):
+class ObservedNode(Subject):
     """One node of a dump."""
 
     labels: Mapping[str, str] = field(default_factory=dict[str, str])

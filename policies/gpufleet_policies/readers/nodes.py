@@ -10,7 +10,7 @@ from typing import Any
 
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import Fact, absent, known
-from gpufleet.cluster.node import ClusterNode, PodOnNode
+from gpufleet.cluster.node import ObservedNode, PodOnNode
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
@@ -29,7 +29,7 @@ _ENDED = ("Succeeded", "Failed")
 def node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """core Node."""
     labels = known_texts(inside(document, "metadata.labels"))
-    yield ClusterNode(
+    yield ObservedNode(
         locator=locator,
         annotations=known_texts(inside(document, "metadata.annotations")),
         labels=labels,

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster import PodGroup
-from gpufleet.cluster.node import ClusterNode
+from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is, way_price
@@ -113,9 +113,9 @@ def priced_pools(context: RuleContext, *pools: NodePool) -> tuple[NodeShape, ...
 
 
 @once
-def _priced_nodes(context: RuleContext) -> tuple[tuple[ClusterNode, NodeShape], ...]:
-    found: list[tuple[ClusterNode, NodeShape]] = []
-    for one in context.declared(ClusterNode):
+def _priced_nodes(context: RuleContext) -> tuple[tuple[ObservedNode, NodeShape], ...]:
+    found: list[tuple[ObservedNode, NodeShape]] = []
+    for one in context.declared(ObservedNode):
         catalogue = context.catalogue.in_region(one.region.found, estimate=False)
         ways = frozenset({"spot" if one.spot else "onDemand"})
         name = one.instance_type.found or ""

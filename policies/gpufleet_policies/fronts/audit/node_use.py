@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.cluster.node import ClusterNode, PodOnNode
+from gpufleet.cluster.node import ObservedNode, PodOnNode
 from gpufleet.findings.money import HOURS_PER_MONTH, MICRO_USD
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import way_price
 
 
 @dataclass(frozen=True, slots=True)
-class NodeUse:
+class RequestedGpus:
     """One resource of one node."""
 
     node: str
@@ -44,13 +44,13 @@ class NodeUse:
         }
 
 
-def node_use(context: RuleContext) -> tuple[NodeUse, ...]:
+def node_use(context: RuleContext) -> tuple[RequestedGpus, ...]:
     """Every GPU resource of every node, those with the dearest free units first.
 
     Empty where no node, or no pod that is placed, is among the inputs: a dump of nodes alone says
     nothing of what is requested.
     """
-    nodes = context.declared(ClusterNode)
+    nodes = context.declared(ObservedNode)
     held: dict[str, Counter[str]] = {}
     for pod in context.declared(PodOnNode):
         held.setdefault(pod.node, Counter()).update(pod.gpus)
@@ -62,8 +62,8 @@ def node_use(context: RuleContext) -> tuple[NodeUse, ...]:
 
 
 def _rows(
-    nodes: Iterable[ClusterNode], held: Mapping[str, Counter[str]], catalogue: Catalogue
-) -> Iterator[NodeUse]:
+    nodes: Iterable[ObservedNode], held: Mapping[str, Counter[str]], catalogue: Catalogue
+) -> Iterator[RequestedGpus]:
     for one in nodes:
         units = sum(one.gpus.values())
         price = _hour(one, catalogue)
@@ -74,10 +74,10 @@ def _rows(
             if price is not None and units:
                 cost = round(Fraction(free, units) * price * HOURS_PER_MONTH / MICRO_USD)
             kind = one.instance_type.found or ""
-            yield NodeUse(one.locator.name, kind, resource, count, requested, cost)
+            yield RequestedGpus(one.locator.name, kind, resource, count, requested, cost)
 
 
-def _hour(one: ClusterNode, catalogue: Catalogue) -> int | None:
+def _hour(one: ObservedNode, catalogue: Catalogue) -> int | None:
     """Micro-dollars an hour of a node, in its own region."""
     row = catalogue.in_region(one.region.found, estimate=False).instances.get(
         one.instance_type.found or ""
@@ -85,7 +85,7 @@ def _hour(one: ClusterNode, catalogue: Catalogue) -> int | None:
     return None if row is None else way_price(row, "spot" if one.spot else "onDemand")[0]
 
 
-def free_usd_per_month(rows: Iterable[NodeUse]) -> int | None:
+def free_usd_per_month(rows: Iterable[RequestedGpus]) -> int | None:
     """What all units cost that no pod requests; None where none has a price."""
     known = [row.usd_per_month for row in rows if row.free and row.usd_per_month is not None]
     return sum(known) if known else None

@@ -25,7 +25,7 @@ from gpufleet_policies.fronts.audit.built import with_built
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
-from gpufleet_policies.fronts.audit.node_use import NodeUse, node_use
+from gpufleet_policies.fronts.audit.node_use import RequestedGpus, node_use
 from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
@@ -86,7 +86,7 @@ class Audit:
     """Smallest and largest cost of all pools; None: no pool with GPUs is declared."""
     known: tuple[Finding, ...] = field(default=())
     """Findings of the baseline: listed as waived, never as a failure."""
-    nodes: tuple[NodeUse, ...] = ()
+    nodes: tuple[RequestedGpus, ...] = ()
     """GPUs of nodes, where nodes and their pods are among the inputs."""
 
     @property
