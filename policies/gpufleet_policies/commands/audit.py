@@ -5,6 +5,7 @@ from functools import partial
 
 import click
 
+from gpufleet.cli.help_screen import ScreenCommand
 from gpufleet.cli.output import UnreadableInputError, require_something
 from gpufleet_policies.commands.audit_call import (
     add_rules_of,
@@ -37,9 +38,10 @@ Examples:
   gpufleet audit . --write-baseline        then: --baseline gpufleet-baseline.json
   gpufleet audit . --fix --diff            then: --fix
 """
+FIRST = ("profile", "config", "baseline", "fail_on", "fix", "output_format", "require_judged")
 
 
-@click.command("audit", epilog=EXAMPLES)
+@click.command("audit", cls=ScreenCommand, first=FIRST, epilog=EXAMPLES)
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @click.option(
     "--profile",
@@ -163,7 +165,7 @@ Examples:
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
-    help="Most processes. Default: as many as there are processors, 8 at most.",
+    help="Maximum processes. Default: as many as there are processors, 8 at most.",
 )
 def command(
     paths: tuple[str, ...],
@@ -198,9 +200,7 @@ def command(
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
     declarations of fleets. Folders are searched for .yaml, .yml and .json. Rules that compare
-    objects see everything of one run together.
-
-    What no rule has judged is named and counted.
+    objects see everything of one run together. What no rule looked at is named and counted.
 
     Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, or with
     --require-judged when something was not judged, 2 when a named file, the settings or the own
