@@ -6,6 +6,7 @@ import pytest
 
 from gpufleet.cluster.intent import WorkloadIntent
 from gpufleet_policies.configurations.codes import code_space
+from gpufleet_policies.configurations.groups import group_of
 from gpufleet_policies.documentation import pages, written
 from gpufleet_policies.rule_examples import FILE, rule_examples
 from gpufleet_policies.rules.configurations import CONFIG_RULES
@@ -90,7 +91,7 @@ def test_links_to_the_page_of_check_still_lead_to_each_rule():
     text = DOCS.with_name("check.md").read_text()
     for code, found in code_space().items():
         assert text.count(f'<a id="{code}"></a>') == 1
-        assert f"[`{code}`](policies/{found.family}.md#{code})" in text
+        assert f"[`{code}`](policies/{group_of(found)}.md#{code})" in text
 
 
 def test_the_settings_of_the_page_are_readable_and_complete():

@@ -38,7 +38,16 @@ Examples:
   gpufleet audit . --write-baseline        then: --baseline gpufleet-baseline.json
   gpufleet audit . --fix --diff            then: --fix
 """
-FIRST = ("profile", "config", "baseline", "fail_on", "fix", "output_format", "require_judged")
+FIRST = (
+    "profile",
+    "config",
+    "baseline",
+    "fail_on",
+    "fix",
+    "output_format",
+    "top",
+    "require_judged",
+)
 
 
 @click.command("audit", cls=ScreenCommand, first=FIRST, epilog=EXAMPLES)
