@@ -1,6 +1,6 @@
 """Findings and the comments that waive them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -18,7 +18,11 @@ def with_comments(
     found: Iterable[Finding], comments: Sequence[WaiverComment], today: date, settings: RuleSettings
 ) -> list[Finding]:
     """The findings of a file; those that a comment is about have its waiver."""
-    return [_waived(one, comments, today, settings) for one in found]
+    by_rule: dict[str, list[WaiverComment]] = {}
+    for comment in comments:
+        for rule in comment.rules:
+            by_rule.setdefault(rule, []).append(comment)
+    return [_waived(one, by_rule, today, settings) for one in found]
 
 
 def wrong_comments(
@@ -34,13 +38,16 @@ def wrong_comments(
 
 
 def _waived(
-    one: Finding, comments: Sequence[WaiverComment], today: date, settings: RuleSettings
+    one: Finding,
+    by_rule: Mapping[str, Sequence[WaiverComment]],
+    today: date,
+    settings: RuleSettings,
 ) -> Finding:
-    if one.waiver is not None:
+    if one.waiver is not None or not by_rule:
         return one
     whole = listed(one.code)
-    names = {one.code} if whole is None else {one.code, whole.id}
-    for comment in comments:
+    names = dict.fromkeys([one.code] if whole is None else [one.code, whole.id])
+    for comment in (comment for name in names for comment in by_rule.get(name, ())):
         if comment.is_about(one.line):
             for written in _exemptions(comment, today, settings):
                 if written.waiver is not None and written.rule in names:
