@@ -21,8 +21,8 @@ from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, re
 from gpufleet.platforms.gke.adopted_options import adopted_options
 from gpufleet.platforms.gke.daemon_sets import chosen_pools
 from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
+from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
-from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 

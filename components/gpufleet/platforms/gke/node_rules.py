@@ -12,6 +12,7 @@ from gpufleet.fleet.autoscaler_rules import WHOLE_GPU, has_whole_gpus
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_machines import ASSUMED_BOOT_DISKS, boot_disks
 from gpufleet.platforms.gke.driver_installers import needs_installer
+from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.shape import (
     GkeShape,
     bundled_ssds,
@@ -185,11 +186,6 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
             f"Fast Socket speeds NCCL over TCP up, and {pool.fabric.value} does not use TCP",
             "remove fastSocket",
         )
-
-
-def fabric_of(row: InstanceType) -> Fabric:
-    """The kind of GPUDirect that a machine type has."""
-    return Fabric((row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -"))
 
 
 def _driver(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
