@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_values import karpenter_values, needed_gates
 from gpufleet.platforms.eks.provisioner_options import WITHOUT_EFFECT
 from gpufleet.platforms.eks.registered import registered
