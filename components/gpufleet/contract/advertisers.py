@@ -79,7 +79,7 @@ def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
         pools=[p.name for p in served],
         facts=chain(
             ContractFact("the DRA driver is installed", "addons.draDriver.enabled"),
-            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.4.1"),
+            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.5.0"),
             ContractFact(
                 f"{served[0].name} is served by {advertiser_title(served[0])}", served[0].path
             ),
