@@ -25,6 +25,8 @@ from gpufleet_policies.commands.audit_reports import (
     read_outputs,
     write_outputs,
 )
+from gpufleet_policies.commands.check import command as check
+from gpufleet_policies.commands.check import place_options
 
 BASELINE = "gpufleet-baseline.json"
 EXAMPLES = """\b
@@ -170,6 +172,7 @@ FIRST = (
     is_flag=True,
     help="Fail when something was not judged: unreadable files, templates, unknown kinds, charts.",
 )
+@place_options
 @click.option("--verbose", is_flag=True, help="List everything that was not judged.")
 @click.option(
     "--jobs",
@@ -202,6 +205,7 @@ def command(
     fail_on_unread: bool,
     allow_nothing: bool,
     outputs: tuple[str, ...],
+    **place: str | None,
 ) -> None:
     """Validate files by the policy rules: waste and impossibility found before they are deployed.
     The dearest object comes first.
@@ -210,6 +214,7 @@ def command(
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
     declarations of fleets. Folders are searched for .yaml, .yml and .json. Rules that compare
     objects see everything of one run together. What no rule looked at is named and counted.
+    --as, --gpu, --select and --context give a verdict on one document (docs/check.md).
 
     Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, or with
     --require-judged when something was not judged, 2 when a named file, the settings or the own
@@ -226,6 +231,19 @@ def command(
         add_rules_of(rule_folders)
         print_explanation(explain, "json" if output_format == "json" else "text")
         return
+    if any(place.values()):
+        if len(paths) != 1:
+            raise click.UsageError("--as, --gpu, --select and --context look at one file: name one")
+        if output_format not in {"text", "json"} or fix or patch or write_baseline:
+            raise click.UsageError("a verdict on one document is printed as text or json only")
+        click.get_current_context().invoke(
+            check,
+            file=paths[0],
+            config=config,
+            require_judged=require_judged,
+            output_format=output_format,
+            **place,
+        )
     if not paths:
         raise click.UsageError("name at least one file or folder, or `-`")
     if patch and fix:
