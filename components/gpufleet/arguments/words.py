@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"
     ]
     StartupTaintEffectWord = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+    KarpenterReservationsMatchWord = Literal["open", "targeted"]
     UpgradeStrategyWord = Literal["surge", "blueGreen", "shortLived"]
     GkeOptionsDriverWord = Literal["gke", "gpuOperator"]
     GkeOptionsDriverVersionWord = Literal["default", "latest"]
@@ -115,24 +116,26 @@ else:
         EksOptionsImportedWord
     ) = KarpenterBudgetReasonsWord = KarpenterDisruptionConsolidationPolicyWord = (
         KarpenterRequirementOperatorWord
-    ) = StartupTaintEffectWord = UpgradeStrategyWord = GkeOptionsDriverWord = (
-        GkeOptionsDriverVersionWord
-    ) = GkeOptionsAcceleratorNetworkProfileWord = GkeOptionsLimitsWord = (
-        GkeOptionsLocationPolicyWord
-    ) = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = LatencySensitivityWord = (
-        VsphereOptionsSeparateHostsWord
-    ) = DrsBehaviorWord = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = (
-        DeletePolicyWord
-    ) = VsphereOptionsBoardWord = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = (
-        MachineRolloutWord
-    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
-        OpenShiftAwsOptionsMetadataTokensWord
-    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
-        LicenseFeatureWord
-    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
-        MacvlanModeWord
-    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
-        MonitoringBackendWord
-    ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
-        NimModelEngineWord
-    ) = MigLayoutGpusWord = DraConsumableSharesWord = PlatformWord = PriceBasisWord = str
+    ) = StartupTaintEffectWord = KarpenterReservationsMatchWord = UpgradeStrategyWord = (
+        GkeOptionsDriverWord
+    ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
+        GkeOptionsLimitsWord
+    ) = GkeOptionsLocationPolicyWord = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = (
+        LatencySensitivityWord
+    ) = VsphereOptionsSeparateHostsWord = DrsBehaviorWord = VsphereWaitForWord = (
+        VsphereUpdatePolicyWord
+    ) = CreateFailureWord = DeletePolicyWord = VsphereOptionsBoardWord = AttachmentWord = (
+        DiskFormatWord
+    ) = VsphereNetworkAdapterWord = MachineRolloutWord = OpenShiftAwsOptionsVolumeTypeWord = (
+        OpenShiftAwsOptionsTenancyWord
+    ) = OpenShiftAwsOptionsMetadataTokensWord = OpenShiftGcpOptionsDiskTypeWord = (
+        OpenShiftGcpOptionsSpotModelWord
+    ) = LicenseServiceWord = LicenseFeatureWord = KernelModuleWord = WorkloadWord = OfedWord = (
+        ExpanderWord
+    ) = SriovDeviceWord = MacvlanModeWord = ApprovalWord = ImageProfileWord = WithinQueueWord = (
+        ReclaimWord
+    ) = QueueingStrategyWord = MonitoringBackendWord = SignalWord = WorkloadKindWord = (
+        TriggerSecretParameterWord
+    ) = KedaScalingAuthModesWord = NimModelEngineWord = MigLayoutGpusWord = (
+        DraConsumableSharesWord
+    ) = PlatformWord = PriceBasisWord = str
