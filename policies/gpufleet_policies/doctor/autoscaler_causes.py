@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.observed import Seen, text
 from gpufleet_policies.doctor.pending import Proof
 from gpufleet_policies.doctor.pod_causes import waiting
@@ -43,11 +43,7 @@ def _gpus(proofs: list[Proof]) -> int:
     return sum(p.same * (sum(p.pod.devices.values()) or 1) for p in proofs)
 
 
-@cause(
-    "nodepool-not-ready",
-    "A NodePool is not ready: its node class, or what that names, is missing.",
-    "https://karpenter.sh/docs/concepts/nodepools/#statusconditions",
-)
+@cause("nodepool-not-ready")
 def not_ready(patient: Patient) -> Iterator[Found]:
     for name, proofs in _by_pool(patient, "ready").items():
         pool = patient.cluster.get("NodePool", name)
@@ -58,41 +54,37 @@ def not_ready(patient: Patient) -> Iterator[Found]:
             for kind, one in pool.conditions.items()
             if one.get("status") == "False"
         }
-        yield Found(
-            pool.ref,
-            f"the NodePool {name} is not ready ({', '.join(wrong)}), so it makes no node for "
-            f"{proofs[0].pod.name}",
-            f"kubectl describe nodepool {name} and its node class: images, subnets, security "
-            "groups and role must be found",
-            tuple(
-                Evidence(pool.ref, f"status.conditions[{kind}]", f"False ({reason})")
-                for kind, reason in wrong.items()
+        yield found_at(
+            pool,
+            *tuple(
+                (
+                    Evidence(pool.ref, f"status.conditions[{kind}]", f"False ({reason})")
+                    for kind, reason in wrong.items()
+                )
             ),
-            explains=tuple(proof.pod.ref for proof in proofs),
+            explains=tuple((proof.pod.ref for proof in proofs)),
             gpus=_gpus(proofs),
+            name=name,
+            a=", ".join(wrong),
+            b=proofs[0].pod.name,
         )
 
 
-@cause(
-    "nodepool-limit-reached",
-    "The limit of a NodePool is used up.",
-    f"{_AWS}8068",
-)
+@cause("nodepool-limit-reached")
 def limit(patient: Patient) -> Iterator[Found]:
     for name, proofs in _by_pool(patient, "limit").items():
         pool = patient.cluster.get("NodePool", name)
         if pool is None:
             continue
         why = next(one for one in proofs[0].pools if one.pool == name)
-        yield Found(
-            pool.ref,
-            f"the NodePool {name} has used up its limit, and {proofs[0].pod.name} waits for a node "
-            "of it",
-            f"{why.change}, or let other pods end",
-            (Evidence(pool.ref, "spec.limits", why.reason.partition("(")[2].rstrip(")")),),
-            explains=tuple(proof.pod.ref for proof in proofs),
+        yield found_at(
+            pool,
+            Evidence(pool.ref, "spec.limits", why.reason.partition("(")[2].rstrip(")")),
+            explains=tuple((proof.pod.ref for proof in proofs)),
             gpus=_gpus(proofs),
-            declared="pools[].nodes.max",
+            name=name,
+            a=proofs[0].pod.name,
+            why=why,
         )
 
 
@@ -113,34 +105,23 @@ def _waiting_for(patient: Patient, claim: Seen) -> list[Proof]:
     ]
 
 
-@cause(
-    "account-quota-exceeded",
-    "The account's quota of the cloud does not admit another machine.",
-    "https://github.com/batteries-included/batteries-included/pull/1636",
-)
+@cause("account-quota-exceeded")
 def no_quota(patient: Patient) -> Iterator[Found]:
     for claim, said in _not_launched(patient):
         found = _NO_QUOTA.search(said)
         if found is None:
             continue
         proofs = _waiting_for(patient, claim)
-        yield Found(
-            claim.ref,
-            f"the machine of {claim.name} is refused by the account's quota ({found[0]})",
-            "ask the cloud for a higher quota (AWS: Service Quotas, vCPUs of G or P instances, spot "
-            "apart), or admit other machines",
-            (Evidence(claim.ref, "status.conditions[Launched].message", found[0]),),
-            explains=tuple(proof.pod.ref for proof in proofs),
+        yield found_at(
+            claim,
+            Evidence(claim.ref, "status.conditions[Launched].message", found[0]),
+            explains=tuple((proof.pod.ref for proof in proofs)),
             gpus=_gpus(proofs),
+            a=found[0],
         )
 
 
-@cause(
-    "capacity-unavailable",
-    "The cloud has none of the machines, in these zones, in this way of buying.",
-    f"{_AWS}5578",
-    f"{_AWS}6643",
-)
+@cause("capacity-unavailable")
 def no_capacity(patient: Patient) -> Iterator[Found]:
     for claim, said in _not_launched(patient):
         found = _NO_CAPACITY.search(said)
@@ -155,23 +136,17 @@ def no_capacity(patient: Patient) -> Iterator[Found]:
             ),
             "",
         )
-        yield Found(
-            claim.ref,
-            f"the cloud has no machine for {claim.name}{f' ({ways})' if ways else ''}: {found[0]}",
-            "admit more machine types and zones, on-demand beside spot, or buy a reservation",
-            (Evidence(claim.ref, "status.conditions[Launched].message", found[0]),),
-            explains=tuple(proof.pod.ref for proof in proofs),
+        yield found_at(
+            claim,
+            Evidence(claim.ref, "status.conditions[Launched].message", found[0]),
+            explains=tuple((proof.pod.ref for proof in proofs)),
             gpus=_gpus(proofs),
-            declared="pools[].capacity: [{spot: {}}, {onDemand: {}}]",
+            a=f" ({ways})" if ways else "",
+            b=found[0],
         )
 
 
-@cause(
-    "nodeclaim-not-registered",
-    "A machine runs, and its node does not register with the cluster.",
-    f"{_AWS}2296",
-    sure=Sure.LIKELY,
-)
+@cause("nodeclaim-not-registered")
 def not_registered(patient: Patient) -> Iterator[Found]:
     for claim in patient.cluster.all("NodeClaim"):
         launched = claim.conditions.get("Launched", {}).get("status") == "True"
@@ -182,30 +157,20 @@ def not_registered(patient: Patient) -> Iterator[Found]:
         if age is not None and age < REGISTER_MINUTES:
             continue
         proofs = _waiting_for(patient, claim)
-        yield Found(
-            claim.ref,
-            f"the machine of {claim.name} runs and does not register: Karpenter deletes it after "
-            f"{REGISTER_MINUTES} minutes and begins again",
-            "look at the machine's console and kubelet log: role and access entry, user data, "
-            "endpoint of the API server, security groups",
-            (
-                Evidence(
-                    claim.ref,
-                    "status.conditions[Registered]",
-                    f"{text(registered.get('status'))} ({text(registered.get('reason'))})",
-                ),
+        yield found_at(
+            claim,
+            Evidence(
+                claim.ref,
+                "status.conditions[Registered]",
+                f"{text(registered.get('status'))} ({text(registered.get('reason'))})",
             ),
-            explains=tuple(proof.pod.ref for proof in proofs),
+            explains=tuple((proof.pod.ref for proof in proofs)),
             gpus=_gpus(proofs),
+            a=REGISTER_MINUTES,
         )
 
 
-@cause(
-    "nodepool-cannot-make",
-    "No NodePool can make a node for the pod, and no node could take it.",
-    f"{_AWS}8064",
-    f"{_AWS}6884",
-)
+@cause("nodepool-cannot-make")
 def cannot_make(patient: Patient) -> Iterator[Found]:
     for proof in waiting(patient):
         if not proof.pools or any(not one.reason for one in proof.pools) or proof.before:
@@ -214,16 +179,17 @@ def cannot_make(patient: Patient) -> Iterator[Found]:
         if empty:
             continue
         best = min(proof.pools, key=lambda one: (one.cost, one.pool))
-        yield Found(
-            proof.pod.ref,
-            f"no NodePool can make a node for {proof.pod.name}: the nearest, {best.pool}, "
-            f"{best.reason}",
-            best.change,
-            tuple(
-                Evidence(f"NodePool/{one.pool}", "spec.template.spec", one.reason)
-                for one in proof.pools[:4]
+        yield found_at(
+            proof,
+            *tuple(
+                (
+                    Evidence(f"NodePool/{one.pool}", "spec.template.spec", one.reason)
+                    for one in proof.pools[:4]
+                )
             ),
             gpus=_gpus([proof]),
+            fix=best.change,
+            best=best,
         )
 
 

@@ -1,14 +1,18 @@
-"""What a cause is: a row with its source and a function that finds it, and what the function gives."""
+"""What a cause is: a row of `causes.jsonl` and a function that finds it, and what the function gives."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from importlib.resources import files
+from typing import Any
 
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.messages import message, one_line
-from gpufleet_policies.doctor.observed import Cluster
+from gpufleet_policies.doctor.observed import Cluster, Node, Pod, Seen
 from gpufleet_policies.doctor.pending import Proof, proofs
 
 
@@ -36,21 +40,51 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A cause at one object."""
+    """A cause at one object, as its finder gives it."""
 
     at: str
     """The object, as `Seen.ref`."""
-    message: str
-    fix: str
     evidence: tuple[Evidence, ...]
-    chain: tuple[str, ...] = ()
-    """What follows from the evidence, in order, down to what people see."""
-    explains: tuple[str, ...] = ()
-    """Objects whose symptoms follow from it: no cause of its own is looked for there."""
-    gpus: int = 0
+    values: Mapping[str, Any]
+    """What the texts of the row name."""
+    gpus: int
     """GPUs, slices or shares that are out of use for it: the worst are shown first."""
-    declared: str = ""
-    """The edit of the FleetSpec that fixes it; empty where none does."""
+    explains: tuple[str, ...]
+    """Objects whose symptoms follow from it: no cause of its own is looked for there."""
+    texts: Mapping[str, Any]
+    """Texts that are not the row's: `fix`, `chain`, `declared`."""
+
+
+def found_at(
+    at: Seen | Proof | str,
+    *evidence: Evidence,
+    gpus: int | None = None,
+    explains: tuple[str, ...] = (),
+    **values: Any,
+) -> Found:
+    """A cause at an object.
+
+    Args:
+        at: The object, `{at}` of the texts; a proof stands for its pod and those that wait like it.
+        evidence: What shows it.
+        gpus: GPUs that are out of use; default: those of the node, pod or pods.
+        explains: Further objects whose symptoms follow from it.
+        values: What the texts name beside `{at}`; `message`, `fix`, `chain` and `declared` replace
+            those of the row.
+    """
+    seen = at.pod if isinstance(at, Proof) else at
+    texts = {key: values.pop(key) for key in ("message", "fix", "chain", "declared") if key in values}
+    many = f" (and {at.same - 1} pods like it)" if isinstance(at, Proof) and at.same > 1 else ""
+    if gpus is None:
+        gpus = 0
+        if isinstance(at, Proof):
+            gpus = at.same * (sum(at.pod.devices.values()) or 1)
+        elif isinstance(seen, Pod):
+            gpus = sum(seen.devices.values()) or len(seen.claims)
+        elif isinstance(seen, Node):
+            gpus = seen.has_gpus
+    ref = seen if isinstance(seen, str) else seen.ref
+    return Found(ref, evidence, {"at": seen, "many": many, **values}, gpus, explains, texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +99,18 @@ class Patient:
     def proofs(self) -> tuple[Proof, ...]:
         """Why pods wait, one proof for each shape of pods."""
         return proofs(self.cluster)
+
+    @property
+    def nodes(self) -> Iterator[Node]:
+        """Nodes with NVIDIA GPUs that no cause explains yet."""
+        for node in self.cluster.nodes.values():
+            if node.has_nvidia and node.ref not in self.explained:
+                yield node
+
+    def pool(self, node: Node) -> Pool | None:
+        """The declared pool of a node; None: none, or nothing is declared."""
+        pools = () if self.fleet is None else self.fleet.pools
+        return next((p for p in pools if p.name == node.labels.get(POOL_LABEL)), None)
 
 
 Finder = Callable[[Patient], Iterator[Found]]
@@ -81,20 +127,27 @@ class Cause:
     """One sentence for the page."""
     reports: tuple[str, ...]
     """Public reports or source code that show it."""
+    texts: Mapping[str, Any] = field(repr=False, compare=False)
+    """Templates of `message`, `fix`, `chain` and `declared` (an edit of the FleetSpec)."""
     find: Finder = field(repr=False, compare=False)
 
 
-def cause(
-    code: str,
-    title: str,
-    *reports: str,
-    sure: Sure = Sure.CERTAIN,
-    severity: Severity = Severity.ERROR,
-) -> Callable[[Finder], Cause]:
-    """Make a cause of the function that finds it."""
+_ROWS: dict[str, dict[str, Any]] = {
+    row["code"]: row
+    for row in map(
+        json.loads,
+        files("gpufleet_policies.doctor").joinpath("causes.jsonl").read_text().splitlines(),
+    )
+}
+
+
+def cause(code: str) -> Callable[[Finder], Cause]:
+    """Make a cause of its row and the function that finds it."""
+    row = _ROWS[code]
+    severity, sure = Severity(row["severity"]), Sure(row["sure"])
 
     def made(find: Finder) -> Cause:
-        return Cause(code, severity, sure, title, reports, find)
+        return Cause(code, severity, sure, row["title"], tuple(row["reports"]), row, find)
 
     return made
 
@@ -106,30 +159,36 @@ class Diagnosis:
     cause: Cause
     found: Found
 
+    def text(self, key: str) -> str:
+        """A text of the row or of its finder, filled in; empty where there is none."""
+        if key in self.found.texts:
+            return str(self.found.texts[key])
+        return str(self.cause.texts.get(key, "")).format_map(self.found.values)
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """What follows from the evidence, in order, down to what people see."""
+        if "chain" in self.found.texts:
+            return tuple(self.found.texts["chain"])
+        return tuple(link.format_map(self.found.values) for link in self.cause.texts.get("chain", ()))
+
     @property
     def finding(self) -> Finding:
         """It as every command prints findings."""
         found, row = self.found, self.cause
-        facts = [
-            {"fact": f"{one.field} is {one.value}", "source": one.object} for one in found.evidence
+        shown = [
+            {"object": one.object, "field": one.field, "value": one_line(one.value)}
+            for one in found.evidence
         ]
-        source = row.reports[0]
-        facts += [{"fact": link, "source": source} for link in found.chain]
-        return Finding(
-            row.code,
-            row.severity,
-            found.at,
-            message(found.message),
-            {
-                "sure": row.sure.value,
-                "gpus": found.gpus,
-                "evidence": [
-                    {"object": one.object, "field": one.field, "value": one_line(one.value)}
-                    for one in found.evidence
-                ],
-                "facts": facts,
-                "reports": list(row.reports),
-                "declaration": found.declared or None,
-            },
-            found.fix,
-        )
+        facts = [{"fact": f"{e['field']} is {e['value']}", "source": e["object"]} for e in shown]
+        facts += [{"fact": link, "source": row.reports[0]} for link in self.chain]
+        evidence = {
+            "sure": row.sure.value,
+            "gpus": found.gpus,
+            "evidence": shown,
+            "facts": facts,
+            "reports": list(row.reports),
+            "declaration": self.text("declared") or None,
+        }
+        said = message(self.text("message"))
+        return Finding(row.code, row.severity, found.at, said, evidence, self.text("fix"))

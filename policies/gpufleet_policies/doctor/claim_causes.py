@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Severity
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.devices import requests_of, results, supply_of
 from gpufleet_policies.doctor.observed import Cluster, Pod, Seen, text
 from gpufleet_policies.doctor.pending import claim_name, claim_specs
@@ -23,25 +23,22 @@ def _waiting(patient: Patient) -> Iterator[Pod]:
             yield proof.pod
 
 
-@cause("claim-missing", "The pod names a ResourceClaim that does not exist.", _PLUGIN)
+@cause("claim-missing")
 def missing(patient: Patient) -> Iterator[Found]:
     for pod in _waiting(patient):
         for entry in pod.claims:
             name = text(entry.get("resourceClaimName"))
             if name and patient.cluster.get("ResourceClaim", name, pod.namespace) is None:
-                yield Found(
-                    pod.ref,
-                    f"{pod.name} waits for the ResourceClaim {name}, which does not exist",
-                    f"make the claim {name} in {pod.namespace}, or name a template",
-                    (Evidence(pod.ref, "spec.resourceClaims[].resourceClaimName", name),),
+                yield found_at(
+                    pod,
+                    Evidence(pod.ref, "spec.resourceClaims[].resourceClaimName", name),
                     gpus=1,
+                    name=name,
                 )
                 break
 
 
-@cause(
-    "claim-template-missing", "The pod names a ResourceClaimTemplate that does not exist.", _PLUGIN
-)
+@cause("claim-template-missing")
 def no_template(patient: Patient) -> Iterator[Found]:
     for pod in _waiting(patient):
         for entry in pod.claims:
@@ -49,13 +46,11 @@ def no_template(patient: Patient) -> Iterator[Found]:
             made = claim_name(pod, entry)
             there = patient.cluster.get("ResourceClaimTemplate", name, pod.namespace)
             if name and not made and there is None:
-                yield Found(
-                    pod.ref,
-                    f"{pod.name} waits for the ResourceClaimTemplate {name}, which does not exist "
-                    f"in {pod.namespace}",
-                    f"make the template {name} in {pod.namespace}: templates belong to a namespace",
-                    (Evidence(pod.ref, "spec.resourceClaims[].resourceClaimTemplateName", name),),
+                yield found_at(
+                    pod,
+                    Evidence(pod.ref, "spec.resourceClaims[].resourceClaimTemplateName", name),
                     gpus=1,
+                    name=name,
                 )
                 break
 
@@ -68,13 +63,7 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[tuple[Seen, dict[str, object
         yield one or template or pod, spec
 
 
-@cause(
-    "claim-class-missing",
-    "A claim asks for a DeviceClass that does not exist: no driver that makes it is installed, or "
-    "its GPUs are turned off.",
-    f"{_ISSUES}338",
-    f"{_ISSUES}136",
-)
+@cause("claim-class-missing")
 def no_class(patient: Patient) -> Iterator[Found]:
     for pod in _waiting(patient):
         for claim, spec in _claims(patient.cluster, pod):
@@ -83,28 +72,19 @@ def no_class(patient: Patient) -> Iterator[Found]:
                 if not name or patient.cluster.get("DeviceClass", name) is not None:
                     continue
                 there = ", ".join(sorted(one.name for one in patient.cluster.all("DeviceClass")))
-                yield Found(
-                    claim.ref,
-                    f"{claim.name} asks for the DeviceClass {name}, which does not exist",
-                    "install the DRA driver with GPUs (resources.gpus.enabled=true), or ask for "
-                    f"one of: {there or 'none is there'}",
-                    (
-                        Evidence(claim.ref, "spec.devices.requests[].deviceClassName", name),
-                        Evidence("DeviceClass", "metadata.name", there or "none"),
-                    ),
+                yield found_at(
+                    claim,
+                    Evidence(claim.ref, "spec.devices.requests[].deviceClassName", name),
+                    Evidence("DeviceClass", "metadata.name", there or "none"),
                     explains=(pod.ref,),
                     gpus=1,
+                    name=name,
+                    a=there or "none is there",
                 )
                 break
 
 
-@cause(
-    "claim-held-by-finished",
-    "A claim keeps devices for a pod that has ended or is gone.",
-    "kubernetes/kubernetes pkg/controller/resourceclaim",
-    sure=Sure.LIKELY,
-    severity=Severity.WARNING,
-)
+@cause("claim-held-by-finished")
 def held(patient: Patient) -> Iterator[Found]:
     if not patient.cluster.has("Pod"):
         return
@@ -121,25 +101,17 @@ def held(patient: Patient) -> Iterator[Found]:
         found = [pods.get((claim.namespace, name)) for name in users]
         if any(pod is not None and not pod.ended for pod in found):
             continue
-        yield Found(
-            claim.ref,
-            f"{claim.name} keeps {len(given)} devices for {users[0]}, which has ended",
-            f"kubectl delete pod -n {claim.namespace} {users[0]}, and see that the controller "
-            "manager runs; a claim of its own goes with its pod",
-            (
-                Evidence(claim.ref, "status.reservedFor", ", ".join(users[:3])),
-                Evidence(claim.ref, "status.allocation.devices.results", f"{len(given)} devices"),
-            ),
+        yield found_at(
+            claim,
+            Evidence(claim.ref, "status.reservedFor", ", ".join(users[:3])),
+            Evidence(claim.ref, "status.allocation.devices.results", f"{len(given)} devices"),
             gpus=len(given),
+            a=len(given),
+            b=users[0],
         )
 
 
-@cause(
-    "claim-unsatisfiable",
-    "No node has the devices that a claim asks for, were all of them free.",
-    _PLUGIN,
-    sure=Sure.LIKELY,
-)
+@cause("claim-unsatisfiable")
 def unsatisfiable(patient: Patient) -> Iterator[Found]:
     supply = supply_of(patient.cluster)
     for pod in _waiting(patient):
@@ -156,42 +128,32 @@ def unsatisfiable(patient: Patient) -> Iterator[Found]:
                 if found and per >= (request.count or 1):
                     continue
                 asked = f"{request.count or 'all'} of {request.device_class}"
-                yield Found(
-                    claim.ref,
-                    f"{claim.name} asks for {asked}, and no node has them: "
-                    + (
-                        f"{per} match on the node with the most"
-                        if found
-                        else "no published device satisfies its selectors"
+                yield found_at(
+                    claim,
+                    Evidence(
+                        claim.ref,
+                        f"spec.devices.requests[{request.name}]",
+                        " and ".join(request.selectors) or asked,
                     ),
-                    f"ask for at most {per} on one node"
-                    if found
-                    else "compare the selectors with `kubectl get resourceslices -o yaml`: product, "
-                    "memory, profile",
-                    (
-                        Evidence(
-                            claim.ref,
-                            f"spec.devices.requests[{request.name}]",
-                            " and ".join(request.selectors) or asked,
-                        ),
-                        Evidence(
-                            "ResourceSlice",
-                            "spec.devices",
-                            f"{len(found)} of {len(supply.devices)} match",
-                        ),
+                    Evidence(
+                        "ResourceSlice",
+                        "spec.devices",
+                        f"{len(found)} of {len(supply.devices)} match",
                     ),
                     explains=(pod.ref,),
                     gpus=request.count or 1,
+                    fix=f"ask for at most {per} on one node"
+                    if found
+                    else "compare the selectors with `kubectl get resourceslices -o yaml`: product, memory, profile",
+                    asked=asked,
+                    a=f"{per} match on the node with the most"
+                    if found
+                    else "no published device satisfies its selectors",
                 )
                 break
 
 
-@cause(
-    "claim-devices-taken",
-    "Every device that a claim could get is allocated to another one.",
-    _PLUGIN,
-    severity=Severity.WARNING,
-)
+@cause("claim-devices-taken")
 def taken(patient: Patient) -> Iterator[Found]:
     supply = supply_of(patient.cluster)
     for pod in _waiting(patient):
@@ -202,17 +164,17 @@ def taken(patient: Patient) -> Iterator[Found]:
                 continue
             holders = {one.ref: one for id_, one in supply.taken.items() if id_[1] in able}
             named = ", ".join(ref.partition("/")[2] for ref in sorted(holders)[:3])
-            yield Found(
-                claim.ref,
-                f"{claim.name} waits: the devices that it could get are allocated"
-                + (f" to {named}" if named else ""),
-                "let one of these claims end, or add a node",
-                tuple(
-                    Evidence(ref, "status.allocation.devices.results", f"{len(results(one))}")
-                    for ref, one in sorted(holders.items())[:3]
+            yield found_at(
+                claim,
+                *tuple(
+                    (
+                        Evidence(ref, "status.allocation.devices.results", f"{len(results(one))}")
+                        for ref, one in sorted(holders.items())[:3]
+                    )
                 ),
                 explains=(pod.ref,),
                 gpus=1,
+                a=f" to {named}" if named else "",
             )
 
 

@@ -4,13 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpufleet.findings import Severity
-from gpufleet.fleet.config_names import (
-    DEVICE_PLUGIN_CONFIG_LABEL,
-    MIG_CONFIG_LABEL,
-    POOL_LABEL,
-)
+from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL, POOL_LABEL
 from gpufleet.fleet.model import Pool
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, cause
 from gpufleet_policies.doctor.observed import PRODUCT, Node, text
 
 _SOURCE = "docs/fleet-spec.md"
@@ -27,12 +23,7 @@ def _members(patient: Patient) -> Iterator[tuple[Pool, list[Node]]]:
         yield pool, found[pool.name]
 
 
-@cause(
-    "node-of-no-pool",
-    "Nodes with GPUs that belong to no pool of the declaration.",
-    _SOURCE,
-    severity=Severity.WARNING,
-)
+@cause("node-of-no-pool")
 def strangers(patient: Patient) -> Iterator[Found]:
     if patient.fleet is None:
         return
@@ -48,28 +39,22 @@ def strangers(patient: Patient) -> Iterator[Found]:
     shown = ", ".join(node.name for node in nodes[:3])
     more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
     product = nodes[0].labels.get(PRODUCT, "GPU")
-    yield Found(
+    yield found_at(
         "nodes",
-        f"{len(nodes)} nodes with GPUs belong to no pool of the declaration: {shown}{more}",
-        "declare their pool (`ownership: existing` where others make it)",
-        (
-            Evidence(
-                nodes[0].ref,
-                f"metadata.labels[{POOL_LABEL}]",
-                nodes[0].labels.get(POOL_LABEL, "not there"),
-            ),
+        Evidence(
+            nodes[0].ref,
+            f"metadata.labels[{POOL_LABEL}]",
+            nodes[0].labels.get(POOL_LABEL, "not there"),
         ),
-        gpus=sum(sum(node.devices.values()) for node in nodes),
-        declared=f"pools: [{{name: ..., ownership: existing}}]  # {product}",
+        gpus=sum((sum(node.devices.values()) for node in nodes)),
+        a=len(nodes),
+        shown=shown,
+        more=more,
+        product=product,
     )
 
 
-@cause(
-    "pool-below-minimum",
-    "A declared pool has fewer nodes than its minimum.",
-    _SOURCE,
-    severity=Severity.WARNING,
-)
+@cause("pool-below-minimum")
 def below(patient: Patient) -> Iterator[Found]:
     if not patient.cluster.nodes:
         return
@@ -77,48 +62,30 @@ def below(patient: Patient) -> Iterator[Found]:
         if len(nodes) >= pool.available_nodes or len(nodes) >= pool.nodes.minimum:
             continue
         missing = pool.nodes.minimum - len(nodes)
-        yield Found(
+        yield found_at(
             f"pool {pool.name}",
-            f"{pool.name} has {len(nodes)} nodes, declared are at least {pool.nodes.minimum}",
-            "run `pulumi up`, and look at the node group: capacity, quota, health; or lower nodes.min",
-            (
-                Evidence(
-                    "Node", f"metadata.labels[{POOL_LABEL}]={pool.name}", f"{len(nodes)} nodes"
-                ),
-            ),
+            Evidence("Node", f"metadata.labels[{POOL_LABEL}]={pool.name}", f"{len(nodes)} nodes"),
             gpus=missing * pool.gpus_per_node,
-            declared=f"{pool.path}.nodes.min: {len(nodes)}",
+            pool=pool,
+            a=len(nodes),
         )
 
 
-@cause(
-    "pool-above-maximum",
-    "A declared pool has more nodes than its maximum.",
-    _SOURCE,
-    severity=Severity.WARNING,
-)
+@cause("pool-above-maximum")
 def beyond(patient: Patient) -> Iterator[Found]:
     for pool, nodes in _members(patient):
         if len(nodes) > pool.nodes.maximum:
-            yield Found(
+            yield found_at(
                 f"pool {pool.name}",
-                f"{pool.name} has {len(nodes)} nodes, declared are at most {pool.nodes.maximum}",
-                "delete nodes, or raise nodes.max",
-                (
-                    Evidence(
-                        "Node", f"metadata.labels[{POOL_LABEL}]={pool.name}", f"{len(nodes)} nodes"
-                    ),
+                Evidence(
+                    "Node", f"metadata.labels[{POOL_LABEL}]={pool.name}", f"{len(nodes)} nodes"
                 ),
-                declared=f"{pool.path}.nodes.max: {len(nodes)}",
+                pool=pool,
+                a=len(nodes),
             )
 
 
-@cause(
-    "node-label-drift",
-    "A node has another layout or plugin configuration than its pool declares.",
-    _SOURCE,
-    severity=Severity.WARNING,
-)
+@cause("node-label-drift")
 def labels(patient: Patient) -> Iterator[Found]:
     for pool, nodes in _members(patient):
         before = {} if pool.previous is None else pool.previous.labels
@@ -130,22 +97,17 @@ def labels(patient: Patient) -> Iterator[Found]:
                     continue
                 if node.ref in patient.explained:
                     continue
-                yield Found(
-                    node.ref,
-                    f"{node.name} has {key}={given or 'nothing'}, and {pool.name} declares {wanted}",
-                    f"`pulumi up` writes {wanted}; by hand: kubectl label node {node.name} "
-                    f"--overwrite {key}={wanted}; or declare what the node has",
-                    (Evidence(node.ref, f"metadata.labels[{key}]", given or "not there"),),
-                    declared=f"{pool.path}.sharing",
+                yield found_at(
+                    node,
+                    Evidence(node.ref, f"metadata.labels[{key}]", given or "not there"),
+                    key=key,
+                    a=given or "nothing",
+                    pool=pool,
+                    wanted=wanted,
                 )
 
 
-@cause(
-    "node-taint-missing",
-    "A node lacks a taint that its pool declares: pods without GPUs can take its place.",
-    _SOURCE,
-    severity=Severity.WARNING,
-)
+@cause("node-taint-missing")
 def taints(patient: Patient) -> Iterator[Found]:
     for pool, nodes in _members(patient):
         for node in nodes:
@@ -153,12 +115,11 @@ def taints(patient: Patient) -> Iterator[Found]:
             missing = [t for t in pool.taints if (t.key, t.effect) not in there]
             if missing:
                 one = missing[0]
-                yield Found(
-                    node.ref,
-                    f"{node.name} lacks the taint {one.key}={one.value}:{one.effect} of {pool.name}",
-                    f"kubectl taint node {node.name} {one.key}={one.value}:{one.effect}",
-                    (Evidence(node.ref, "spec.taints", f"{len(there)} entries, none like it"),),
-                    declared=f"{pool.path}.taints",
+                yield found_at(
+                    node,
+                    Evidence(node.ref, "spec.taints", f"{len(there)} entries, none like it"),
+                    one=one,
+                    pool=pool,
                 )
 
 

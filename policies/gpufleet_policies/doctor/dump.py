@@ -111,7 +111,9 @@ def read_live(kubeconfig: str | None, context: str | None) -> Cluster:
         from kubernetes.client.exceptions import ApiException
         from urllib3.exceptions import HTTPError
     except ImportError:
-        raise RuntimeError("the Kubernetes client is not installed: pip install kubernetes") from None
+        raise RuntimeError(
+            "the Kubernetes client is not installed: pip install kubernetes"
+        ) from None
     try:
         with config.new_client_from_config(config_file=kubeconfig, context=context) as api:
             raws: list[Any] = []

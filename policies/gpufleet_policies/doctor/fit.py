@@ -60,10 +60,7 @@ def _blockers(
     tolerations = pod.spec.get("tolerations")
     if node.spec.get("unschedulable") is True and not tolerates(tolerations, _CORDONED):
         yield Blocker(
-            "NodeUnschedulable",
-            "node(s) were unschedulable",
-            f"kubectl uncordon {node.name}",
-            2,
+            "NodeUnschedulable", "node(s) were unschedulable", f"kubectl uncordon {node.name}", 2
         )
     for taint in node.taints:
         cordon = taint.get("key") == _CORDONED["key"] and node.spec.get("unschedulable") is True

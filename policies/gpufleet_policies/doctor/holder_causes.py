@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.findings import Severity
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, cause
 from gpufleet_policies.doctor.observed import Pod
 from gpufleet_policies.doctor.operands import part_of
 
@@ -26,38 +26,22 @@ def _held(pod: Pod) -> int:
     return sum(pod.devices.values()) or len(pod.claims)
 
 
-@cause(
-    "pod-stuck-terminating",
-    "A pod was deleted and does not end; its GPUs stay taken.",
-    _LIFE,
-    severity=Severity.WARNING,
-)
+@cause("pod-stuck-terminating")
 def terminating(patient: Patient) -> Iterator[Found]:
     for pod in _holders(patient):
         since = patient.cluster.minutes_since(pod.metadata.get("deletionTimestamp"))
         if since is None or since < GRACE_MINUTES or f"Node/{pod.node}" in patient.explained:
             continue
-        yield Found(
-            pod.ref,
-            f"{pod.name} was deleted {int(since)} minutes ago and still holds {_held(pod)} GPUs of "
-            f"{pod.node}",
-            "look at its finalizers and at processes in state D on the machine (`ps aux`); a GPU "
-            "that hangs needs a reset, the machine a reboot",
-            (
-                Evidence(
-                    pod.ref, "metadata.deletionTimestamp", str(pod.metadata["deletionTimestamp"])
-                ),
-            ),
+        yield found_at(
+            pod,
+            Evidence(pod.ref, "metadata.deletionTimestamp", str(pod.metadata["deletionTimestamp"])),
             gpus=_held(pod),
+            a=int(since),
+            b=_held(pod),
         )
 
 
-@cause(
-    "gpu-held-by-stuck-pod",
-    "A pod whose containers do not run holds GPUs.",
-    _LIFE,
-    severity=Severity.WARNING,
-)
+@cause("gpu-held-by-stuck-pod")
 def stuck(patient: Patient) -> Iterator[Found]:
     for pod in _holders(patient):
         trouble = pod.trouble
@@ -67,24 +51,18 @@ def stuck(patient: Patient) -> Iterator[Found]:
             continue
         if trouble.reason == "CrashLoopBackOff" and trouble.restarts < RESTARTS:
             continue
-        yield Found(
-            pod.ref,
-            f"{pod.name} holds {_held(pod)} GPUs of {pod.node} and does not run: {trouble.reason}"
-            + (f" ({trouble.restarts} restarts)" if trouble.restarts else ""),
-            f"kubectl describe pod -n {pod.namespace} {pod.name}; repair it, or scale its "
-            f"{pod.owner[0] or 'owner'} to 0 until then",
-            (Evidence(pod.ref, trouble.place, trouble.reason),),
-            ("the scheduler counts its request as used",),
+        yield found_at(
+            pod,
+            Evidence(pod.ref, trouble.place, trouble.reason),
             gpus=_held(pod),
+            a=_held(pod),
+            trouble=trouble,
+            b=f" ({trouble.restarts} restarts)" if trouble.restarts else "",
+            c=pod.owner[0] or "owner",
         )
 
 
-@cause(
-    "gpu-held-by-finished-owner",
-    "A Job has ended, and a pod of it still runs and holds GPUs.",
-    "https://kubernetes.io/docs/concepts/workloads/controllers/job/#job-termination-and-cleanup",
-    severity=Severity.WARNING,
-)
+@cause("gpu-held-by-finished-owner")
 def finished(patient: Patient) -> Iterator[Found]:
     for pod in _holders(patient):
         kind, name = pod.owner
@@ -95,25 +73,18 @@ def finished(patient: Patient) -> Iterator[Found]:
         )
         if not ended or pod.ref in patient.explained or owner is None:
             continue
-        yield Found(
-            pod.ref,
-            f"{pod.name} holds {_held(pod)} GPUs of {pod.node}, and its {kind} {name} has ended",
-            f"kubectl delete pod -n {pod.namespace} {pod.name}; a sidecar that does not end keeps "
-            "it: make it a native one (initContainers with restartPolicy: Always)",
-            (
-                Evidence(owner.ref, "status.conditions", "ended"),
-                Evidence(pod.ref, "status.phase", pod.phase),
-            ),
+        yield found_at(
+            pod,
+            Evidence(owner.ref, "status.conditions", "ended"),
+            Evidence(pod.ref, "status.phase", pod.phase),
             gpus=_held(pod),
+            a=_held(pod),
+            kind=kind,
+            name=name,
         )
 
 
-@cause(
-    "gpu-held-and-idle",
-    "A pod that only sleeps holds GPUs.",
-    "docs/policies.md, gpu-idle-command",
-    severity=Severity.WARNING,
-)
+@cause("gpu-held-and-idle")
 def idle(patient: Patient) -> Iterator[Found]:
     for pod in _holders(patient):
         if pod.ref in patient.explained or pod.trouble is not None:
@@ -122,18 +93,13 @@ def idle(patient: Patient) -> Iterator[Found]:
             said = [*(one.get("command") or []), *(one.get("args") or [])]
             words = tuple(" ".join(map(str, said)).split())
             if any(words[-len(form) :] == form for form in _SLEEPS):
-                yield Found(
-                    pod.ref,
-                    f"{pod.name} holds {_held(pod)} GPUs of {pod.node} and only sleeps",
-                    f"kubectl delete pod -n {pod.namespace} {pod.name}, or start the work itself",
-                    (
-                        Evidence(
-                            pod.ref,
-                            "spec.containers[].command",
-                            words[-2 if "sleep" in words else -3],
-                        ),
+                yield found_at(
+                    pod,
+                    Evidence(
+                        pod.ref, "spec.containers[].command", words[-2 if "sleep" in words else -3]
                     ),
                     gpus=_held(pod),
+                    a=_held(pod),
                 )
                 break
 

@@ -18,7 +18,7 @@ from gpufleet.fleet.config_names import (
     POOL_LABEL,
 )
 from gpufleet_policies.doctor import operand_causes
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.node_causes import promised
 from gpufleet_policies.doctor.observed import PRODUCT, Cluster, Node, Seen, text
 
@@ -73,11 +73,7 @@ def _again(patient: Patient, node: Node) -> str:
     )
 
 
-@cause(
-    "mig-config-unknown",
-    "The label of a node names a layout that is in no configuration of the MIG manager.",
-    "https://github.com/NVIDIA/mig-parted/issues/100",
-)
+@cause("mig-config-unknown")
 def unknown_layout(patient: Patient) -> Iterator[Found]:
     known = _layouts(patient.cluster)
     if known is None:
@@ -88,24 +84,18 @@ def unknown_layout(patient: Patient) -> Iterator[Found]:
         if not wanted or wanted in names:
             continue
         shown = ", ".join(sorted(names)[:6])
-        yield Found(
-            node.ref,
-            f"{node.name} asks for the layout {wanted}, which {config} does not have",
-            f"use one of {shown}: kubectl label node {node.name} --overwrite "
-            f"{MIG_CONFIG_LABEL}=NAME; or add {wanted} to {config}",
-            (label(node, MIG_CONFIG_LABEL), label(node, STATE_LABEL)),
-            ("mig-manager fails before it changes anything",),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            label(node, MIG_CONFIG_LABEL),
+            label(node, STATE_LABEL),
+            wanted=wanted,
+            config=config,
+            shown=shown,
+            a=MIG_CONFIG_LABEL,
         )
 
 
-@cause(
-    "mig-gpu-in-use",
-    "A layout cannot be applied while pods hold the GPUs of the node.",
-    f"{_ISSUES}2376",
-    "https://github.com/NVIDIA/mig-parted/issues/157",
-    sure=Sure.LIKELY,
-)
+@cause("mig-gpu-in-use")
 def in_use(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         state = node.live.state
@@ -116,129 +106,86 @@ def in_use(patient: Patient) -> Iterator[Found]:
             continue
         names = ", ".join(pod.ref.removeprefix("Pod/") for pod in holders[:3])
         more = f" and {len(holders) - 3} more" if len(holders) > 3 else ""
-        yield Found(
-            node.ref,
-            f"the layout {node.labels.get(MIG_CONFIG_LABEL)} of {node.name} is not applied "
-            f"({state}): pods hold its GPUs: {names}{more}",
-            f"kubectl cordon {node.name}, move these pods, then: {_again(patient, node)}",
-            (
-                label(node, STATE_LABEL),
-                *(Evidence(pod.ref, "spec.nodeName", node.name) for pod in holders[:3]),
-            ),
-            ("mig-manager must reset a GPU that no process uses",),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            label(node, STATE_LABEL),
+            *(Evidence(pod.ref, "spec.nodeName", node.name) for pod in holders[:3]),
+            a=node.labels.get(MIG_CONFIG_LABEL),
+            state=state,
+            names=names,
+            more=more,
+            b=_again(patient, node),
         )
 
 
-@cause(
-    "node-paused-for-change",
-    "Operands of a node stay paused after a MIG change that ended.",
-    f"{_ISSUES}2833",
-    "https://github.com/NVIDIA/mig-parted/pull/485",
-)
+@cause("node-paused-for-change")
 def paused(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         live = node.live
         if not live.paused or live.state in UNDER_WAY or node.ref in patient.explained:
             continue
-        yield Found(
-            node.ref,
-            f"{', '.join(live.paused)} of {node.name} are paused for a MIG change and the state is "
-            f"`{live.state or 'not set'}`: nothing will start them again",
-            _again(patient, node),
-            (
-                Evidence(node.ref, f"metadata.labels[{DEPLOY}{live.paused[0]}]", PAUSED),
-                label(node, STATE_LABEL),
-            ),
-            (
-                "mig-manager gives the operands back when it ends; up to v0.15.0 not when they "
-                "did not stop in time, nor when it was killed",
-                "then it waits for another value of the label, which nothing writes",
-            ),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            Evidence(node.ref, f"metadata.labels[{DEPLOY}{live.paused[0]}]", PAUSED),
+            label(node, STATE_LABEL),
+            fix=_again(patient, node),
+            a=", ".join(live.paused),
+            b=live.state or "not set",
         )
 
 
-@cause(
-    "node-change-failed",
-    "The MIG manager could not apply a layout, and does not try again under the same name.",
-    f"{_ISSUES}603",
-    "NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager",
-)
+@cause("node-change-failed")
 def failed(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         if node.live.state != "failed" or node.ref in patient.explained:
             continue
-        yield Found(
-            node.ref,
-            f"mig-manager could not apply {node.labels.get(MIG_CONFIG_LABEL)} on {node.name}, and "
-            "does not try again under the same name",
-            "empty the node (its log says which GPU was in use or could not be reset; some GPUs "
-            f"need a reboot), then: {_again(patient, node)}",
-            (label(node, MIG_CONFIG_LABEL), label(node, STATE_LABEL)),
-            (
-                "it fails where a process holds a GPU, where a reset is forbidden, and where a "
-                "profile does not fit",
-            ),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            label(node, MIG_CONFIG_LABEL),
+            label(node, STATE_LABEL),
+            a=node.labels.get(MIG_CONFIG_LABEL),
+            b=_again(patient, node),
         )
 
 
-@cause(
-    "node-maybe-paused-for-good",
-    "A MIG change is under way; if that lasts, the MIG manager has given up.",
-    f"{_ISSUES}2833",
-    sure=Sure.POSSIBLE,
-    severity=Severity.INFO,
-)
+@cause("node-maybe-paused-for-good")
 def under_way(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         if node.live.state not in UNDER_WAY or node.ref in patient.explained:
             continue
         cordon = "" if node.live.cordoned else f"kubectl cordon {node.name} until it is done; "
-        yield Found(
-            node.ref,
-            f"the layout of {node.name} is being changed ({node.live.state})",
-            f"{cordon}if it lasts longer than a few minutes: {_again(patient, node)}",
-            (label(node, STATE_LABEL),),
-            ("pods that fit its other resources can be bound to it, and make the change fail",)
+        yield found_at(
+            node,
+            label(node, STATE_LABEL),
+            chain=(
+                "pods that fit its other resources can be bound to it, and make the change fail",
+            )
             if cordon
             else (),
+            cordon=cordon,
+            a=_again(patient, node),
         )
 
 
-@cause(
-    "mig-strategy-mismatch",
-    "The MIG strategy does not fit the instances of a node, so the device plugin refuses it.",
-    f"{_ISSUES}460",
-    f"{_ISSUES}132",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/253",
-)
+@cause("mig-strategy-mismatch")
 def strategy(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         product = node.labels.get(PRODUCT, "")
         if "MIG-INVALID" not in product or node.ref in patient.explained:
             continue
         given = node.labels.get(_STRATEGY, "single")
-        yield Found(
-            node.ref,
-            f"{node.name} has MIG instances of several sizes, or MIG on without any, and the "
-            f"strategy is {given}: the device plugin refuses the node",
-            "set mig.strategy=mixed in the GPU Operator, or give every GPU the same layout: "
-            f"kubectl label node {node.name} --overwrite {MIG_CONFIG_LABEL}=all-1g.10gb (or "
-            "all-disabled)",
-            (label(node, PRODUCT), label(node, _STRATEGY), label(node, MIG_CONFIG_LABEL)),
-            ("under `single` all GPUs must have MIG instances of one size",),
+        yield found_at(
+            node,
+            label(node, PRODUCT),
+            label(node, _STRATEGY),
+            label(node, MIG_CONFIG_LABEL),
             gpus=promised(patient, node) or 1,
-            declared="sharing.mig.strategy: mixed",
+            given=given,
+            a=MIG_CONFIG_LABEL,
         )
 
 
-@cause(
-    "plugin-config-unknown",
-    "The label of a node names a configuration of the device plugin that is not there.",
-    "NVIDIA/k8s-device-plugin cmd/config-manager/main.go",
-)
+@cause("plugin-config-unknown")
 def unknown_config(patient: Patient) -> Iterator[Found]:
     plugin = mapping(mapping(_policy(patient.cluster).get("devicePlugin")).get("config"))
     found = _config_map(patient.cluster, text(plugin.get("name")))
@@ -249,18 +196,14 @@ def unknown_config(patient: Patient) -> Iterator[Found]:
         wanted = node.labels.get(DEVICE_PLUGIN_CONFIG_LABEL, "")
         if not wanted or wanted in names or node.ref in patient.explained:
             continue
-        yield Found(
-            node.ref,
-            f"{node.name} asks for the device plugin's configuration {wanted}, which {found.name} "
-            "does not have",
-            f"kubectl label node {node.name} --overwrite {DEVICE_PLUGIN_CONFIG_LABEL}=NAME, one of "
-            f"{', '.join(sorted(names)[:6])}; or add {wanted} to {found.name}",
-            (
-                label(node, DEVICE_PLUGIN_CONFIG_LABEL),
-                Evidence(found.ref, "data", ", ".join(sorted(names)[:6])),
-            ),
-            ("its config manager waits for the name, and the plugin with it",),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            label(node, DEVICE_PLUGIN_CONFIG_LABEL),
+            Evidence(found.ref, "data", ", ".join(sorted(names)[:6])),
+            wanted=wanted,
+            found=found,
+            a=DEVICE_PLUGIN_CONFIG_LABEL,
+            b=", ".join(sorted(names)[:6]),
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from gpufleet.change.live_node import CORDONED_BEFORE, UNDER_WAY, UPGRADE, UPGRADED
 from gpufleet.findings import Severity
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.observed import Node, text
 from gpufleet_policies.doctor.xids import CATALOGUE, Xid, xid_in
 
@@ -63,29 +63,21 @@ def promised(patient: Patient, node: Node) -> int:
     return 0 if pool is None else sum(pool.advertised.values())
 
 
-@cause(
-    "node-not-ready",
-    "The kubelet of a node with GPUs does not report, or says that it is not ready.",
-    "https://kubernetes.io/docs/concepts/architecture/nodes/#condition",
-)
+@cause("node-not-ready")
 def not_ready(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         if node.live.ready or not node.has_nvidia:
             continue
         silent = text(node.conditions["Ready"].get("status")) == "Unknown"
-        yield Found(
-            node.ref,
-            f"{node.name} is not Ready: its GPUs serve no pod, and its machine costs its price",
-            f"kubectl describe node {node.name}; where a MIG change stopped the kubelet, start it "
-            "(`systemctl start kubelet` on the machine), else replace the machine",
-            (condition(node, "Ready"),),
-            (
+        yield found_at(
+            node,
+            condition(node, "Ready"),
+            chain=(
                 "the kubelet or the machine stopped reporting"
                 if silent
                 else "the kubelet reports that it cannot run pods",
                 "the scheduler binds no pod there, and pods on it are evicted",
             ),
-            gpus=promised(patient, node),
         )
 
 
@@ -102,60 +94,27 @@ def _faults(node: Node) -> Iterator[tuple[str, Xid | None, str]]:
         yield kind, xid_in(said), ", ".join(dict.fromkeys(_DETAIL.findall(said)))
 
 
-@cause(
-    "gpu-xid",
-    "A GPU reported an XID error; the fix is NVIDIA's immediate action for this number.",
-    CATALOGUE,
-    _NVSENTINEL,
-    _AGENT,
-)
+@cause("gpu-xid")
 def gpu_xid(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         for kind, row, _ in _faults(node):
             if row is not None:
-                yield Found(
-                    node.ref,
-                    f"{node.name} reported XID {row.number} ({row.name}): NVIDIA's action is "
-                    f"{row.action}",
-                    row.fix(node.name),
-                    (condition(node, kind),),
-                    (f"XID {row.number}: {row.name}, {row.action}",),
-                    gpus=promised(patient, node),
-                )
+                yield found_at(node, condition(node, kind), fix=row.fix(node.name), row=row)
                 break
 
 
-@cause(
-    "node-health-condition",
-    "A health agent (NVSentinel, EKS node monitoring agent, node problem detector) found a fault.",
-    _NVSENTINEL,
-    _AGENT,
-    "https://learn.microsoft.com/azure/aks/gpu-health-monitoring",
-)
+@cause("node-health-condition")
 def health_condition(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         if node.ref in patient.explained:
             continue
         for kind, _, detail in _faults(node):
             named = f" ({detail})" if detail else ""
-            yield Found(
-                node.ref,
-                f"{node.name} has the condition {kind}{named}: its health agent found a fault",
-                f"kubectl cordon {node.name}, drain it, read the message of the condition "
-                f"(kubectl describe node {node.name}), then reset the GPU or replace the machine",
-                (condition(node, kind),),
-                ("the agent cordons, repairs or replaces the node where it is set up for it",),
-                gpus=promised(patient, node),
-            )
+            yield found_at(node, condition(node, kind), kind=kind, named=named)
             break
 
 
-@cause(
-    "node-left-cordoned",
-    "A node with GPUs is unschedulable, and nothing is under way on it.",
-    "NVIDIA/k8s-operator-libs 1090aef pkg/upgrade",
-    severity=Severity.WARNING,
-)
+@cause("node-left-cordoned")
 def cordoned(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         live = node.live
@@ -166,23 +125,14 @@ def cordoned(patient: Patient) -> Iterator[Found]:
         if node.ref in patient.explained:
             continue
         before = CORDONED_BEFORE in live.annotations
-        yield Found(
-            node.ref,
-            f"{node.name} is cordoned and nothing is under way on it: it takes no pod"
-            + (" (it was cordoned before its driver upgrade, which left it so)" if before else ""),
-            f"kubectl uncordon {node.name}, unless someone keeps it back",
-            (Evidence(node.ref, "spec.unschedulable", "true"),),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            Evidence(node.ref, "spec.unschedulable", "true"),
+            a=" (it was cordoned before its driver upgrade, which left it so)" if before else "",
         )
 
 
-@cause(
-    "node-taint-left",
-    "A taint that its controller, or a person, did not take away; the declaration has none like it.",
-    "https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler/utils/taints",
-    sure=Sure.LIKELY,
-    severity=Severity.WARNING,
-)
+@cause("node-taint-left")
 def taint_left(patient: Patient) -> Iterator[Found]:
     pools = {} if patient.fleet is None else {pool.name: pool for pool in patient.fleet.pools}
     for node in patient.cluster.nodes.values():
@@ -200,18 +150,16 @@ def taint_left(patient: Patient) -> Iterator[Found]:
                 continue
             why = ": what sets it at the start has not removed it" if key in starting else ""
             declared = "" if pool is None else f", which {pool.name} does not declare"
-            yield Found(
-                node.ref,
-                f"{node.name} has the taint {key}:{effect}{declared}{why}; pods without a "
-                "toleration stay away",
-                fix.format(name=node.name)
+            yield found_at(
+                node,
+                Evidence(node.ref, "spec.taints", f"{key}:{effect}"),
+                fix=fix.format(name=node.name)
                 if fix is not None
                 else f"kubectl taint node {node.name} {key}:{effect}-, or declare it under taints",
-                (Evidence(node.ref, "spec.taints", f"{key}:{effect}"),),
-                gpus=promised(patient, node),
-                declared=""
-                if pool is None or fix is not None
-                else f"{pool.path}.taints: [{{key: {key}, effect: {effect}}}]",
+                declared=declared,
+                key=key,
+                effect=effect,
+                why=why,
             )
 
 

@@ -148,6 +148,13 @@ class Node(Seen):
         return [mapping(one) for one in items(self.spec.get("taints"))]
 
     @property
+    def has_gpus(self) -> int:
+        """GPUs, slices or shares that it gives when it is well: registered, else counted."""
+        registered = sum(int(v) for n, v in self.capacity.items() if is_device(n))
+        counted = self.labels.get("nvidia.com/gpu.count", "")
+        return registered or (int(counted) if counted.isdecimal() else 0)
+
+    @cached_property
     def has_nvidia(self) -> bool:
         """Whether labels or resources say that NVIDIA GPUs are in it."""
         return (

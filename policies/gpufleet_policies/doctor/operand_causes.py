@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from gpufleet_policies.doctor.cause import Cause, Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Cause, Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.node_causes import promised
 from gpufleet_policies.doctor.observed import NO_IMAGE, Node, Pod, Trouble, text
 from gpufleet_policies.doctor.operands import Part, kept_by, operands, sets
@@ -126,14 +126,7 @@ toolkit_pod = _failing(
 )
 
 
-@cause(
-    "runtime-not-configured",
-    "The container runtime of a node has no handler `nvidia`: the toolkit did not write it, or the "
-    "runtime did not restart.",
-    f"{_ISSUES}413",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/479",
-    f"{_ISSUES}730",
-)
+@cause("runtime-not-configured")
 def runtime(patient: Patient) -> Iterator[Found]:
     said: set[str] = set()
     for pod in (pod for pods in patient.cluster.pods_on.values() for pod in pods):
@@ -145,26 +138,11 @@ def runtime(patient: Patient) -> Iterator[Found]:
             if found is None:
                 continue
             said.add(node.name)
-            yield Found(
-                node.ref,
-                f"the container runtime of {node.name} has no handler {found[1]}",
-                "let the GPU Operator install the toolkit (toolkit.enabled=true, with the paths of "
-                "this distribution), or run `nvidia-ctk runtime configure` on the machine and "
-                "restart the runtime",
-                (Evidence(pod.ref, f"events[{event.reason}]", found[0]),),
-                ("pods with runtimeClassName nvidia cannot start, the operands among them",),
-                gpus=promised(patient, node),
-            )
+            yield found_at(node, Evidence(pod.ref, f"events[{event.reason}]", found[0]), a=found[1])
             break
 
 
-@cause(
-    "cdi-device-unresolved",
-    "The runtime finds no CDI specification of the device that the pod got.",
-    "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1239",
-    "https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu/issues/736",
-    "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1895",
-)
+@cause("cdi-device-unresolved")
 def unresolved(patient: Patient) -> Iterator[Found]:
     for pod in (pod for pod in patient.cluster.pods if pod.wants_gpus and pod.node):
         told = [event.message for event in patient.cluster.events_of(pod)]
@@ -173,18 +151,15 @@ def unresolved(patient: Patient) -> Iterator[Found]:
         if found is None:
             continue
         own = found[1].startswith("k8s.")
-        yield Found(
-            pod.ref,
-            f"{pod.name} cannot start on {pod.node}: no CDI specification has its device "
-            f"({found[1]})",
-            "let the runtime read the folder that the DRA driver writes (/var/run/cdi; "
-            "cdi_spec_dirs of containerd, kubelet plugin's cdiRoot)"
-            if own
-            else "leave runtimeClassName out, or write the specification again on the node "
-            "(`nvidia-ctk cdi generate`), and use a toolkit that names devices by UUID",
-            (Evidence(pod.ref, "status.containerStatuses[].state", found[0]),),
+        yield found_at(
+            pod,
+            Evidence(pod.ref, "status.containerStatuses[].state", found[0]),
             explains=(f"held:{pod.ref}",),
             gpus=sum(pod.devices.values()) or 1,
+            fix="let the runtime read the folder that the DRA driver writes (/var/run/cdi; cdi_spec_dirs of containerd, kubelet plugin's cdiRoot)"
+            if own
+            else "leave runtimeClassName out, or write the specification again on the node (`nvidia-ctk cdi generate`), and use a toolkit that names devices by UUID",
+            a=found[1],
         )
 
 
@@ -197,11 +172,7 @@ mps_pod = _failing(
 )
 
 
-@cause(
-    "plugin-finds-no-gpu",
-    "The device plugin runs, and finds no GPU: the driver or the runtime does not show it one.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/1080",
-)
+@cause("plugin-finds-no-gpu")
 def no_gpu(patient: Patient) -> Iterator[Found]:
     for part, pod in operands(patient.cluster):
         node = _node(patient, pod)
@@ -211,15 +182,7 @@ def no_gpu(patient: Patient) -> Iterator[Found]:
             continue
         if node.ref in patient.explained:
             continue
-        yield Found(
-            node.ref,
-            f"the device plugin of {node.name} runs and finds no GPU",
-            "give its pod the nvidia runtime (runtimeClassName, or nvidia as the default runtime), "
-            "and see that `nvidia-smi` works on the machine; then delete the pod",
-            (Evidence(pod.ref, "log", found[0]),),
-            ("it waits for ever and does not look again",),
-            gpus=promised(patient, node),
-        )
+        yield found_at(node, Evidence(pod.ref, "log", found[0]))
 
 
 discovery_pod = _failing(
@@ -266,50 +229,31 @@ plugin_pod = _failing(
 )
 
 
-@cause(
-    "node-operands-disabled",
-    "A label keeps every operand of the GPU Operator off a node.",
-    _OPERATOR,
-)
+@cause("node-operands-disabled")
 def disabled(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         if node.labels.get(_OPERANDS) != "false":
             continue
-        yield Found(
-            node.ref,
-            f"{node.name} has {_OPERANDS}=false: the GPU Operator removes every operand from it",
-            f"kubectl label node {node.name} {_OPERANDS}-",
-            (Evidence(node.ref, f"metadata.labels[{_OPERANDS}]", "false"),),
-            gpus=promised(patient, node),
+        yield found_at(
+            node, Evidence(node.ref, f"metadata.labels[{_OPERANDS}]", "false"), a=_OPERANDS
         )
 
 
-@cause(
-    "node-for-virtual-machines",
-    "A label gives the GPUs of a node to virtual machines, and containers get none.",
-    _OPERATOR,
-)
+@cause("node-for-virtual-machines")
 def machines(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         value = node.labels.get(_WORKLOAD, "")
         if value not in _FOR_MACHINES or any(node.devices.values()):
             continue
-        yield Found(
-            node.ref,
-            f"{node.name} has {_WORKLOAD}={value}: its GPUs go to virtual machines, and no device "
-            "plugin for containers runs there",
-            f"kubectl label node {node.name} {_WORKLOAD}=container --overwrite",
-            (Evidence(node.ref, f"metadata.labels[{_WORKLOAD}]", value),),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            Evidence(node.ref, f"metadata.labels[{_WORKLOAD}]", value),
+            a=_WORKLOAD,
+            value=value,
         )
 
 
-@cause(
-    "operands-kept-away-by-taint",
-    "A taint of GPU nodes that operands do not tolerate.",
-    f"{_ISSUES}26",
-    f"{_ISSUES}360",
-)
+@cause("operands-kept-away-by-taint")
 def kept_away(patient: Patient) -> Iterator[Found]:
     there: dict[str, set[Part]] = defaultdict(set)
     for part, pod in operands(patient.cluster):
@@ -324,20 +268,17 @@ def kept_away(patient: Patient) -> Iterator[Found]:
                 continue
             one, taint = kept
             shown = f"{taint.get('key')}={taint.get('value', '')}:{taint.get('effect')}"
-            yield Found(
-                node.ref,
-                f"{node.name} has the taint {shown}, which {one.name} does not tolerate: its "
-                f"{part.value} does not run there",
-                "add the toleration to the operands (GPU Operator: daemonsets.tolerations), or "
-                f"kubectl taint node {node.name} {taint.get('key')}-",
-                (
-                    Evidence(node.ref, "spec.taints", shown),
-                    Evidence(one.ref, "spec.template.spec.tolerations", "no entry for it"),
-                ),
-                ("a node without its device plugin advertises no GPU",) if part in _NEEDED else (),
-                gpus=promised(patient, node),
-                declared="addons.gpuOperator.values.daemonsets.tolerations: [{key: "
-                f"{taint.get('key')}, operator: Exists}}]",
+            yield found_at(
+                node,
+                Evidence(node.ref, "spec.taints", shown),
+                Evidence(one.ref, "spec.template.spec.tolerations", "no entry for it"),
+                chain=("a node without its device plugin advertises no GPU",)
+                if part in _NEEDED
+                else (),
+                shown=shown,
+                one=one,
+                part=part,
+                a=taint.get("key"),
             )
             break
 
@@ -353,12 +294,7 @@ def _is_meant(node: Node) -> bool:
     )
 
 
-@cause(
-    "gpus-advertised-twice",
-    "Two device plugins, or a plugin and the DRA driver, serve the GPUs of one node.",
-    "https://github.com/NVIDIA/k8s-device-plugin/issues/255",
-    "https://github.com/NVIDIA/aicr/issues/1755",
-)
+@cause("gpus-advertised-twice")
 def twice(patient: Patient) -> Iterator[Found]:
     serving: dict[str, list[Pod]] = defaultdict(list)
     for part, pod in operands(patient.cluster):
@@ -372,19 +308,12 @@ def twice(patient: Patient) -> Iterator[Found]:
         claimed = [pod for pod in pods if name in patient.cluster.dra_nodes]
         if not claimed and any("kubelet-plugin" in pod.name for pod in pods):
             continue
-        yield Found(
-            node.ref,
-            f"{len(owners)} programs advertise the GPUs of {name}: "
-            + ", ".join(sorted(owner for _, owner in owners)),
-            "remove one of them: devicePlugin.enabled=false of the GPU Operator or the chart of "
-            "the device plugin; on GKE the label gke-no-default-nvidia-gpu-device-plugin=true of "
-            "the node pool",
-            tuple(Evidence(pod.ref, "spec.nodeName", name) for pod in pods),
-            (
-                "the kubelet keeps one endpoint for each resource name, so that one replaces the "
-                "other, and a GPU can be given twice",
-            ),
-            gpus=promised(patient, node),
+        yield found_at(
+            node,
+            *tuple((Evidence(pod.ref, "spec.nodeName", name) for pod in pods)),
+            a=len(owners),
+            name=name,
+            b=", ".join(sorted((owner for _, owner in owners))),
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from gpufleet.documents.shapes import items
 from gpufleet.findings import Severity
-from gpufleet_policies.doctor.cause import Cause, Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Cause, Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.fit import device_resources, selector_text, shown
 from gpufleet_policies.doctor.observed import PRODUCT, Node, Pod, Seen, is_device, text
 from gpufleet_policies.doctor.pending import NodeAnswer, Proof, missing_volumes
@@ -67,32 +67,20 @@ def _with_devices(patient: Patient, pod: Pod) -> list[Node]:
     ]
 
 
-@cause(
-    "pod-gated",
-    "A scheduling gate of another controller holds the pod back.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/",
-    severity=Severity.WARNING,
-)
+@cause("pod-gated")
 def gated(patient: Patient) -> Iterator[Found]:
     for proof in patient.proofs:
         others = [gate for gate in proof.pod.gates if gate not in KUEUE_GATES]
         if others and proof.pod.ref not in patient.explained:
-            yield Found(
-                proof.pod.ref,
-                f"{proof.pod.name}{_many(proof)} is not looked at: the gate {others[0]} holds it",
-                f"see that the controller of {others[0].partition('/')[0]} runs; it takes the gate "
-                "away",
-                (Evidence(proof.pod.ref, "spec.schedulingGates", ", ".join(proof.pod.gates)),),
-                gpus=_gpus(proof),
+            yield found_at(
+                proof,
+                Evidence(proof.pod.ref, "spec.schedulingGates", ", ".join(proof.pod.gates)),
+                b=others[0],
+                c=others[0].partition("/")[0],
             )
 
 
-@cause(
-    "pod-scheduler-missing",
-    "The pod names a scheduler of which nothing runs.",
-    "https://kubernetes.io/docs/tasks/extend-kubernetes/configure-multiple-schedulers/",
-    sure=Sure.LIKELY,
-)
+@cause("pod-scheduler-missing")
 def no_scheduler(patient: Patient) -> Iterator[Found]:
     cluster = patient.cluster
     for proof in patient.proofs:
@@ -104,21 +92,10 @@ def no_scheduler(patient: Patient) -> Iterator[Found]:
         knows = group and any(text(s.raw.get("apiVersion")).startswith(group) for s in cluster.seen)
         if runs or knows:
             continue
-        yield Found(
-            proof.pod.ref,
-            f"{proof.pod.name}{_many(proof)} waits for the scheduler {name}, and no pod of it runs",
-            f"install {name}, or take schedulerName out of the pod",
-            (Evidence(proof.pod.ref, "spec.schedulerName", name),),
-            gpus=_gpus(proof),
-        )
+        yield found_at(proof, Evidence(proof.pod.ref, "spec.schedulerName", name), name=name)
 
 
-@cause(
-    "pod-volume-missing",
-    "The pod names a PersistentVolumeClaim that does not exist.",
-    f"{_SCHEDULER}/volumebinding",
-    sure=Sure.LIKELY,
-)
+@cause("pod-volume-missing")
 def no_volume(patient: Patient) -> Iterator[Found]:
     for proof in patient.proofs:
         missing = missing_volumes(patient.cluster, proof.pod)
@@ -127,13 +104,10 @@ def no_volume(patient: Patient) -> Iterator[Found]:
         # Of a dump without claims only a pod that fits, and waits, says that one is missing.
         if not missing or not (known or proof.fits or "persistentvolumeclaim" in said):
             continue
-        yield Found(
-            proof.pod.ref,
-            f"{proof.pod.name}{_many(proof)} waits for the PersistentVolumeClaim {missing[0]}, "
-            "which does not exist",
-            f"make the claim {missing[0]} in {proof.pod.namespace}, or correct its name",
-            (Evidence(proof.pod.ref, "spec.volumes[].persistentVolumeClaim", missing[0]),),
-            gpus=_gpus(proof),
+        yield found_at(
+            proof,
+            Evidence(proof.pod.ref, "spec.volumes[].persistentVolumeClaim", missing[0]),
+            b=missing[0],
         )
 
 
@@ -152,12 +126,7 @@ def _renamed(patient: Patient, name: str, given: set[str]) -> str:
     return f"{name}.shared" if f"{name}.shared" in given else ""
 
 
-@cause(
-    "pod-resource-renamed",
-    "Nodes offer what the pod asks for under another name: shared, or cut.",
-    "NVIDIA/k8s-device-plugin internal/rm (renameByDefault, MIG strategies)",
-    sure=Sure.LIKELY,
-)
+@cause("pod-resource-renamed")
 def renamed(patient: Patient) -> Iterator[Found]:
     given = offered(patient)
     for proof in waiting(patient):
@@ -165,16 +134,13 @@ def renamed(patient: Patient) -> Iterator[Found]:
             other = "" if name in given else _renamed(patient, name, given)
             if not other:
                 continue
-            yield Found(
-                proof.pod.ref,
-                f"{proof.pod.name}{_many(proof)} asks for {name}; nodes offer {other} instead",
-                f"write {other}: {proof.pod.devices[name]} in its limits, or configure the device "
-                f"plugin so that nodes offer {name}",
-                (
-                    _asked(proof.pod),
-                    Evidence("Node", "status.allocatable", ", ".join(sorted(given))),
-                ),
-                gpus=_gpus(proof),
+            yield found_at(
+                proof,
+                _asked(proof.pod),
+                Evidence("Node", "status.allocatable", ", ".join(sorted(given))),
+                name=name,
+                other=other,
+                b=proof.pod.devices[name],
             )
             break
 
@@ -187,13 +153,7 @@ def _would_offer(patient: Patient) -> bool:
     return any(node.ref in patient.explained for node in cluster.nodes.values() if node.has_nvidia)
 
 
-@cause(
-    "pod-resource-unknown",
-    "No node and no pool offers a resource of this name.",
-    f"{_PLUGIN}33",
-    "https://github.com/aws-samples/comfyui-on-eks/issues/16",
-    sure=Sure.LIKELY,
-)
+@cause("pod-resource-unknown")
 def unknown(patient: Patient) -> Iterator[Found]:
     given = offered(patient)
     pools = [p for p in patient.cluster.all("NodePool") if p.spec.get("template")]
@@ -202,22 +162,19 @@ def unknown(patient: Patient) -> Iterator[Found]:
             if name in given or (name == _GPU and (pools or _would_offer(patient))):
                 continue
             near = ", ".join(sorted(given)) or "no accelerator at all"
-            yield Found(
-                proof.pod.ref,
-                f"{proof.pod.name}{_many(proof)} asks for {name}, which no node offers",
-                f"ask for one of {near}" if given else "add nodes with GPUs, and a device plugin",
-                (_asked(proof.pod), Evidence("Node", "status.allocatable", near)),
-                gpus=_gpus(proof),
+            yield found_at(
+                proof,
+                _asked(proof.pod),
+                Evidence("Node", "status.allocatable", near),
+                fix=f"ask for one of {near}"
+                if given
+                else "add nodes with GPUs, and a device plugin",
+                name=name,
             )
             break
 
 
-@cause(
-    "pod-request-above-node",
-    "The pod asks for more than any node has, were it empty.",
-    f"{_SCHEDULER}/noderesources/fit.go",
-    "https://github.com/vanvalenlab/kiosk-console/issues/238",
-)
+@cause("pod-request-above-node")
 def above(patient: Patient) -> Iterator[Found]:
     for proof in waiting(patient):
         nodes = _with_devices(patient, proof.pod)
@@ -234,23 +191,18 @@ def above(patient: Patient) -> Iterator[Found]:
             if broken:
                 continue
             largest = max(nodes, key=lambda node: node.allocatable.get(name, 0))
-            yield Found(
-                proof.pod.ref,
-                f"{proof.pod.name}{_many(proof)} asks for {shown(name, amount)} of {name}; the "
-                f"largest node with its GPUs has {shown(name, largest.allocatable.get(name, amount * 0))}",
-                f"ask for at most {shown(name, largest.allocatable.get(name, amount * 0))} of "
-                f"{name} in one pod"
-                + (", and use several pods" if is_device(name) else "")
-                + ", or add larger nodes",
-                (
-                    Evidence(proof.pod.ref, f"requests[{name}]", shown(name, amount)),
-                    Evidence(
-                        largest.ref,
-                        f"status.allocatable[{name}]",
-                        shown(name, largest.allocatable.get(name, amount * 0)),
-                    ),
+            yield found_at(
+                proof,
+                Evidence(proof.pod.ref, f"requests[{name}]", shown(name, amount)),
+                Evidence(
+                    largest.ref,
+                    f"status.allocatable[{name}]",
+                    shown(name, largest.allocatable.get(name, amount * 0)),
                 ),
-                gpus=_gpus(proof),
+                b=shown(name, amount),
+                name=name,
+                c=shown(name, largest.allocatable.get(name, amount * 0)),
+                d=", and use several pods" if is_device(name) else "",
             )
             break
 
@@ -278,82 +230,51 @@ def _blocked_by(patient: Patient, kind: str) -> Iterator[tuple[Proof, NodeAnswer
             yield proof, near, patient.cluster.nodes[near.node]
 
 
-@cause(
-    "pod-taint-not-tolerated",
-    "The pod lacks a toleration that every node with its GPUs wants.",
-    f"{_SCHEDULER}/tainttoleration",
-    f"{_PLUGIN}22",
-)
+@cause("pod-taint-not-tolerated")
 def taint(patient: Patient) -> Iterator[Found]:
     for proof, near, node in _blocked_by(patient, "TaintToleration"):
-        yield Found(
-            proof.pod.ref,
-            f"{proof.pod.name}{_many(proof)} does not tolerate the taint of the nodes with its "
-            f"GPUs: {near.first.reason.removeprefix('node(s) had untolerated taint ')}",
-            near.first.change,
-            (
-                Evidence(
-                    proof.pod.ref,
-                    "spec.tolerations",
-                    f"{len(items(proof.pod.spec.get('tolerations')))} entries, none for it",
-                ),
-                Evidence(node.ref, "spec.taints", near.first.reason),
+        yield found_at(
+            proof,
+            Evidence(
+                proof.pod.ref,
+                "spec.tolerations",
+                f"{len(items(proof.pod.spec.get('tolerations')))} entries, none for it",
             ),
-            gpus=_gpus(proof),
+            Evidence(node.ref, "spec.taints", near.first.reason),
+            fix=near.first.change,
+            b=near.first.reason.removeprefix("node(s) had untolerated taint "),
         )
 
 
-@cause(
-    "pod-selector-matches-no-node",
-    "nodeSelector or required affinity of the pod admits no node with its GPUs.",
-    f"{_SCHEDULER}/nodeaffinity",
-)
+@cause("pod-selector-matches-no-node")
 def selector(patient: Patient) -> Iterator[Found]:
     for proof, near, node in _blocked_by(patient, "NodeAffinity"):
         wrong = selector_text(proof.pod.spec, node)
-        yield Found(
-            proof.pod.ref,
-            f"{proof.pod.name}{_many(proof)} selects nodes that none with its GPUs is: {wrong}",
-            near.first.change,
-            (
-                Evidence(proof.pod.ref, "spec.nodeSelector, spec.affinity", wrong),
-                Evidence(
-                    node.ref, f"metadata.labels[{PRODUCT}]", node.labels.get(PRODUCT, "not there")
-                ),
+        yield found_at(
+            proof,
+            Evidence(proof.pod.ref, "spec.nodeSelector, spec.affinity", wrong),
+            Evidence(
+                node.ref, f"metadata.labels[{PRODUCT}]", node.labels.get(PRODUCT, "not there")
             ),
-            gpus=_gpus(proof),
+            fix=near.first.change,
+            wrong=wrong,
         )
 
 
-@cause(
-    "autoscaler-at-maximum",
-    "The node group that fits has its maximum size.",
-    "https://github.com/kubernetes/autoscaler/issues/5692",
-)
+@cause("autoscaler-at-maximum")
 def at_maximum(patient: Patient) -> Iterator[Found]:
     for proof in waiting(patient):
         for event in patient.cluster.events_of(proof.pod):
             found = re.search(r"(\d+) max node group size reached", event.message)
             if event.reason != "NotTriggerScaleUp" or found is None:
                 continue
-            yield Found(
-                proof.pod.ref,
-                f"{proof.pod.name}{_many(proof)} waits for a node, and {found[1]} node groups have "
-                "their maximum size",
-                "raise the maximum of the node group, or let other pods end",
-                (Evidence(proof.pod.ref, "events[NotTriggerScaleUp]", found[0]),),
-                gpus=_gpus(proof),
-                declared="pools[].nodes.max",
+            yield found_at(
+                proof, Evidence(proof.pod.ref, "events[NotTriggerScaleUp]", found[0]), b=found[1]
             )
             break
 
 
-@cause(
-    "pod-waits-for-busy-gpus",
-    "Every node that fits is taken: other pods hold what the pod asks for.",
-    f"{_SCHEDULER}/noderesources/fit.go",
-    severity=Severity.WARNING,
-)
+@cause("pod-waits-for-busy-gpus")
 def busy(patient: Patient) -> Iterator[Found]:
     for proof, near, node in _blocked_by(patient, "NodeResourcesFit"):
         if proof.pod.scheduler != _DEFAULT and proof.pod.labels.get("kai.scheduler/queue"):
@@ -362,19 +283,16 @@ def busy(patient: Patient) -> Iterator[Found]:
         holders = [p for p in patient.cluster.pods_on.get(node.name, ()) if p.requests.get(name)]
         holders.sort(key=lambda pod: -pod.requests[name])
         named = ", ".join(pod.ref.removeprefix("Pod/") for pod in holders[:3])
-        yield Found(
-            proof.pod.ref,
-            f"{proof.pod.name}{_many(proof)} waits: {near.first.reason}, every node that fits is "
-            f"taken; the nearest is {node.name}" + (f", held by {named}" if named else ""),
-            f"{near.first.change}, or add a node",
-            (
-                _asked(proof.pod),
-                *(
-                    Evidence(pod.ref, f"requests[{name}]", shown(name, pod.requests[name]))
-                    for pod in holders[:3]
-                ),
+        yield found_at(
+            proof,
+            _asked(proof.pod),
+            *(
+                Evidence(pod.ref, f"requests[{name}]", shown(name, pod.requests[name]))
+                for pod in holders[:3]
             ),
-            gpus=_gpus(proof),
+            near=near,
+            node=node,
+            b=f", held by {named}" if named else "",
         )
 
 
@@ -463,41 +381,27 @@ def _not_made(patient: Patient, form: re.Pattern[str]) -> Iterator[tuple[Seen, r
                 break
 
 
-@cause(
-    "pod-quota-exceeded",
-    "The quota of a namespace refuses the pod, so it is never made.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)
+@cause("pod-quota-exceeded")
 def quota(patient: Patient) -> Iterator[Found]:
     for owner, found in _not_made(patient, _QUOTA):
         name, asked, used, most = found.groups()
         limit = most.rstrip(".")
-        yield Found(
-            owner.ref,
-            f"pods of {owner.name} are not made: the quota {name} of {owner.namespace} admits "
-            f"{limit}, and {used} are used ({asked} asked)",
-            f"raise the quota {name}, or let other pods of {owner.namespace} end",
-            (
-                Evidence(f"ResourceQuota/{owner.namespace}/{name}", "status.hard", limit),
-                Evidence(f"ResourceQuota/{owner.namespace}/{name}", "status.used", used),
-            ),
-            ("no Pod object is there, so nothing shows as Pending",),
+        yield found_at(
+            owner,
+            Evidence(f"ResourceQuota/{owner.namespace}/{name}", "status.hard", limit),
+            Evidence(f"ResourceQuota/{owner.namespace}/{name}", "status.used", used),
+            name=name,
+            limit=limit,
+            used=used,
+            asked=asked,
         )
 
 
-@cause(
-    "pod-runtime-class-missing",
-    "The pod names a RuntimeClass that does not exist, so it is never made.",
-    "https://kubernetes.io/docs/concepts/containers/runtime-class/",
-)
+@cause("pod-runtime-class-missing")
 def no_class(patient: Patient) -> Iterator[Found]:
     for owner, found in _not_made(patient, _CLASS):
-        yield Found(
-            owner.ref,
-            f"pods of {owner.name} are not made: the RuntimeClass {found[1]} does not exist",
-            f"take runtimeClassName out, or make the class {found[1]} (the GPU Operator makes "
-            "`nvidia` with its toolkit)",
-            (Evidence(owner.ref, "spec.template.spec.runtimeClassName", found[1]),),
+        yield found_at(
+            owner, Evidence(owner.ref, "spec.template.spec.runtimeClassName", found[1]), a=found[1]
         )
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Severity
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.fit import meets, shown
 from gpufleet_policies.doctor.observed import (
     Cluster,
@@ -90,31 +90,22 @@ def queued(patient: Patient) -> Iterator[Queued]:
             yield Queued(one, patient.cluster)
 
 
-@cause(
-    "workload-deactivated",
-    "A Workload of Kueue was deactivated, by a person or after too many attempts.",
-    f"{_KUEUE}blob/main/apis/kueue/v1beta2/workload_types.go",
-)
+@cause("workload-deactivated")
 def deactivated(patient: Patient) -> Iterator[Found]:
     for one in queued(patient):
         if one.workload.spec.get("active") is not False:
             continue
         name, namespace = one.workload.name, one.workload.namespace
-        yield Found(
-            one.workload.ref,
-            f"{name} is deactivated: Kueue does not look at it",
-            f"kubectl patch workload -n {namespace} {name} --type merge -p "
-            '\'{"spec":{"active":true}}\'; see why its pods were not ready in time',
-            (Evidence(one.workload.ref, "spec.active", "false"),),
+        yield found_at(
+            one.workload,
+            Evidence(one.workload.ref, "spec.active", "false"),
             gpus=one.gpus,
+            name=name,
+            namespace=namespace,
         )
 
 
-@cause(
-    "queue-missing",
-    "A job names a LocalQueue that does not exist in its namespace, or none.",
-    f"{_KUEUE}issues/7929",
-)
+@cause("queue-missing")
 def no_queue(patient: Patient) -> Iterator[Found]:
     for one in queued(patient):
         if one.local is not None:
@@ -129,16 +120,13 @@ def no_queue(patient: Patient) -> Iterator[Found]:
             if one.queue
             else "no queue"
         )
-        yield Found(
-            one.workload.ref,
-            f"{one.workload.name} names {named}",
-            "write the label kueue.x-k8s.io/queue-name: "
-            + (" or ".join(there) if there else "NAME, and make a LocalQueue of that name"),
-            (
-                Evidence(one.workload.ref, "spec.queueName", one.queue or "not there"),
-                Evidence("LocalQueue", f"in {one.workload.namespace}", ", ".join(there) or "none"),
-            ),
+        yield found_at(
+            one.workload,
+            Evidence(one.workload.ref, "spec.queueName", one.queue or "not there"),
+            Evidence("LocalQueue", f"in {one.workload.namespace}", ", ".join(there) or "none"),
             gpus=one.gpus,
+            named=named,
+            a=" or ".join(there) if there else "NAME, and make a LocalQueue of that name",
         )
 
 
@@ -154,30 +142,21 @@ def _stopped(patient: Patient, *, by_person: bool) -> Iterator[tuple[Seen, list[
             yield queue, waiting[queue.name]
 
 
-@cause(
-    "queue-stopped",
-    "A ClusterQueue has a stopPolicy: it admits nothing.",
-    f"{_KUEUE}blob/main/apis/kueue/v1beta2/clusterqueue_types.go",
-)
+@cause("queue-stopped")
 def stopped(patient: Patient) -> Iterator[Found]:
     for queue, waiting in _stopped(patient, by_person=True):
         policy = text(queue.spec.get("stopPolicy"))
-        yield Found(
-            queue.ref,
-            f"{queue.name} is stopped ({policy}), and {len(waiting)} workloads wait for it",
-            f"kubectl patch clusterqueue {queue.name} --type merge -p "
-            '\'{"spec":{"stopPolicy":"None"}}\'',
-            (Evidence(queue.ref, "spec.stopPolicy", policy),),
-            explains=tuple(one.workload.ref for one in waiting),
-            gpus=sum(one.gpus for one in waiting),
+        yield found_at(
+            queue,
+            Evidence(queue.ref, "spec.stopPolicy", policy),
+            explains=tuple((one.workload.ref for one in waiting)),
+            gpus=sum((one.gpus for one in waiting)),
+            policy=policy,
+            a=len(waiting),
         )
 
 
-@cause(
-    "queue-inactive",
-    "A ClusterQueue is inactive: a flavor, an admission check or a topology that it names is missing.",
-    "https://github.com/headlamp-k8s/plugins/issues/1191",
-)
+@cause("queue-inactive")
 def inactive(patient: Patient) -> Iterator[Found]:
     for queue, waiting in _stopped(patient, by_person=False):
         reason = text(queue.conditions["Active"].get("reason"))
@@ -190,23 +169,21 @@ def inactive(patient: Patient) -> Iterator[Found]:
             - {one.name for one in patient.cluster.all("ResourceFlavor")}
         )
         named = f": the flavors {', '.join(missing)} do not exist" if missing else ""
-        yield Found(
-            queue.ref,
-            f"{queue.name} is inactive ({reason}){named}; {len(waiting)} workloads wait for it",
-            f"make the ResourceFlavors {', '.join(missing)}, or take them out of the queue"
+        yield found_at(
+            queue,
+            Evidence(queue.ref, "status.conditions[Active]", f"False ({reason})"),
+            explains=tuple((one.workload.ref for one in waiting)),
+            gpus=sum((one.gpus for one in waiting)),
+            fix=f"make the ResourceFlavors {', '.join(missing)}, or take them out of the queue"
             if missing
             else f"kubectl describe clusterqueue {queue.name}, and make what it names",
-            (Evidence(queue.ref, "status.conditions[Active]", f"False ({reason})"),),
-            explains=tuple(one.workload.ref for one in waiting),
-            gpus=sum(one.gpus for one in waiting),
+            reason=reason,
+            named=named,
+            a=len(waiting),
         )
 
 
-@cause(
-    "queue-namespace-refused",
-    "The ClusterQueue does not select the namespace of the job.",
-    f"{_KUEUE}issues/301",
-)
+@cause("queue-namespace-refused")
 def refused(patient: Patient) -> Iterator[Found]:
     for one in queued(patient):
         queue = one.cluster_queue
@@ -225,16 +202,17 @@ def refused(patient: Patient) -> Iterator[Found]:
         if selected or (space is None and equal and patient.cluster.has("Namespace")):
             continue
         shown_ = ", ".join(f"{k}={v}" for k, v in equal.items()) or "nothing"
-        yield Found(
-            one.workload.ref,
-            f"{one.workload.name} waits: {queue.name} selects namespaces with {shown_}, and "
-            f"{one.workload.namespace} is not one",
-            f"kubectl label namespace {one.workload.namespace} "
-            + " ".join(f"{k}={v}" for k, v in equal.items())
+        yield found_at(
+            one.workload,
+            Evidence(queue.ref, "spec.namespaceSelector", shown_),
+            one.says,
+            gpus=one.gpus,
+            fix=f"kubectl label namespace {one.workload.namespace} "
+            + " ".join((f"{k}={v}" for k, v in equal.items()))
             if equal
             else f"write namespaceSelector: {{}} into {queue.name}",
-            (Evidence(queue.ref, "spec.namespaceSelector", shown_), one.says),
-            gpus=one.gpus,
+            queue=queue,
+            shown_=shown_,
         )
 
 
@@ -274,11 +252,7 @@ def _used(cluster: Cluster, queue: str, flavor: str, resource: str) -> Fraction:
     return total
 
 
-@cause(
-    "queue-resource-uncovered",
-    "The ClusterQueue has no quota of a resource that the job asks for.",
-    f"{_KUEUE}blob/main/pkg/scheduler/flavorassigner/flavorassigner.go",
-)
+@cause("queue-resource-uncovered")
 def uncovered(patient: Patient) -> Iterator[Found]:
     for one in queued(patient):
         queue = one.cluster_queue
@@ -290,29 +264,21 @@ def uncovered(patient: Patient) -> Iterator[Found]:
             }
             if queue is None or name in covered or not is_device(name):
                 continue
-            yield Found(
-                one.workload.ref,
-                f"{one.workload.name} asks for {name}, of which {queue.name} has no quota",
-                f"ask for one of {', '.join(sorted(covered))}, or add {name} to the coveredResources "
-                f"of {queue.name}",
-                (
-                    Evidence(
-                        queue.ref,
-                        "spec.resourceGroups[].coveredResources",
-                        ", ".join(sorted(covered)),
-                    ),
-                    one.says,
+            yield found_at(
+                one.workload,
+                Evidence(
+                    queue.ref, "spec.resourceGroups[].coveredResources", ", ".join(sorted(covered))
                 ),
+                one.says,
                 gpus=one.gpus,
+                name=name,
+                queue=queue,
+                a=", ".join(sorted(covered)),
             )
             break
 
 
-@cause(
-    "queue-exceeds-quota",
-    "The job asks for more than the ClusterQueue can ever give.",
-    f"{_KUEUE}pull/12378",
-)
+@cause("queue-exceeds-quota")
 def exceeds(patient: Patient) -> Iterator[Found]:
     for one in queued(patient):
         queue = one.cluster_queue
@@ -321,29 +287,20 @@ def exceeds(patient: Patient) -> Iterator[Found]:
             most = [quota.most for quota in quotas if quota.most is not None]
             if queue is None or not quotas or len(most) < len(quotas) or amount <= max(most):
                 continue
-            yield Found(
-                one.workload.ref,
-                f"{one.workload.name} asks for {shown(name, amount)} of {name}; {queue.name} gives "
-                f"at most {shown(name, max(most))}",
-                f"ask for at most {shown(name, max(most))}, raise nominalQuota of {queue.name}, or "
-                "let it borrow from a cohort",
-                (
-                    Evidence(one.workload.ref, f"podSets, {name}", shown(name, amount)),
-                    Evidence(queue.ref, "nominalQuota and borrowingLimit", shown(name, max(most))),
-                ),
+            yield found_at(
+                one.workload,
+                Evidence(one.workload.ref, f"podSets, {name}", shown(name, amount)),
+                Evidence(queue.ref, "nominalQuota and borrowingLimit", shown(name, max(most))),
                 gpus=one.gpus,
-                declared="queues.teams[].share",
+                a=shown(name, amount),
+                name=name,
+                queue=queue,
+                b=shown(name, max(most)),
             )
             break
 
 
-@cause(
-    "queue-check-pending",
-    "Quota is reserved, and an admission check has not answered or refuses.",
-    f"{_KUEUE}blob/main/apis/kueue/v1beta2/admissioncheck_types.go",
-    sure=Sure.LIKELY,
-    severity=Severity.WARNING,
-)
+@cause("queue-check-pending")
 def check(patient: Patient) -> Iterator[Found]:
     for one in queued(patient):
         for state in map(mapping, items(one.workload.status.get("admissionChecks"))):
@@ -354,32 +311,24 @@ def check(patient: Patient) -> Iterator[Found]:
             name = text(state.get("name"))
             found = patient.cluster.get("AdmissionCheck", name)
             controller = "" if found is None else text(found.spec.get("controllerName"))
-            yield Found(
-                one.workload.ref,
-                f"{one.workload.name} has quota and waits for the admission check {name} "
-                f"({state.get('state')})",
-                "look at its ProvisioningRequest: the autoscaler has no capacity, or does not know "
-                "the class"
-                if "provisioning" in controller
-                else f"see that the controller of {name} runs ({controller or 'not in the dump'})",
-                (
-                    Evidence(
-                        one.workload.ref,
-                        f"status.admissionChecks[{name}].state",
-                        text(state.get("state")),
-                    ),
+            yield found_at(
+                one.workload,
+                Evidence(
+                    one.workload.ref,
+                    f"status.admissionChecks[{name}].state",
+                    text(state.get("state")),
                 ),
                 gpus=one.gpus,
+                fix="look at its ProvisioningRequest: the autoscaler has no capacity, or does not know the class"
+                if "provisioning" in controller
+                else f"see that the controller of {name} runs ({controller or 'not in the dump'})",
+                name=name,
+                a=state.get("state"),
             )
             break
 
 
-@cause(
-    "queue-full",
-    "The quota of the ClusterQueue is in use: the job waits for its turn.",
-    f"{_KUEUE}issues/189",
-    severity=Severity.WARNING,
-)
+@cause("queue-full")
 def full(patient: Patient) -> Iterator[Found]:
     for one in queued(patient):
         queue = one.cluster_queue
@@ -393,24 +342,20 @@ def full(patient: Patient) -> Iterator[Found]:
             ]
             if not free or amount <= max(free):
                 continue
-            yield Found(
-                one.workload.ref,
-                f"{one.workload.name} waits for its turn: {queue.name} has "
-                f"{shown(name, max(max(free), Fraction(0)))} of {name} left, and it asks for "
-                f"{shown(name, amount)}",
-                f"let workloads of {queue.name} end, raise its quota, or give the job a higher "
-                "priority",
-                (one.says, Evidence(queue.ref, f"unused quota of {name}", shown(name, max(free)))),
+            yield found_at(
+                one.workload,
+                one.says,
+                Evidence(queue.ref, f"unused quota of {name}", shown(name, max(free))),
                 gpus=one.gpus,
+                queue=queue,
+                a=shown(name, max(max(free), Fraction(0))),
+                name=name,
+                b=shown(name, amount),
             )
             break
 
 
-@cause(
-    "queue-flavor-fits-no-node",
-    "A ResourceFlavor puts labels on pods that no node has.",
-    f"{_KUEUE}issues/2560",
-)
+@cause("queue-flavor-fits-no-node")
 def flavor(patient: Patient) -> Iterator[Found]:
     for one in patient.cluster.all("ResourceFlavor"):
         labels = mapping(one.spec.get("nodeLabels"))
@@ -430,17 +375,14 @@ def flavor(patient: Patient) -> Iterator[Found]:
         if not waiting:
             continue
         shown_ = ", ".join(f"{k}={v}" for k, v in labels.items())
-        yield Found(
-            one.ref,
-            f"{one.name} sends pods to nodes with {shown_}, and there is none: "
-            f"{waiting[0].pod.name} waits",
-            f"correct nodeLabels of {one.name}, or label the nodes",
-            (
-                Evidence(one.ref, "spec.nodeLabels", shown_),
-                Evidence(waiting[0].pod.ref, "spec.nodeSelector", shown_),
-            ),
-            explains=tuple(proof.pod.ref for proof in waiting),
-            gpus=sum(sum(p.pod.devices.values()) * p.same for p in waiting),
+        yield found_at(
+            one,
+            Evidence(one.ref, "spec.nodeLabels", shown_),
+            Evidence(waiting[0].pod.ref, "spec.nodeSelector", shown_),
+            explains=tuple((proof.pod.ref for proof in waiting)),
+            gpus=sum((sum(p.pod.devices.values()) * p.same for p in waiting)),
+            shown_=shown_,
+            a=waiting[0].pod.name,
         )
 
 
@@ -455,12 +397,7 @@ def _kai_queues(cluster: Cluster) -> list[Seen]:
     ]
 
 
-@cause(
-    "kai-queue-missing",
-    "A pod of KAI Scheduler names no queue, or one that does not exist.",
-    "https://github.com/romanbaron/KAI-Scheduler/issues/1",
-    f"{_KAI}issues/44",
-)
+@cause("kai-queue-missing")
 def kai_queue(patient: Patient) -> Iterator[Found]:
     there = sorted(one.name for one in _kai_queues(patient.cluster))
     for proof in patient.proofs:
@@ -470,16 +407,13 @@ def kai_queue(patient: Patient) -> Iterator[Found]:
             continue
         if not there and not name:
             continue
-        yield Found(
-            pod.ref,
-            f"{pod.name} names {f'the queue {name}, which does not exist' if name else 'no queue'}: "
-            "KAI Scheduler does not look at it",
-            f"write the label kai.scheduler/queue: {' or '.join(there)}",
-            (
-                Evidence(pod.ref, "metadata.labels[kai.scheduler/queue]", name or "not there"),
-                Evidence("Queue", "metadata.name", ", ".join(there)),
-            ),
+        yield found_at(
+            pod,
+            Evidence(pod.ref, "metadata.labels[kai.scheduler/queue]", name or "not there"),
+            Evidence("Queue", "metadata.name", ", ".join(there)),
             gpus=proof.same * sum(pod.devices.values()),
+            a=f"the queue {name}, which does not exist" if name else "no queue",
+            b=" or ".join(there),
         )
 
 
@@ -496,13 +430,7 @@ def _members(cluster: Cluster, group: Seen) -> list[Pod]:
     ]
 
 
-@cause(
-    "gang-cannot-be-complete",
-    "A gang needs more pods at once than the nodes hold, or has fewer pods than it needs.",
-    f"{_KAI}issues/2058",
-    "https://github.com/volcano-sh/volcano/issues/2558",
-    sure=Sure.LIKELY,
-)
+@cause("gang-cannot-be-complete")
 def gang(patient: Patient) -> Iterator[Found]:
     for group in patient.cluster.all("PodGroup"):
         least = group.spec.get("minMember")
@@ -511,16 +439,14 @@ def gang(patient: Patient) -> Iterator[Found]:
         if not isinstance(least, int) or not waiting:
             continue
         if len(pods) < least:
-            yield Found(
-                group.ref,
-                f"{group.name} starts with {least} pods and has {len(pods)}: none of them is bound",
-                "make the missing pods, or lower minMember",
-                (
-                    Evidence(group.ref, "spec.minMember", str(least)),
-                    Evidence(group.ref, "pods", str(len(pods))),
-                ),
-                explains=tuple(pod.ref for pod in waiting),
-                gpus=sum(sum(pod.devices.values()) for pod in waiting),
+            yield found_at(
+                group,
+                Evidence(group.ref, "spec.minMember", str(least)),
+                Evidence(group.ref, "pods", str(len(pods))),
+                explains=tuple((pod.ref for pod in waiting)),
+                gpus=sum((sum(pod.devices.values()) for pod in waiting)),
+                message=f"{group.name} starts with {least} pods and has {len(pods)}: none of them is bound",
+                fix="make the missing pods, or lower minMember",
             )
             continue
         asked = waiting[0].requests
@@ -530,21 +456,18 @@ def gang(patient: Patient) -> Iterator[Found]:
         )
         if room >= least or patient.cluster.has("NodePool"):
             continue
-        yield Found(
-            group.ref,
-            f"{group.name} starts with {least} pods at once, and the nodes hold {room} of them even "
-            "if they were empty",
-            f"lower minMember to {room}, ask for less in each pod, or add nodes",
-            (
-                Evidence(group.ref, "spec.minMember", str(least)),
-                Evidence(
-                    waiting[0].ref,
-                    "spec.containers[].resources",
-                    ", ".join(f"{n}: {shown(n, v)}" for n, v in asked.items() if is_device(n)),
-                ),
+        yield found_at(
+            group,
+            Evidence(group.ref, "spec.minMember", str(least)),
+            Evidence(
+                waiting[0].ref,
+                "spec.containers[].resources",
+                ", ".join((f"{n}: {shown(n, v)}" for n, v in asked.items() if is_device(n))),
             ),
-            explains=tuple(pod.ref for pod in waiting),
-            gpus=sum(sum(pod.devices.values()) for pod in waiting),
+            explains=tuple((pod.ref for pod in waiting)),
+            gpus=sum((sum(pod.devices.values()) for pod in waiting)),
+            least=least,
+            room=room,
         )
 
 

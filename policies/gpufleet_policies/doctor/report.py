@@ -42,9 +42,7 @@ def groups(found: Sequence[Diagnosis]) -> tuple[Group, ...]:
         for many in by_code.values()
     ]
     ranks = list(Severity)
-    return tuple(
-        sorted(made, key=lambda one: (ranks.index(one.first.cause.severity), -one.gpus))
-    )
+    return tuple(sorted(made, key=lambda one: (ranks.index(one.first.cause.severity), -one.gpus)))
 
 
 def looked_at(cluster: Cluster) -> str:

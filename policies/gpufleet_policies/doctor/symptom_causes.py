@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gpufleet.change.live_node import UNDER_WAY
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.node_causes import promised
 from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, Node, Pod
 from gpufleet_policies.doctor.operands import Part, operands, sets
@@ -41,12 +41,7 @@ def _is_at_rest(patient: Patient, node: Node) -> bool:
     return not busy and node.ref not in patient.explained
 
 
-@cause(
-    "gpu-lost",
-    "A pod was refused since NVML says that a GPU of the node is lost.",
-    f"{_PLUGIN_ISSUES}231",
-    "https://github.com/kubernetes/kubernetes/issues/97131",
-)
+@cause("gpu-lost")
 def lost_gpu(patient: Patient) -> Iterator[Found]:
     said: set[str] = set()
     for pod in patient.cluster.pods:
@@ -56,23 +51,10 @@ def lost_gpu(patient: Patient) -> Iterator[Found]:
         if found is None or node is None or node.name in said or node.ref in patient.explained:
             continue
         said.add(node.name)
-        yield Found(
-            node.ref,
-            f"a GPU of {node.name} is lost, and the device plugin gives none of the others either",
-            f"kubectl cordon {node.name}, drain it and reboot the machine; if it comes again, "
-            "replace it",
-            (Evidence(pod.ref, "status.message", found[0]),),
-            explains=(pod.ref,),
-            gpus=promised(patient, node),
-        )
+        yield found_at(node, Evidence(pod.ref, "status.message", found[0]), explains=(pod.ref,))
 
 
-@cause(
-    "node-gpus-lost",
-    "A node offers fewer GPUs than it has.",
-    _MANAGER,
-    f"{_PLUGIN_ISSUES}231",
-)
+@cause("node-gpus-lost")
 def fewer(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         if not _is_at_rest(patient, node):
@@ -100,15 +82,16 @@ def fewer(patient: Patient) -> Iterator[Found]:
                 "driver pod with the machine; a GPU that fell off the bus needs a reboot, else "
                 "another machine"
             )
-            yield Found(
-                node.ref,
-                f"{node.name} offers {offered} of {whole} {name}: {why}",
-                fix,
-                (
-                    Evidence(node.ref, f"status.allocatable[{name}]", str(offered)),
-                    Evidence(node.ref, f"status.capacity[{name}]", str(registered)),
-                ),
+            yield found_at(
+                node,
+                Evidence(node.ref, f"status.allocatable[{name}]", str(offered)),
+                Evidence(node.ref, f"status.capacity[{name}]", str(registered)),
                 gpus=whole - offered,
+                fix=fix,
+                offered=offered,
+                whole=whole,
+                name=name,
+                why=why,
             )
             break
 
@@ -121,12 +104,7 @@ def _serves(patient: Patient, node: Node) -> list[Pod]:
     ]
 
 
-@cause(
-    "dra-slices-missing",
-    "A node of which GPUs are claimed publishes no ResourceSlice.",
-    "https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu/issues/46",
-    sure=Sure.LIKELY,
-)
+@cause("dra-slices-missing")
 def no_slices(patient: Patient) -> Iterator[Found]:
     cluster = patient.cluster
     if not cluster.dra_nodes and not sets(cluster, Part.DRA):
@@ -136,15 +114,10 @@ def no_slices(patient: Patient) -> Iterator[Found]:
             continue
         if not _is_at_rest(patient, node) or (sets(cluster, Part.PLUGIN) and not _is_drawn(node)):
             continue
-        yield Found(
-            node.ref,
-            f"{node.name} has GPUs, and its DRA driver publishes none of them",
-            "see that the kubelet plugin of the DRA driver runs there: its node selector "
-            "(gpufleet.dev/dra=true, nvidia.com/gpu.present=true), its tolerations, its log",
-            (
-                Evidence("ResourceSlice", "spec.nodeName", f"none is {node.name}"),
-                Evidence(node.ref, "status.allocatable", "no GPU"),
-            ),
+        yield found_at(
+            node,
+            Evidence("ResourceSlice", "spec.nodeName", f"none is {node.name}"),
+            Evidence(node.ref, "status.allocatable", "no GPU"),
             gpus=promised(patient, node) or 1,
         )
 
@@ -153,12 +126,7 @@ def _is_drawn(node: Node) -> bool:
     return node.labels.get("nvidia.com/gpu.deploy.device-plugin") == "false"
 
 
-@cause(
-    "plugin-missing",
-    "No device plugin runs on a node with GPUs.",
-    f"{_PLUGIN_ISSUES}315",
-    sure=Sure.LIKELY,
-)
+@cause("plugin-missing")
 def no_plugin(patient: Patient) -> Iterator[Found]:
     # A dump of nodes alone says nothing about operands.
     if not patient.cluster.has("Pod"):
@@ -169,29 +137,19 @@ def no_plugin(patient: Patient) -> Iterator[Found]:
         if _serves(patient, node) or node.name in patient.cluster.dra_nodes:
             continue
         there = sets(patient.cluster, Part.PLUGIN)
-        yield Found(
-            node.ref,
-            f"{node.name} has GPUs and no device plugin, so it advertises none",
-            "compare the node's labels with the node selector of "
-            + ", ".join(one.ref.removeprefix("DaemonSet/") for one in there)
+        yield found_at(
+            node,
+            Evidence(node.ref, "status.allocatable", "no GPU"),
+            Evidence("Pod", "spec.nodeName", f"no device plugin has {node.name}"),
+            gpus=promised(patient, node) or 1,
+            fix="compare the node's labels with the node selector of "
+            + ", ".join((one.ref.removeprefix("DaemonSet/") for one in there))
             if there
             else "install the GPU Operator or the device plugin",
-            (
-                Evidence(node.ref, "status.allocatable", "no GPU"),
-                Evidence("Pod", "spec.nodeName", f"no device plugin has {node.name}"),
-            ),
-            gpus=promised(patient, node) or 1,
-            declared="addons.gpuOperator: {enabled: true}",
         )
 
 
-@cause(
-    "node-black-hole",
-    "A node that is Ready, has GPUs and an operand that serves them, and offers none.",
-    _MANAGER,
-    f"{_PLUGIN_ISSUES}285",
-    sure=Sure.POSSIBLE,
-)
+@cause("node-black-hole")
 def nothing(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         zeros = [name for name, count in node.devices.items() if not count]
@@ -200,24 +158,14 @@ def nothing(patient: Patient) -> Iterator[Found]:
             continue
         if node.name in patient.cluster.dra_nodes or not node.has_nvidia:
             continue
-        yield Found(
-            node.ref,
-            f"{node.name} is Ready and offers no GPU at all",
-            f"kubectl cordon {node.name}, then read the log of its device plugin: under the "
-            "strategies single and mixed it refuses a node whose GPUs do not fit, or whose label "
-            "names no configuration",
-            (Evidence(node.ref, "status.allocatable", "every GPU resource is 0 or missing"),),
-            ("it costs its price and takes part in scheduling with nothing to give",),
+        yield found_at(
+            node,
+            Evidence(node.ref, "status.allocatable", "every GPU resource is 0 or missing"),
             gpus=promised(patient, node) or 1,
         )
 
 
-@cause(
-    "node-product-label-missing",
-    "A node with GPUs has no label of their product: pods that select it never go there.",
-    _OPERATOR,
-    sure=Sure.LIKELY,
-)
+@cause("node-product-label-missing")
 def no_product(patient: Patient) -> Iterator[Found]:
     labels = "nvidia.com/gpu.deploy.gpu-feature-discovery"
     for node in patient.cluster.nodes.values():
@@ -226,15 +174,14 @@ def no_product(patient: Patient) -> Iterator[Found]:
         if not _is_at_rest(patient, node) or not any(node.devices.values()):
             continue
         off = node.labels.get(labels) == "false"
-        yield Found(
-            node.ref,
-            f"{node.name} has GPUs and no label {PRODUCT}"
-            + (": GPU Feature Discovery is kept off" if off else ""),
-            f"kubectl label node {node.name} {labels}=true --overwrite"
+        yield found_at(
+            node,
+            Evidence(node.ref, f"metadata.labels[{PRODUCT}]", "not there"),
+            fix=f"kubectl label node {node.name} {labels}=true --overwrite"
             if off
-            else "read the log of gpu-feature-discovery on the node; without a driver pod that is "
-            "Ready it does not start",
-            (Evidence(node.ref, f"metadata.labels[{PRODUCT}]", "not there"),),
+            else "read the log of gpu-feature-discovery on the node; without a driver pod that is Ready it does not start",
+            a=PRODUCT,
+            b=": GPU Feature Discovery is kept off" if off else "",
         )
 
 

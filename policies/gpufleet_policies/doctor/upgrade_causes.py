@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from gpufleet.change.live_node import UPGRADE, UPGRADED
 from gpufleet.findings import Severity
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.node_causes import promised
 from gpufleet_policies.doctor.observed import Node, text
 
@@ -27,31 +27,15 @@ def _state(node: Node) -> Evidence:
     return Evidence(node.ref, f"metadata.labels[{UPGRADE}]", node.labels.get(UPGRADE, ""))
 
 
-@cause(
-    "node-driver-upgrade-failed",
-    "The upgrade of a node's driver failed; it stays cordoned.",
-    _SOURCE,
-)
+@cause("node-driver-upgrade-failed")
 def failed(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         if node.labels.get(UPGRADE) != "upgrade-failed":
             continue
-        yield Found(
-            node.ref,
-            f"the driver upgrade of {node.name} failed, and the node stays cordoned",
-            f"read the log of its driver pod, remove the cause, then: kubectl label node "
-            f"{node.name} --overwrite {UPGRADE}=upgrade-required",
-            (_state(node),),
-            gpus=promised(patient, node),
-        )
+        yield found_at(node, _state(node), a=UPGRADE)
 
 
-@cause(
-    "node-driver-upgrade-stuck",
-    "A node needs another driver, and nothing will start the upgrade.",
-    _SOURCE,
-    severity=Severity.WARNING,
-)
+@cause("node-driver-upgrade-stuck")
 def stuck(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         skipped = node.labels.get(_SKIP) == "true"
@@ -63,49 +47,37 @@ def stuck(patient: Patient) -> Iterator[Found]:
             if skipped
             else f"automatic upgrades are off (no annotation {_ENABLED}=true)"
         )
-        yield Found(
-            node.ref,
-            f"{node.name} needs a driver upgrade and nothing will start it: {why}",
-            f"kubectl label node {node.name} {_SKIP}-"
+        yield found_at(
+            node,
+            _state(node),
+            fix=f"kubectl label node {node.name} {_SKIP}-"
             if skipped
-            else "turn automatic upgrades on, or drain the node and delete its driver pod: "
-            "kubectl delete pod -n gpu-operator -l app.kubernetes.io/component=nvidia-driver "
-            f"--field-selector spec.nodeName={node.name}",
-            (_state(node),),
+            else f"turn automatic upgrades on, or drain the node and delete its driver pod: kubectl delete pod -n gpu-operator -l app.kubernetes.io/component=nvidia-driver --field-selector spec.nodeName={node.name}",
             declared="" if skipped else "addons.gpuOperator.driver.upgradePolicy.autoUpgrade: true",
+            why=why,
         )
 
 
-@cause(
-    "node-driver-upgrading",
-    "The driver of a node is being upgraded, or waits for its turn.",
-    _SOURCE,
-    severity=Severity.INFO,
-)
+@cause("node-driver-upgrading")
 def under_way(patient: Patient) -> Iterator[Found]:
     for node in patient.cluster.nodes.values():
         state = node.labels.get(UPGRADE, "")
         if state in {*UPGRADED, "upgrade-failed"} or node.ref in patient.explained:
             continue
         waits = state == "upgrade-required"
-        yield Found(
-            node.ref,
-            f"{node.name} has an older driver and waits for its turn ({state})"
+        yield found_at(
+            node,
+            _state(node),
+            message=f"{node.name} has an older driver and waits for its turn ({state})"
             if waits
             else f"the driver of {node.name} is being upgraded ({state}); change no layout",
-            "raise driver.upgradePolicy.maxParallelUpgrades, or wait"
+            fix="raise driver.upgradePolicy.maxParallelUpgrades, or wait"
             if waits
-            else "if the state stays, look at pods that cannot leave: kubectl get pods -A "
-            f"--field-selector spec.nodeName={node.name}",
-            (_state(node),),
+            else f"if the state stays, look at pods that cannot leave: kubectl get pods -A --field-selector spec.nodeName={node.name}",
         )
 
 
-@cause(
-    "node-kubelet-out-of-range",
-    "A kubelet is newer than the declared API server, or too old for it.",
-    _SKEW,
-)
+@cause("node-kubelet-out-of-range")
 def kubelets(patient: Patient) -> Iterator[Found]:
     if patient.fleet is None:
         return
@@ -123,23 +95,17 @@ def kubelets(patient: Patient) -> Iterator[Found]:
             if behind < 0
             else f"a kubelet may be {KUBELET_SKEW} minor versions older at most"
         )
-        yield Found(
-            node.ref,
-            f"{node.name} runs kubelet {node.live.kubelet}, and the declared API server is "
-            f"{server}: {limit}",
-            "upgrade the control plane first" if behind < 0 else "replace the node first",
-            (Evidence(node.ref, "status.nodeInfo.kubeletVersion", node.live.kubelet),),
+        yield found_at(
+            node,
+            Evidence(node.ref, "status.nodeInfo.kubeletVersion", node.live.kubelet),
+            fix="upgrade the control plane first" if behind < 0 else "replace the node first",
             declared=f'cluster.kubernetesVersion: "1.{parts[1]}"' if behind < 0 else "",
+            server=server,
+            limit=limit,
         )
 
 
-@cause(
-    "node-versions-mixed",
-    "Nodes of one pool run several versions of the driver or of the kubelet.",
-    _SKEW,
-    sure=Sure.LIKELY,
-    severity=Severity.WARNING,
-)
+@cause("node-versions-mixed")
 def mixed(patient: Patient) -> Iterator[Found]:
     if patient.fleet is None:
         return
@@ -157,12 +123,13 @@ def mixed(patient: Patient) -> Iterator[Found]:
                 if text(version(node)):
                     found.setdefault(version(node), []).append(node)
             if len(found) > 1:
-                yield Found(
+                yield found_at(
                     f"pool {pool}",
-                    f"{pool} runs {len(found)} versions of the {what}: "
-                    + "; ".join(f"{v} on {len(on)}" for v, on in sorted(found.items())),
-                    "finish the roll-out of the older nodes before the next change",
-                    tuple(Evidence(on[0].ref, field, v) for v, on in sorted(found.items())),
+                    *tuple((Evidence(on[0].ref, field, v) for v, on in sorted(found.items()))),
+                    pool=pool,
+                    a=len(found),
+                    what=what,
+                    b="; ".join((f"{v} on {len(on)}" for v, on in sorted(found.items()))),
                 )
 
 

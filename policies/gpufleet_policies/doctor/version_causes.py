@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.driver_ranges import RangeProblem, driver_problem, operator_problem
 from gpufleet.findings import Severity
-from gpufleet_policies.doctor.cause import Cause, Evidence, Found, Patient, Sure, cause
+from gpufleet_policies.doctor.cause import Cause, Evidence, Found, Patient, found_at, Sure, cause
 from gpufleet_policies.doctor.node_causes import promised
 from gpufleet_policies.doctor.observed import PRODUCT, Cluster, Node, Pod
 
@@ -58,13 +58,7 @@ def _too_new(patient: Patient, pod: Pod, node: Node) -> tuple[str, str] | None:
     return None
 
 
-@cause(
-    "cuda-newer-than-driver",
-    "The image has a newer CUDA than the driver of the node can run.",
-    _TOOLKIT,
-    _COMPATIBILITY,
-    sure=Sure.LIKELY,
-)
+@cause("cuda-newer-than-driver")
 def cuda(patient: Patient) -> Iterator[Found]:
     for pod in patient.cluster.pods:
         node = patient.cluster.nodes.get(pod.node)
@@ -74,19 +68,16 @@ def cuda(patient: Patient) -> Iterator[Found]:
         if found is None:
             continue
         wanted, place = found
-        yield Found(
-            pod.ref,
-            f"{pod.name} needs CUDA {wanted}, and the driver of {pod.node} "
-            f"({_full(node, _DRIVER) or 'version not known'}) runs {_full(node, _CUDA) or 'less'}",
-            f"use an image with CUDA {_full(node, _CUDA).split('.')[0] or 'of the driver'}.x, or a "
-            "newer driver",
-            (
-                Evidence(pod.ref, place, f"cuda {wanted}"),
-                Evidence(node.ref, f"metadata.labels[{_DRIVER}]", _full(node, _DRIVER) or "?"),
-            ),
+        yield found_at(
+            pod,
+            Evidence(pod.ref, place, f"cuda {wanted}"),
+            Evidence(node.ref, f"metadata.labels[{_DRIVER}]", _full(node, _DRIVER) or "?"),
             explains=(f"held:{pod.ref}",),
             gpus=sum(pod.devices.values()),
-            declared="addons.gpuOperator.driver.version",
+            wanted=wanted,
+            a=_full(node, _DRIVER) or "version not known",
+            b=_full(node, _CUDA) or "less",
+            c=_full(node, _CUDA).split(".")[0] or "of the driver",
         )
 
 
@@ -149,13 +140,7 @@ operator = _range(
 )
 
 
-@cause(
-    "image-cuda-not-for-gpu",
-    "The name of an image says a CUDA release that has no code for the node's GPU.",
-    _COMPATIBILITY,
-    sure=Sure.POSSIBLE,
-    severity=Severity.WARNING,
-)
+@cause("image-cuda-not-for-gpu")
 def no_code(patient: Patient) -> Iterator[Found]:
     from gpufleet.contract.driver_ranges import cuda_problem
 
@@ -173,13 +158,13 @@ def no_code(patient: Patient) -> Iterator[Found]:
                 else cuda_problem(gpu, f"{wanted[0]}.{wanted[1]}", catalogue)
             )
             if problem is not None:
-                yield Found(
-                    pod.ref,
-                    f"{pod.name} on {pod.node}: {problem.message}",
-                    problem.fix,
-                    (Evidence(pod.ref, "spec.containers[].image", f"CUDA {problem.found}"),),
+                yield found_at(
+                    pod,
+                    Evidence(pod.ref, "spec.containers[].image", f"CUDA {problem.found}"),
                     explains=(f"held:{pod.ref}",),
                     gpus=sum(pod.devices.values()),
+                    fix=problem.fix,
+                    problem=problem,
                 )
 
 
