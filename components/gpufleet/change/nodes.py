@@ -1,4 +1,4 @@
-"""Live nodes in the middle of a change: where each one is. Why one has stopped says `gpufleet doctor`.
+"""Live nodes in the middle of a change: where each one is. `gpufleet doctor` says why one stopped.
 
 Nothing is asked of a cluster: nodes are what `kubectl get nodes -o json` prints.
 """
@@ -62,9 +62,7 @@ def _explain(pool: Pool, node: LiveNode) -> NodeReport:
     return NodeReport(node.name, pool.name, stage, dict(node.offers), dict(promised))
 
 
-def _is_stopped(
-    node: LiveNode, *, busy: bool, holds: bool, promised: Mapping[str, int]
-) -> bool:
+def _is_stopped(node: LiveNode, *, busy: bool, holds: bool, promised: Mapping[str, int]) -> bool:
     """Whether it will not go on: the layout or the driver failed, operands stay paused, nothing or
     less is offered with nothing under way, or the kubelet is silent."""
     upgrade = node.labels.get(UPGRADE, "")

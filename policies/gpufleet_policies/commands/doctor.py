@@ -54,11 +54,11 @@ def command(
     context: str | None,
     output_format: str,
 ) -> None:
-    """Find the causes in a dump of a cluster: of pods that wait, nodes that offer no GPU, GPUs that
-    idle. Each has its evidence, the chain to it, a fix, how sure it is, and a source.
+    """Find causes in a dump of a cluster: why pods wait, nodes offer no GPU, GPUs idle. Each has
+    its evidence, the chain from it, a fix, how sure it is, and a source.
 
-    DUMP is a file of `kubectl get -o json` (or yaml), `-` for standard input, or a folder: also that
-    of the GPU Operator's must-gather. Nothing of a Secret is read, and no variable of a container.
+    DUMP is a file of `kubectl get -o json` (or yaml), `-` for standard input, or a folder: also
+    that of the GPU Operator's must-gather. Secrets and variables of containers are not read.
 
     \b
         gpufleet doctor --collect | sh && gpufleet doctor dump.json
@@ -72,7 +72,7 @@ def command(
     from gpufleet_policies.doctor import dump as dumps
     from gpufleet_policies.doctor.diagnosis import diagnose
     from gpufleet_policies.doctor.mask import masked_data, masker
-    from gpufleet_policies.doctor.pending import Proof, proofs, prove
+    from gpufleet_policies.doctor.pending import WhyPending, proofs, prove
     from gpufleet_policies.doctor.report import as_dict, full_text, page, proof_text, short_text
 
     if collect:
@@ -99,7 +99,7 @@ def command(
         click.echo(f"gpufleet: not read: {one_line(message(one))}", err=True)
     found = diagnose(cluster, _fleet(declaration))
     hide = masker(cluster) if mask else str
-    waiting: Sequence[Proof] = proofs(cluster)
+    waiting: Sequence[WhyPending] = proofs(cluster)
     if pod is not None:
         name = pod.removeprefix("Pod/")
         chosen = [one for one in cluster.pods if name in {one.name, f"{one.namespace}/{one.name}"}]

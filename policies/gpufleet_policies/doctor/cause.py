@@ -1,4 +1,4 @@
-"""What a cause is: a row of `causes.jsonl` and a function that finds it, and what the function gives."""
+"""What a cause is: a row of `causes.jsonl` and a function that finds it, and what that gives."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -12,8 +12,9 @@ from gpufleet.findings import Finding, Severity
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.messages import message, one_line
-from gpufleet_policies.doctor.observed import Cluster, Node, Pod, Seen
-from gpufleet_policies.doctor.pending import Proof, proofs
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod
+from gpufleet_policies.doctor.pending import WhyPending, proofs
+from gpufleet_policies.doctor.snapshot import Dump
 
 
 class Sure(StrEnum):
@@ -28,7 +29,7 @@ class Sure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Sign:
     """One value of the dump."""
 
     object: str
@@ -39,29 +40,27 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Sighting:
     """A cause at one object, as its finder gives it."""
 
     at: str
     """The object, as `Seen.ref`."""
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Sign, ...]
     values: Mapping[str, Any]
     """What the texts of the row name."""
     gpus: int
     """GPUs, slices or shares that are out of use for it: the worst are shown first."""
     explains: tuple[str, ...]
     """Objects whose symptoms follow from it: no cause of its own is looked for there."""
-    texts: Mapping[str, Any]
-    """Texts that are not the row's: `fix`, `chain`, `declared`."""
 
 
 def found_at(
-    at: Seen | Proof | str,
-    *evidence: Evidence,
+    at: Seen | WhyPending | str,
+    *evidence: Sign,
     gpus: int | None = None,
     explains: tuple[str, ...] = (),
     **values: Any,
-) -> Found:
+) -> Sighting:
     """A cause at an object.
 
     Args:
@@ -69,51 +68,57 @@ def found_at(
         evidence: What shows it.
         gpus: GPUs that are out of use; default: those of the node, pod or pods.
         explains: Further objects whose symptoms follow from it.
-        values: What the texts name beside `{at}`; `message`, `fix`, `chain` and `declared` replace
-            those of the row.
+        values: What the texts of the row name beside `{at}` and `{many}`.
     """
-    seen = at.pod if isinstance(at, Proof) else at
-    texts = {key: values.pop(key) for key in ("message", "fix", "chain", "declared") if key in values}
-    many = f" (and {at.same - 1} pods like it)" if isinstance(at, Proof) and at.same > 1 else ""
+    seen = at.pod if isinstance(at, WhyPending) else at
+    if isinstance(at, WhyPending):
+        values["many"] = f" (and {at.same - 1} pods like it)" if at.same > 1 else ""
     if gpus is None:
         gpus = 0
-        if isinstance(at, Proof):
+        if isinstance(at, WhyPending):
             gpus = at.same * (sum(at.pod.devices.values()) or 1)
-        elif isinstance(seen, Pod):
+        elif isinstance(seen, SeenPod):
             gpus = sum(seen.devices.values()) or len(seen.claims)
-        elif isinstance(seen, Node):
+        elif isinstance(seen, SeenNode):
             gpus = seen.has_gpus
     ref = seen if isinstance(seen, str) else seen.ref
-    return Found(ref, evidence, {"at": seen, "many": many, **values}, gpus, explains, texts)
+    return Sighting(ref, evidence, {"at": seen, **values}, gpus, explains)
 
 
 @dataclass(frozen=True, eq=False)
 class Patient:
     """What causes look at: the dump, the declaration, and what is explained already."""
 
-    cluster: Cluster
+    cluster: Dump
     fleet: Fleet | None = None
     explained: set[str] = field(default_factory=set[str])
 
     @cached_property
-    def proofs(self) -> tuple[Proof, ...]:
+    def proofs(self) -> tuple[WhyPending, ...]:
         """Why pods wait, one proof for each shape of pods."""
         return proofs(self.cluster)
 
     @property
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[SeenNode]:
         """Nodes with NVIDIA GPUs that no cause explains yet."""
         for node in self.cluster.nodes.values():
             if node.has_nvidia and node.ref not in self.explained:
                 yield node
 
-    def pool(self, node: Node) -> Pool | None:
+    @property
+    def members(self) -> Iterator[tuple[Pool, list[SeenNode]]]:
+        """Declared pools and their nodes."""
+        for pool in () if self.fleet is None else self.fleet.pools:
+            nodes = self.cluster.nodes.values()
+            yield pool, [one for one in nodes if one.labels.get(POOL_LABEL) == pool.name]
+
+    def pool(self, node: SeenNode) -> Pool | None:
         """The declared pool of a node; None: none, or nothing is declared."""
         pools = () if self.fleet is None else self.fleet.pools
         return next((p for p in pools if p.name == node.labels.get(POOL_LABEL)), None)
 
 
-Finder = Callable[[Patient], Iterator[Found]]
+Finder = Callable[[Patient], Iterator[Sighting]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +157,35 @@ def cause(code: str) -> Callable[[Finder], Cause]:
     return made
 
 
+def of_nodes(code: str) -> Callable[[Callable[[Patient, SeenNode], Sighting | None]], Cause]:
+    """Make a cause of its row and a function that looks at one node with GPUs."""
+
+    def made(find: Callable[[Patient, SeenNode], Sighting | None]) -> Cause:
+        def every(patient: Patient) -> Iterator[Sighting]:
+            yield from (one for node in patient.nodes if (one := find(patient, node)) is not None)
+
+        return cause(code)(every)
+
+    return made
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """A cause that was found."""
 
     cause: Cause
-    found: Found
+    found: Sighting
 
     def text(self, key: str) -> str:
-        """A text of the row or of its finder, filled in; empty where there is none."""
-        if key in self.found.texts:
-            return str(self.found.texts[key])
+        """A text of the row, filled in; empty where it has none."""
         return str(self.cause.texts.get(key, "")).format_map(self.found.values)
 
     @property
     def chain(self) -> tuple[str, ...]:
         """What follows from the evidence, in order, down to what people see."""
-        if "chain" in self.found.texts:
-            return tuple(self.found.texts["chain"])
-        return tuple(link.format_map(self.found.values) for link in self.cause.texts.get("chain", ()))
+        return tuple(
+            link.format_map(self.found.values) for link in self.cause.texts.get("chain", ())
+        )
 
     @property
     def finding(self) -> Finding:

@@ -15,14 +15,15 @@ from typing import Any
 from gpufleet.contract.programs.dra_cel_functions import functions
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.observed import Cluster, Seen, text
+from gpufleet_policies.doctor.observed import Seen, text
+from gpufleet_policies.doctor.snapshot import Dump
 
 Id = tuple[str, str, str]
 """Driver, pool and name of a device."""
 
 
 @dataclass(frozen=True, eq=False)
-class Device:
+class OfferedDevice:
     """One device of a slice."""
 
     id: Id
@@ -55,10 +56,10 @@ def _plain(value: Mapping[str, Any]) -> Any:
     return next(iter(value.values()), "")
 
 
-def devices_of(cluster: Cluster) -> list[Device]:
+def devices_of(cluster: Dump) -> list[OfferedDevice]:
     """Devices of the latest generation of each pool."""
     latest: dict[tuple[str, str], int] = {}
-    found: list[tuple[int, Device]] = []
+    found: list[tuple[int, OfferedDevice]] = []
     for one in cluster.all("ResourceSlice"):
         pool = mapping(one.spec.get("pool"))
         key = text(one.spec.get("driver")), text(pool.get("name"))
@@ -67,12 +68,14 @@ def devices_of(cluster: Cluster) -> list[Device]:
         latest[key] = max(latest.get(key, 0), generation)
         for raw in map(mapping, items(one.spec.get("devices"))):
             inner = raw | mapping(raw.get("basic"))
-            device = Device((*key, text(raw.get("name"))), text(one.spec.get("nodeName")), inner)
+            device = OfferedDevice(
+                (*key, text(raw.get("name"))), text(one.spec.get("nodeName")), inner
+            )
             found.append((generation, device))
     return [device for number, device in found if number == latest[device.id[:2]]]
 
 
-def taken(cluster: Cluster) -> dict[Id, Seen]:
+def taken(cluster: Dump) -> dict[Id, Seen]:
     """Devices that claims hold, and the claim."""
     found: dict[Id, Seen] = {}
     for claim in cluster.all("ResourceClaim"):
@@ -154,7 +157,7 @@ def matches(expression: str, variable: Mapping[str, Any]) -> bool | None:
     return answer if isinstance(answer, bool) else None
 
 
-def class_selectors(cluster: Cluster, name: str) -> tuple[str, ...] | None:
+def class_selectors(cluster: Dump, name: str) -> tuple[str, ...] | None:
     """Expressions of a class; None: there is no such class."""
     found = cluster.get("DeviceClass", name)
     return None if found is None else _expressions(found.spec.get("selectors"))
@@ -164,16 +167,16 @@ def class_selectors(cluster: Cluster, name: str) -> tuple[str, ...] | None:
 class Supply:
     """Devices of a cluster, and what is left of them."""
 
-    cluster: Cluster
-    devices: list[Device]
+    cluster: Dump
+    devices: list[OfferedDevice]
     taken: Mapping[Id, Seen]
 
-    def matching(self, request: Request) -> list[Device] | None:
+    def matching(self, request: Request) -> list[OfferedDevice] | None:
         """Devices that satisfy a request, taken or not; None: not known."""
         own = class_selectors(self.cluster, request.device_class)
         if own is None:
             return []
-        found: list[Device] = []
+        found: list[OfferedDevice] = []
         for device in self.devices:
             answers = [matches(one, device.variable) for one in (*own, *request.selectors)]
             if False in answers:
@@ -233,22 +236,22 @@ class Supply:
         return left
 
     @staticmethod
-    def _asked(device: Device) -> Iterator[tuple[tuple[str, str, str], Fraction]]:
+    def _asked(device: OfferedDevice) -> Iterator[tuple[tuple[str, str, str], Fraction]]:
         for group in map(mapping, items(device.raw.get("consumesCounters"))):
             for name, value in mapping(group.get("counters")).items():
                 amount = quantity(str(mapping(value).get("value", 0))) or Fraction(0)
                 yield (device.id[1], text(group.get("counterSet")), name), amount
 
-    def _fits(self, device: Device, left: Mapping[tuple[str, str, str], Fraction]) -> bool:
+    def _fits(self, device: OfferedDevice, left: Mapping[tuple[str, str, str], Fraction]) -> bool:
         return all(left.get(key, Fraction(0)) >= amount for key, amount in self._asked(device))
 
-    def _consume(self, device: Device, left: dict[tuple[str, str, str], Fraction]) -> None:
+    def _consume(self, device: OfferedDevice, left: dict[tuple[str, str, str], Fraction]) -> None:
         for key, amount in self._asked(device):
             left[key] = left.get(key, Fraction(0)) - amount
 
 
-def _agrees(device: Device, attributes: list[str], values: dict[str, Any]) -> bool:
-    """Whether a device has the value that those before it have, of each attribute that must match."""
+def _agrees(device: OfferedDevice, attributes: list[str], values: dict[str, Any]) -> bool:
+    """Whether a device has the values that those before it have, of attributes that must match."""
     known = device.variable["attributes"]
     for name in filter(None, attributes):
         domain, _, short = name.rpartition("/")
@@ -258,6 +261,6 @@ def _agrees(device: Device, attributes: list[str], values: dict[str, Any]) -> bo
     return True
 
 
-def supply_of(cluster: Cluster) -> Supply:
+def supply_of(cluster: Dump) -> Supply:
     """The devices of a cluster."""
     return Supply(cluster, devices_of(cluster), taken(cluster))

@@ -19,7 +19,7 @@ from gpufleet_policies.doctor import (
     version_causes,
 )
 from gpufleet_policies.doctor.cause import Cause, Diagnosis, Patient
-from gpufleet_policies.doctor.observed import Cluster
+from gpufleet_policies.doctor.snapshot import Dump
 
 CAUSES: tuple[Cause, ...] = tuple(
     chain(
@@ -40,7 +40,7 @@ CAUSES: tuple[Cause, ...] = tuple(
 """What others follow from comes first: a node that is not ready explains its pods."""
 
 
-def diagnose(cluster: Cluster, fleet: Fleet | None = None) -> tuple[Diagnosis, ...]:
+def diagnose(cluster: Dump, fleet: Fleet | None = None) -> tuple[Diagnosis, ...]:
     """Every cause in the dump, the worst first: errors, then by GPUs that are out of use."""
     patient = Patient(cluster, fleet)
     found: list[Diagnosis] = []

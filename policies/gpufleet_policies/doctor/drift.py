@@ -1,126 +1,88 @@
 """What is there and not declared, and what is declared and not there."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
-from gpufleet.findings import Severity
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL, POOL_LABEL
-from gpufleet.fleet.model import Pool
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, cause
-from gpufleet_policies.doctor.observed import PRODUCT, Node, text
+from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, found_at, of_nodes
+from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, SeenNode, text
 
-_SOURCE = "docs/fleet-spec.md"
 _CHOSEN = (MIG_CONFIG_LABEL, DEVICE_PLUGIN_CONFIG_LABEL)
 
 
-def _members(patient: Patient) -> Iterator[tuple[Pool, list[Node]]]:
-    if patient.fleet is None:
-        return
-    found: dict[str, list[Node]] = defaultdict(list)
-    for node in patient.cluster.nodes.values():
-        found[node.labels.get(POOL_LABEL, "")].append(node)
-    for pool in patient.fleet.pools:
-        yield pool, found[pool.name]
-
-
 @cause("node-of-no-pool")
-def strangers(patient: Patient) -> Iterator[Found]:
-    if patient.fleet is None:
-        return
-    names = {pool.name for pool in patient.fleet.pools}
+def _strangers(patient: Patient) -> Iterator[Sighting]:
     nodes = [
         node
         for node in patient.cluster.nodes.values()
-        if node.labels.get(POOL_LABEL) not in names
-        and (any(node.devices.values()) or node.labels.get("nvidia.com/gpu.present") == "true")
+        if patient.pool(node) is None
+        and (any(node.devices.values()) or node.labels.get(PRESENT) == "true")
     ]
-    if not nodes:
+    if patient.fleet is None or not nodes:
         return
-    shown = ", ".join(node.name for node in nodes[:3])
-    more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
-    product = nodes[0].labels.get(PRODUCT, "GPU")
+    named = nodes[0].labels.get(POOL_LABEL, "not there")
     yield found_at(
         "nodes",
-        Evidence(
-            nodes[0].ref,
-            f"metadata.labels[{POOL_LABEL}]",
-            nodes[0].labels.get(POOL_LABEL, "not there"),
-        ),
-        gpus=sum((sum(node.devices.values()) for node in nodes)),
-        a=len(nodes),
-        shown=shown,
-        more=more,
-        product=product,
+        Sign(nodes[0].ref, f"metadata.labels[{POOL_LABEL}]", named),
+        gpus=sum(sum(node.devices.values()) for node in nodes),
+        count=len(nodes),
+        shown=", ".join(node.name for node in nodes[:3]),
+        more=f" and {len(nodes) - 3} more" if len(nodes) > 3 else "",
+        product=nodes[0].labels.get(PRODUCT, "GPU"),
     )
 
 
-@cause("pool-below-minimum")
-def below(patient: Patient) -> Iterator[Found]:
-    if not patient.cluster.nodes:
-        return
-    for pool, nodes in _members(patient):
-        if len(nodes) >= pool.available_nodes or len(nodes) >= pool.nodes.minimum:
-            continue
-        missing = pool.nodes.minimum - len(nodes)
-        yield found_at(
-            f"pool {pool.name}",
-            Evidence("Node", f"metadata.labels[{POOL_LABEL}]={pool.name}", f"{len(nodes)} nodes"),
-            gpus=missing * pool.gpus_per_node,
-            pool=pool,
-            a=len(nodes),
+def _size(patient: Patient, *, below: bool) -> Iterator[Sighting]:
+    for pool, nodes in patient.members if patient.cluster.nodes else ():
+        wrong = (
+            len(nodes) < min(pool.available_nodes, pool.nodes.minimum)
+            if below
+            else len(nodes) > pool.nodes.maximum
         )
-
-
-@cause("pool-above-maximum")
-def beyond(patient: Patient) -> Iterator[Found]:
-    for pool, nodes in _members(patient):
-        if len(nodes) > pool.nodes.maximum:
+        if wrong:
+            place = f"metadata.labels[{POOL_LABEL}]={pool.name}"
+            missing = pool.nodes.minimum - len(nodes)
             yield found_at(
                 f"pool {pool.name}",
-                Evidence(
-                    "Node", f"metadata.labels[{POOL_LABEL}]={pool.name}", f"{len(nodes)} nodes"
-                ),
+                Sign("Node", place, f"{len(nodes)} nodes"),
+                gpus=missing * pool.gpus_per_node if below else 0,
                 pool=pool,
-                a=len(nodes),
+                count=len(nodes),
             )
 
 
-@cause("node-label-drift")
-def labels(patient: Patient) -> Iterator[Found]:
-    for pool, nodes in _members(patient):
-        before = {} if pool.previous is None else pool.previous.labels
-        for node in nodes:
-            for key in _CHOSEN:
-                wanted = pool.labels.get(key)
-                given = node.labels.get(key)
-                if wanted is None or given in {wanted, before.get(key)}:
-                    continue
-                if node.ref in patient.explained:
-                    continue
-                yield found_at(
-                    node,
-                    Evidence(node.ref, f"metadata.labels[{key}]", given or "not there"),
-                    key=key,
-                    a=given or "nothing",
-                    pool=pool,
-                    wanted=wanted,
-                )
+@cause("pool-below-minimum")
+def _below(patient: Patient) -> Iterator[Sighting]:
+    yield from _size(patient, below=True)
 
 
-@cause("node-taint-missing")
-def taints(patient: Patient) -> Iterator[Found]:
-    for pool, nodes in _members(patient):
-        for node in nodes:
-            there = {(text(t.get("key")), text(t.get("effect"))) for t in node.taints}
-            missing = [t for t in pool.taints if (t.key, t.effect) not in there]
-            if missing:
-                one = missing[0]
-                yield found_at(
-                    node,
-                    Evidence(node.ref, "spec.taints", f"{len(there)} entries, none like it"),
-                    one=one,
-                    pool=pool,
-                )
+@cause("pool-above-maximum")
+def _above(patient: Patient) -> Iterator[Sighting]:
+    yield from _size(patient, below=False)
 
 
-CAUSES = (strangers, below, beyond, labels, taints)
+@of_nodes("node-label-drift")
+def _labels(patient: Patient, node: SeenNode) -> Sighting | None:
+    pool = patient.pool(node)
+    previous = None if pool is None else pool.previous
+    before = {} if previous is None else previous.labels
+    for key in _CHOSEN if pool is not None else ():
+        wanted, given = (None if pool is None else pool.labels.get(key)), node.labels.get(key)
+        if wanted is not None and given not in {wanted, before.get(key)}:
+            evidence = Sign(node.ref, f"metadata.labels[{key}]", given or "not there")
+            given = given or "nothing"
+            return found_at(node, evidence, key=key, given=given, pool=pool, wanted=wanted)
+    return None
+
+
+@of_nodes("node-taint-missing")
+def _taints(patient: Patient, node: SeenNode) -> Sighting | None:
+    pool = patient.pool(node)
+    there = {(text(t.get("key")), text(t.get("effect"))) for t in node.taints}
+    for one in () if pool is None else pool.taints:
+        if (one.key, one.effect) not in there:
+            evidence = Sign(node.ref, "spec.taints", f"{len(there)} entries, none like it")
+            return found_at(node, evidence, one=one, pool=pool)
+    return None
+
+
+CAUSES = (_strangers, _below, _above, _labels, _taints)

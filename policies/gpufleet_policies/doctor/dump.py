@@ -1,6 +1,6 @@
 """Reading a dump: files and folders, standard input, and a live cluster.
 
-Read are objects as `kubectl get -o json` or `-o yaml` prints them, one list or several after each other,
+Read are objects as `kubectl get -o json` or `-o yaml` prints them, one list or several in a row,
 and the folder of the GPU Operator's must-gather (NVIDIA/gpu-operator `hack/must-gather.sh`): its
 `.yaml` files, `gpu_nodes.descr` and logs of pods.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.reading import read_manifests
 from gpufleet_policies.doctor.described import nodes_described
-from gpufleet_policies.doctor.observed import Cluster, cluster_of
+from gpufleet_policies.doctor.snapshot import Dump, cluster_of
 
 KINDS = (
     *("nodes", "pods", "events", "namespaces", "daemonsets.apps", "replicasets.apps", "jobs.batch"),
@@ -68,12 +68,12 @@ def documents(content: str) -> Iterator[Any]:
         yield from (one.data for one in read_manifests(piece))
 
 
-def read_text(content: str) -> Cluster:
+def read_text(content: str) -> Dump:
     """The cluster of one text."""
     return cluster_of(documents(content))
 
 
-def read_folder(folder: Path) -> tuple[Cluster, tuple[str, ...]]:
+def read_folder(folder: Path) -> tuple[Dump, tuple[str, ...]]:
     """The cluster of a folder, and names of files that could not be read."""
     raws: list[Any] = []
     logs: dict[str, str] = {}
@@ -100,9 +100,9 @@ def _pod(path: Path) -> str:
     return path.stem.removeprefix("gpu_operand_pod_").removesuffix(".previous")
 
 
-def read_live(kubeconfig: str | None, context: str | None) -> Cluster:
-    """What a live cluster answers to the questions of `collect_command`. Kinds that it does not have
-    are left out.
+def read_live(kubeconfig: str | None, context: str | None) -> Dump:
+    """What a live cluster answers to the questions of `collect_command`. Kinds that it has not are
+    left out.
 
     Raises RuntimeError where the client is not installed, or the cluster does not answer.
     """
@@ -144,5 +144,4 @@ def _path(kind: str, groups: dict[str, str]) -> str:
     name, _, group = kind.partition(".")
     if not group:
         return f"/api/v1/{name}"
-    group = group if "." in group else group
     return f"/apis/{group}/{groups[group]}/{name}" if group in groups else ""

@@ -14,8 +14,9 @@ from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import Cluster, Node, Pod, is_device, text
+from gpufleet_policies.doctor.observed import SeenNode, SeenPod, is_device, text
 from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
+from gpufleet_policies.doctor.snapshot import Dump
 
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _GIB = 1 << 30
@@ -39,7 +40,7 @@ class Blocker:
 
 
 def blockers(
-    pod: Pod, node: Node, cluster: Cluster, claims: Mapping[str, Any], supply: Supply
+    pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
 ) -> list[Blocker]:
     """Every filter that a node does not pass, in the order of the scheduler. The first is what the
     scheduler says.
@@ -55,7 +56,7 @@ def blockers(
 
 
 def _blockers(
-    pod: Pod, node: Node, cluster: Cluster, claims: Mapping[str, Any], supply: Supply
+    pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
 ) -> Iterator[Blocker]:
     tolerations = pod.spec.get("tolerations")
     if node.spec.get("unschedulable") is True and not tolerates(tolerations, _CORDONED):
@@ -107,7 +108,7 @@ def _blockers(
             )
 
 
-def _resources(pod: Pod, node: Node, cluster: Cluster) -> Iterator[Blocker]:
+def _resources(pod: SeenPod, node: SeenNode, cluster: Dump) -> Iterator[Blocker]:
     here = _here(node, cluster)
     most = node.allocatable.get("pods")
     if most is not None and len(here) + 1 > most:
@@ -144,7 +145,7 @@ def shown(name: str, amount: Fraction) -> str:
     return str(int(amount))
 
 
-def _here(node: Node, cluster: Cluster) -> list[Pod]:
+def _here(node: SeenNode, cluster: Dump) -> list[SeenPod]:
     return cluster.pods_on.get(node.name, [])
 
 
@@ -165,7 +166,7 @@ def _terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     return [mapping(one) for one in items(mapping(required).get("nodeSelectorTerms"))]
 
 
-def selects(spec: Mapping[str, Any], node: Node) -> bool:
+def selects(spec: Mapping[str, Any], node: SeenNode) -> bool:
     """Whether nodeSelector and required node affinity admit a node."""
     if any(node.labels.get(k) != v for k, v in mapping(spec.get("nodeSelector")).items()):
         return False
@@ -176,7 +177,7 @@ def selects(spec: Mapping[str, Any], node: Node) -> bool:
     return terms is None or any(_term(one, node) for one in terms)
 
 
-def _term(term: Mapping[str, Any], node: Node) -> bool:
+def _term(term: Mapping[str, Any], node: SeenNode) -> bool:
     labels, fields = items(term.get("matchExpressions")), items(term.get("matchFields"))
     if not labels and not fields:
         return False
@@ -207,7 +208,7 @@ def meets(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
             return False
 
 
-def selector_text(spec: Mapping[str, Any], node: Node) -> str:
+def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
     """The part of a pod's selection that a node does not satisfy."""
     wrong = [
         f"nodeSelector {key}={value} to {node.labels.get(key, 'a label that nodes have')}"
@@ -231,7 +232,7 @@ def _anti(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _matches(term: Mapping[str, Any], owner: Pod, other: Pod) -> bool:
+def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
     namespaces = items(term.get("namespaces")) or [owner.namespace]
     if other.namespace not in namespaces and term.get("namespaceSelector") is None:
         return False
@@ -242,7 +243,7 @@ def _matches(term: Mapping[str, Any], owner: Pod, other: Pod) -> bool:
     )
 
 
-def _repelled(pod: Pod, node: Node, cluster: Cluster) -> bool:
+def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
     own = _anti(pod.spec)
     for term in own:
         key = text(term.get("topologyKey"))
@@ -263,7 +264,7 @@ def _repelled(pod: Pod, node: Node, cluster: Cluster) -> bool:
     )
 
 
-def unseen(pod: Pod) -> tuple[str, ...]:
+def unseen(pod: SeenPod) -> tuple[str, ...]:
     """Parts of a pod that filters not looked at here decide on."""
     affinity = mapping(mapping(pod.spec.get("affinity")).get("podAffinity"))
     found = (
@@ -281,6 +282,6 @@ def unseen(pod: Pod) -> tuple[str, ...]:
     return tuple(found)
 
 
-def device_resources(pod: Pod) -> list[str]:
+def device_resources(pod: SeenPod) -> list[str]:
     """Accelerators that a pod asks for."""
     return [name for name, amount in pod.requests.items() if is_device(name) and amount]

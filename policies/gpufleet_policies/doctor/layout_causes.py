@@ -4,47 +4,45 @@ Sources: NVIDIA/mig-parted v0.15.0 `cmd/nvidia-mig-manager` (label, state, pause
 NVIDIA/k8s-device-plugin `internal/rm`, `cmd/config-manager` (label, ConfigMap, fallback).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from gpufleet.change.live_node import DEPLOY, PAUSED, STATE_LABEL, UNDER_WAY
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import mapping
-from gpufleet.findings import Severity
-from gpufleet.fleet.config_names import (
-    ALL_DISABLED,
-    DEVICE_PLUGIN_CONFIG_LABEL,
-    MIG_CONFIG_LABEL,
-    POOL_LABEL,
-)
+from gpufleet.fleet.config_names import ALL_DISABLED, DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet_policies.doctor import operand_causes
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
-from gpufleet_policies.doctor.node_causes import promised
-from gpufleet_policies.doctor.observed import PRODUCT, Cluster, Node, Seen, text
+from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, found_at, of_nodes
+from gpufleet_policies.doctor.observed import PRODUCT, Seen, SeenNode, text
+from gpufleet_policies.doctor.snapshot import Dump
 
-_ISSUES = "https://github.com/NVIDIA/gpu-operator/issues/"
 _STRATEGY = "nvidia.com/mig.strategy"
 _DEFAULT_CONFIG = "default-mig-parted-config"
+_SHOWN = 6
+"""Names of configurations that a message lists."""
 
 
-def label(node: Node, key: str) -> Evidence:
+def label(node: SeenNode, key: str) -> Sign:
     """A label of a node."""
-    return Evidence(node.ref, f"metadata.labels[{key}]", node.labels.get(key, "not there"))
+    return Sign(node.ref, f"metadata.labels[{key}]", node.labels.get(key, "not there"))
 
 
-def _policy(cluster: Cluster) -> Mapping[str, object]:
+def _policy(cluster: Dump) -> Mapping[str, object]:
     return next((one.spec for one in cluster.all("ClusterPolicy")), {})
 
 
-def _config_map(cluster: Cluster, name: str) -> Seen | None:
+def _config_map(cluster: Dump, name: str) -> Seen | None:
     return next((one for one in cluster.all("ConfigMap") if one.name == name), None)
 
 
-def _layouts(cluster: Cluster) -> tuple[str, frozenset[str]] | None:
-    """The ConfigMap of layouts that the MIG manager reads, and the names in it; None: not known."""
+def _layouts(cluster: Dump, node: SeenNode) -> tuple[str, frozenset[str]] | None:
+    """The ConfigMap of layouts that a MIG manager reads, and the names in it; None: not known.
+
+    Without a name in the ClusterPolicy it is made for each node (GPU Operator from v26.3 on).
+    """
     manager = mapping(mapping(_policy(cluster).get("migManager")).get("config"))
     name = text(manager.get("name")) or _DEFAULT_CONFIG
-    found = _config_map(cluster, name)
+    found = _config_map(cluster, name) or _config_map(cluster, f"{node.name}-mig-config")
     if found is None:
         return None
     names: set[str] = set()
@@ -53,17 +51,14 @@ def _layouts(cluster: Cluster) -> tuple[str, frozenset[str]] | None:
             names |= set(mapping(mapping(read_go(text(document)).data).get("mig-configs")))
         except UnreadableDocumentError:
             return None
-    return name, frozenset(names)
+    return found.name, frozenset(names)
 
 
-def _again(patient: Patient, node: Node) -> str:
+def _again(patient: Patient, node: SeenNode) -> str:
     """Commands that make mig-manager act once more."""
-    wanted = node.labels.get(MIG_CONFIG_LABEL, ALL_DISABLED)
-    before = None
-    if patient.fleet is not None:
-        for pool in patient.fleet.pools:
-            if pool.name == node.labels.get(POOL_LABEL) and pool.previous is not None:
-                before = pool.previous.labels.get(MIG_CONFIG_LABEL)
+    wanted, pool = node.labels.get(MIG_CONFIG_LABEL, ALL_DISABLED), patient.pool(node)
+    previous = None if pool is None else pool.previous
+    before = None if previous is None else previous.labels.get(MIG_CONFIG_LABEL)
     other = before if before not in {None, wanted} else ALL_DISABLED
     if other == wanted:
         return "restart the mig-manager pod of the node, then set the label again"
@@ -73,147 +68,92 @@ def _again(patient: Patient, node: Node) -> str:
     )
 
 
-@cause("mig-config-unknown")
-def unknown_layout(patient: Patient) -> Iterator[Found]:
-    known = _layouts(patient.cluster)
-    if known is None:
-        return
-    config, names = known
-    for node in patient.cluster.nodes.values():
-        wanted = node.labels.get(MIG_CONFIG_LABEL, "")
-        if not wanted or wanted in names:
-            continue
-        shown = ", ".join(sorted(names)[:6])
-        yield found_at(
-            node,
-            label(node, MIG_CONFIG_LABEL),
-            label(node, STATE_LABEL),
-            wanted=wanted,
-            config=config,
-            shown=shown,
-            a=MIG_CONFIG_LABEL,
-        )
+@of_nodes("mig-config-unknown")
+def _unknown_layout(patient: Patient, node: SeenNode) -> Sighting | None:
+    wanted, known = node.labels.get(MIG_CONFIG_LABEL, ""), _layouts(patient.cluster, node)
+    if not wanted or known is None or wanted in known[1]:
+        return None
+    shown = ", ".join(sorted(known[1])[:_SHOWN])
+    evidence = label(node, MIG_CONFIG_LABEL), label(node, STATE_LABEL)
+    return found_at(node, *evidence, wanted=wanted, config=known[0], shown=shown)
 
 
-@cause("mig-gpu-in-use")
-def in_use(patient: Patient) -> Iterator[Found]:
-    for node in patient.cluster.nodes.values():
-        state = node.live.state
-        if node.ref in patient.explained or not (state == "failed" or state in UNDER_WAY):
-            continue
-        holders = [pod for pod in patient.cluster.pods_on.get(node.name, ()) if pod.wants_gpus]
-        if not holders:
-            continue
-        names = ", ".join(pod.ref.removeprefix("Pod/") for pod in holders[:3])
-        more = f" and {len(holders) - 3} more" if len(holders) > 3 else ""
-        yield found_at(
-            node,
-            label(node, STATE_LABEL),
-            *(Evidence(pod.ref, "spec.nodeName", node.name) for pod in holders[:3]),
-            a=node.labels.get(MIG_CONFIG_LABEL),
-            state=state,
-            names=names,
-            more=more,
-            b=_again(patient, node),
-        )
+@of_nodes("mig-gpu-in-use")
+def _in_use(patient: Patient, node: SeenNode) -> Sighting | None:
+    holders = [pod for pod in patient.cluster.pods_on.get(node.name, ()) if pod.wants_gpus]
+    if node.live.state not in {*UNDER_WAY, "failed"} or not holders:
+        return None
+    names = ", ".join(pod.ref.removeprefix("Pod/") for pod in holders[:3])
+    return found_at(
+        node,
+        label(node, STATE_LABEL),
+        *(Sign(pod.ref, "spec.nodeName", node.name) for pod in holders[:3]),
+        layout=node.labels.get(MIG_CONFIG_LABEL),
+        names=names + (f" and {len(holders) - 3} more" if len(holders) > 3 else ""),
+        again=_again(patient, node),
+    )
 
 
-@cause("node-paused-for-change")
-def paused(patient: Patient) -> Iterator[Found]:
-    for node in patient.cluster.nodes.values():
-        live = node.live
-        if not live.paused or live.state in UNDER_WAY or node.ref in patient.explained:
-            continue
-        yield found_at(
-            node,
-            Evidence(node.ref, f"metadata.labels[{DEPLOY}{live.paused[0]}]", PAUSED),
-            label(node, STATE_LABEL),
-            fix=_again(patient, node),
-            a=", ".join(live.paused),
-            b=live.state or "not set",
-        )
+@of_nodes("node-paused-for-change")
+def _paused(patient: Patient, node: SeenNode) -> Sighting | None:
+    live = node.live
+    if not live.paused or live.state in UNDER_WAY:
+        return None
+    return found_at(
+        node,
+        Sign(node.ref, f"metadata.labels[{DEPLOY}{live.paused[0]}]", PAUSED),
+        label(node, STATE_LABEL),
+        paused=", ".join(live.paused),
+        state=live.state or "not set",
+        again=_again(patient, node),
+    )
 
 
-@cause("node-change-failed")
-def failed(patient: Patient) -> Iterator[Found]:
-    for node in patient.cluster.nodes.values():
-        if node.live.state != "failed" or node.ref in patient.explained:
-            continue
-        yield found_at(
-            node,
-            label(node, MIG_CONFIG_LABEL),
-            label(node, STATE_LABEL),
-            a=node.labels.get(MIG_CONFIG_LABEL),
-            b=_again(patient, node),
-        )
+@of_nodes("node-change-failed")
+def _failed(patient: Patient, node: SeenNode) -> Sighting | None:
+    if node.live.state != "failed":
+        return None
+    evidence = label(node, MIG_CONFIG_LABEL), label(node, STATE_LABEL)
+    layout = node.labels.get(MIG_CONFIG_LABEL)
+    return found_at(node, *evidence, layout=layout, again=_again(patient, node))
 
 
-@cause("node-maybe-paused-for-good")
-def under_way(patient: Patient) -> Iterator[Found]:
-    for node in patient.cluster.nodes.values():
-        if node.live.state not in UNDER_WAY or node.ref in patient.explained:
-            continue
-        cordon = "" if node.live.cordoned else f"kubectl cordon {node.name} until it is done; "
-        yield found_at(
-            node,
-            label(node, STATE_LABEL),
-            chain=(
-                "pods that fit its other resources can be bound to it, and make the change fail",
-            )
-            if cordon
-            else (),
-            cordon=cordon,
-            a=_again(patient, node),
-        )
+@of_nodes("node-maybe-paused-for-good")
+def _under_way(patient: Patient, node: SeenNode) -> Sighting | None:
+    if node.live.state not in UNDER_WAY:
+        return None
+    cordon = "" if node.live.cordoned else f"kubectl cordon {node.name} until it is done; "
+    return found_at(node, label(node, STATE_LABEL), cordon=cordon, again=_again(patient, node))
 
 
-@cause("mig-strategy-mismatch")
-def strategy(patient: Patient) -> Iterator[Found]:
-    for node in patient.cluster.nodes.values():
-        product = node.labels.get(PRODUCT, "")
-        if "MIG-INVALID" not in product or node.ref in patient.explained:
-            continue
-        given = node.labels.get(_STRATEGY, "single")
-        yield found_at(
-            node,
-            label(node, PRODUCT),
-            label(node, _STRATEGY),
-            label(node, MIG_CONFIG_LABEL),
-            gpus=promised(patient, node) or 1,
-            given=given,
-            a=MIG_CONFIG_LABEL,
-        )
+@of_nodes("mig-strategy-mismatch")
+def _mismatch(patient: Patient, node: SeenNode) -> Sighting | None:
+    if "MIG-INVALID" not in node.labels.get(PRODUCT, ""):
+        return None
+    evidence = label(node, PRODUCT), label(node, _STRATEGY), label(node, MIG_CONFIG_LABEL)
+    gpus = node.has_gpus or 1
+    return found_at(node, *evidence, gpus=gpus, given=node.labels.get(_STRATEGY, "single"))
 
 
-@cause("plugin-config-unknown")
-def unknown_config(patient: Patient) -> Iterator[Found]:
+@of_nodes("plugin-config-unknown")
+def _unknown_config(patient: Patient, node: SeenNode) -> Sighting | None:
     plugin = mapping(mapping(_policy(patient.cluster).get("devicePlugin")).get("config"))
     found = _config_map(patient.cluster, text(plugin.get("name")))
-    if found is None:
-        return
-    names = mapping(found.raw.get("data"))
-    for node in patient.cluster.nodes.values():
-        wanted = node.labels.get(DEVICE_PLUGIN_CONFIG_LABEL, "")
-        if not wanted or wanted in names or node.ref in patient.explained:
-            continue
-        yield found_at(
-            node,
-            label(node, DEVICE_PLUGIN_CONFIG_LABEL),
-            Evidence(found.ref, "data", ", ".join(sorted(names)[:6])),
-            wanted=wanted,
-            found=found,
-            a=DEVICE_PLUGIN_CONFIG_LABEL,
-            b=", ".join(sorted(names)[:6]),
-        )
+    wanted = node.labels.get(DEVICE_PLUGIN_CONFIG_LABEL, "")
+    if found is None or not wanted or wanted in mapping(found.raw.get("data")):
+        return None
+    there = ", ".join(sorted(mapping(found.raw.get("data")))[:_SHOWN])
+    return found_at(
+        node,
+        label(node, DEVICE_PLUGIN_CONFIG_LABEL),
+        Sign(found.ref, "data", there),
+        wanted=wanted,
+        found=found,
+        there=there,
+    )
 
 
 CAUSES = (
-    strategy,
-    unknown_layout,
-    in_use,
-    paused,
-    failed,
-    under_way,
-    unknown_config,
+    *(_mismatch, _unknown_layout, _in_use, _paused, _failed, _under_way, _unknown_config),
     *operand_causes.LATER,
 )

@@ -1,14 +1,15 @@
 """Names, images and addresses of a report replaced, so that it can be published.
 
-The same name has the same replacement everywhere, so that a report can still be followed. Kinds, labels'
-keys, resources, reasons and versions stay.
+The same name has the same replacement everywhere, so that a report can still be followed. Kinds,
+keys of labels, resources, reasons and versions stay.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet_policies.doctor.observed import Cluster, Pod
+from gpufleet_policies.doctor.observed import SeenPod
+from gpufleet_policies.doctor.snapshot import Dump
 
 _TOKEN = re.compile(r"[A-Za-z0-9](?:[\w.:@/-]*[A-Za-z0-9])?")
 _ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b|\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b")
@@ -28,7 +29,7 @@ _WORDS = {
 }
 
 
-def masker(cluster: Cluster) -> Callable[[str], str]:
+def masker(cluster: Dump) -> Callable[[str], str]:
     """What replaces names of a dump in a text."""
     known: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -57,12 +58,12 @@ def masker(cluster: Cluster) -> Callable[[str], str]:
     return mask
 
 
-def _names(cluster: Cluster) -> Iterator[tuple[str, str]]:
+def _names(cluster: Dump) -> Iterator[tuple[str, str]]:
     for one in cluster.seen:
         yield one.namespace, "namespace"
         if one.kind != "Event":
             yield one.name, _WORDS.get(one.kind, "object")
-        if isinstance(one, Pod):
+        if isinstance(one, SeenPod):
             for image in one.images:
                 yield image, "image"
             for container in one.containers:

@@ -5,11 +5,11 @@ kubernetes-sigs/dra-driver-nvidia-gpu, GoogleCloudPlatform/container-engine-acce
 """
 
 import re
-from collections.abc import Iterator
 from enum import StrEnum
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.observed import Cluster, Node, Pod, Seen, text
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, text
+from gpufleet_policies.doctor.snapshot import Dump
 
 
 class Part(StrEnum):
@@ -55,19 +55,20 @@ def set_images(one: Seen) -> tuple[str, ...]:
     return tuple(text(mapping(c).get("image")) for c in items(template.get("containers")))
 
 
-def operands(cluster: Cluster) -> Iterator[tuple[Part, Pod]]:
-    """Pods on nodes that play a part, the parts in their order."""
-    order = {part: index for index, part in enumerate(Part)}
-    found: list[tuple[Part, Pod]] = []
-    for pods in cluster.pods_on.values():
-        for pod in pods:
-            part = part_of(pod.name, () if pod.wants_gpus else pod.images)
-            if part is not None:
-                found.append((part, pod))
-    yield from sorted(found, key=lambda one: (order[one[0]], one[1].ref))
+def operands(cluster: Dump, node: str = "") -> list[tuple[Part, SeenPod]]:
+    """Pods on nodes, or on one of them, that play a part, the parts in their order."""
+    nodes = cluster.pods_on.values() if not node else [cluster.pods_on.get(node, [])]
+    found = [
+        (part, pod)
+        for pods in nodes
+        for pod in pods
+        if (part := part_of(pod.name, () if pod.wants_gpus else pod.images)) is not None
+    ]
+    order = list(Part)
+    return sorted(found, key=lambda one: (order.index(one[0]), one[1].ref))
 
 
-def sets(cluster: Cluster, part: Part) -> list[Seen]:
+def sets(cluster: Dump, part: Part) -> list[Seen]:
     """DaemonSets that play a part."""
     return [one for one in cluster.all("DaemonSet") if part_of(one.name, set_images(one)) is part]
 
@@ -94,7 +95,7 @@ _OF_NODES = "node.kubernetes.io/"
 """DaemonSets tolerate these taints by themselves (kubernetes `pkg/controller/daemon/util`)."""
 
 
-def kept_by(daemon_set: Seen, node: Node) -> dict[str, object] | None:
+def kept_by(daemon_set: Seen, node: SeenNode) -> dict[str, object] | None:
     """The first taint of a node that the pods of a DaemonSet do not tolerate."""
     template = mapping(mapping(daemon_set.spec.get("template")).get("spec"))
     for taint in node.taints:

@@ -1,8 +1,8 @@
-"""Why a pod waits, as a proof: each node and each pool with the first reason that it is not used, and
-the smallest change that would let the pod run.
+"""Why a pod waits, as a proof: each node and each pool with the first reason against it, and the
+smallest change that would let the pod run.
 
-Order: scheduling gates, what the scheduler looks up before any node (claims, volumes), the filters of
-`fit.py` on each node, then the NodePools of Karpenter (`pools.py`).
+Order: scheduling gates, what the scheduler looks up before any node (claims, volumes), the filters
+of `fit.py` on each node, then the NodePools of Karpenter (`pools.py`).
 """
 
 import json
@@ -14,8 +14,9 @@ from typing import Any
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.devices import Supply, results, supply_of
 from gpufleet_policies.doctor.fit import Blocker, blockers, unseen
-from gpufleet_policies.doctor.observed import Cluster, Pod, Seen, text
+from gpufleet_policies.doctor.observed import Seen, SeenPod, text
 from gpufleet_policies.doctor.pools import PoolAnswer, pool_answers
+from gpufleet_policies.doctor.snapshot import Dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,10 @@ class NodeAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class WhyPending:
     """Why a pod waits."""
 
-    pod: Pod
+    pod: SeenPod
     before: tuple[str, ...]
     """What keeps it from every node: gates, claims and volumes that are not there."""
     nodes: tuple[NodeAnswer, ...]
@@ -106,7 +107,7 @@ class Proof:
         }
 
 
-def claim_name(pod: Pod, entry: Mapping[str, Any]) -> str:
+def claim_name(pod: SeenPod, entry: Mapping[str, Any]) -> str:
     """The claim of an entry: named, or made for the pod of a template; empty: not made yet."""
     named = text(entry.get("resourceClaimName"))
     if named:
@@ -117,7 +118,7 @@ def claim_name(pod: Pod, entry: Mapping[str, Any]) -> str:
     return ""
 
 
-def claim_specs(cluster: Cluster, pod: Pod) -> dict[str, dict[str, Any]]:
+def claim_specs(cluster: Dump, pod: SeenPod) -> dict[str, dict[str, Any]]:
     """Specifications of a pod's claims that have no devices yet."""
     found: dict[str, dict[str, Any]] = {}
     for entry in pod.claims:
@@ -135,7 +136,7 @@ def claim_specs(cluster: Cluster, pod: Pod) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _before(cluster: Cluster, pod: Pod) -> Iterator[str]:
+def _before(cluster: Dump, pod: SeenPod) -> Iterator[str]:
     for gate in pod.gates:
         yield f"the scheduling gate {gate} holds it back"
     for entry in pod.claims:
@@ -143,16 +144,15 @@ def _before(cluster: Cluster, pod: Pod) -> Iterator[str]:
         template = text(entry.get("resourceClaimTemplateName"))
         if name and cluster.get("ResourceClaim", name, pod.namespace) is None:
             yield f"the ResourceClaim {name} is not there"
-        elif not name and template:
-            if cluster.get("ResourceClaimTemplate", template, pod.namespace) is None:
-                yield f"the ResourceClaimTemplate {template} is not there"
+        there = cluster.get("ResourceClaimTemplate", template, pod.namespace)
+        if template and not name and there is None:
+            yield f"the ResourceClaimTemplate {template} is not there"
     for volume in missing_volumes(cluster, pod):
         yield f"the PersistentVolumeClaim {volume} is not there"
 
 
-def missing_volumes(cluster: Cluster, pod: Pod) -> list[str]:
-    """PersistentVolumeClaims of a pod that do not exist. A dump without any says nothing, unless the
-    pod waits for it by its own condition."""
+def missing_volumes(cluster: Dump, pod: SeenPod) -> list[str]:
+    """PersistentVolumeClaims of a pod that the dump does not have."""
     named = [
         text(mapping(mapping(v).get("persistentVolumeClaim")).get("claimName"))
         for v in items(pod.spec.get("volumes"))
@@ -164,7 +164,7 @@ def missing_volumes(cluster: Cluster, pod: Pod) -> list[str]:
     ]
 
 
-def shape(pod: Pod) -> str:
+def shape(pod: SeenPod) -> str:
     """What decides where a pod may go: pods of one shape have one proof."""
     spec = pod.spec
     keys = ("nodeSelector", "affinity", "tolerations", "schedulingGates", "schedulerName")
@@ -185,7 +185,7 @@ def shape(pod: Pod) -> str:
     )
 
 
-def prove(cluster: Cluster, pod: Pod, supply: Supply | None = None, same: int = 1) -> Proof:
+def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int = 1) -> WhyPending:
     """Why a pod waits."""
     supply = supply_of(cluster) if supply is None else supply
     claims = claim_specs(cluster, pod)
@@ -212,7 +212,7 @@ def prove(cluster: Cluster, pod: Pod, supply: Supply | None = None, same: int = 
             answers.append(NodeAnswer(node.name, tuple(found)))
         else:
             fits.append(node.name)
-    return Proof(
+    return WhyPending(
         pod,
         tuple(_before(cluster, pod)),
         tuple(answers),
@@ -224,16 +224,16 @@ def prove(cluster: Cluster, pod: Pod, supply: Supply | None = None, same: int = 
 
 
 def _allocated(
-    cluster: Cluster, pod: Pod, entry: Mapping[str, Any], supply: Supply
+    cluster: Dump, pod: SeenPod, entry: Mapping[str, Any], supply: Supply
 ) -> Iterator[Any]:
     claim: Seen | None = cluster.get("ResourceClaim", claim_name(pod, entry), pod.namespace)
     given = set(results(claim)) if claim is not None else set()
     yield from (device for device in supply.devices if device.id in given)
 
 
-def proofs(cluster: Cluster) -> tuple[Proof, ...]:
+def proofs(cluster: Dump) -> tuple[WhyPending, ...]:
     """One proof for each shape of pods that wait for GPUs, in the order of their names."""
-    shapes: dict[str, list[Pod]] = {}
+    shapes: dict[str, list[SeenPod]] = {}
     for pod in cluster.pods:
         if pod.waits and pod.wants_gpus:
             shapes.setdefault(shape(pod), []).append(pod)

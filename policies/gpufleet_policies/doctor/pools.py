@@ -21,8 +21,9 @@ from gpufleet.contract.programs.karpenter_machines import (
     read_requirements,
 )
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.observed import Cluster, Pod, Seen, amounts, text
+from gpufleet_policies.doctor.observed import Seen, SeenPod, amounts, text
 from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
+from gpufleet_policies.doctor.snapshot import Dump
 
 _GPU = "nvidia.com/gpu"
 _OWN = ("karpenter.sh/", "karpenter.k8s.aws/", "eks.amazonaws.com/", "karpenter.k8s.gcp/")
@@ -79,16 +80,16 @@ def _types(found: tuple[NodeRequirement, ...]) -> list[InstanceType]:
     ]
 
 
-def pool_answers(cluster: Cluster, pod: Pod) -> tuple[PoolAnswer, ...]:
+def pool_answers(cluster: Dump, pod: SeenPod) -> tuple[PoolAnswer, ...]:
     """An answer of each NodePool."""
-    return tuple(_answer(cluster, pod, one) for one in cluster.all("NodePool") if _is_own(one))
+    return tuple(_answer(pod, one) for one in cluster.all("NodePool") if _is_own(one))
 
 
 def _is_own(one: Seen) -> bool:
     return text(one.raw.get("apiVersion")).startswith("karpenter.sh/")
 
 
-def _answer(cluster: Cluster, pod: Pod, pool: Seen) -> PoolAnswer:
+def _answer(pod: SeenPod, pool: Seen) -> PoolAnswer:
     name = pool.name
     if pool.conditions.get("Ready", {}).get("status") == "False":
         why = f"NodePool {name} is not ready"
@@ -128,7 +129,7 @@ def _answer(cluster: Cluster, pod: Pod, pool: Seen) -> PoolAnswer:
     return PoolAnswer(name, "", "", f"none: NodePool {name} can make a node for it", 0)
 
 
-def _selection(pod: Pod) -> list[dict[str, Any]]:
+def _selection(pod: SeenPod) -> list[dict[str, Any]]:
     """nodeSelector and the first term of the required affinity, which Karpenter tries first."""
     found: list[dict[str, Any]] = [
         {"key": key, "operator": "In", "values": [value]}
@@ -166,16 +167,15 @@ def _incompatible(
                 return f"{said} (no label of the pool)"
             continue
         for rule in own:
-            if one.operator == "In" and rule.operator == "In":
-                if not set(one.values) & set(rule.values):
-                    return said
-            elif one.operator == "In" and rule.operator == "NotIn":
-                if set(one.values) <= set(rule.values):
-                    return said
+            both = one.operator == rule.operator == "In"
+            excluded = one.operator == "In" and rule.operator == "NotIn"
+            apart = both and not set(one.values) & set(rule.values)
+            if apart or (excluded and set(one.values) <= set(rule.values)):
+                return said
     return ""
 
 
-def _machine(name: str, pod: Pod, found: tuple[NodeRequirement, ...]) -> PoolAnswer | None:
+def _machine(name: str, pod: SeenPod, found: tuple[NodeRequirement, ...]) -> PoolAnswer | None:
     rows = [] if excludes_gpus(found) else _types(found)
     asked = pod.devices
     others = [one for one in asked if one != _GPU]

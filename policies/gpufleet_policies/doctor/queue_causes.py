@@ -6,35 +6,24 @@ kai-scheduler/KAI-Scheduler docs (queue label, PodGroup); volcano-sh/apis `sched
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Severity
-from gpufleet_policies.doctor.cause import Evidence, Found, Patient, found_at, Sure, cause
+from gpufleet_policies.doctor.cause import Cause, Patient, Sighting, Sign, cause, found_at
 from gpufleet_policies.doctor.fit import meets, shown
-from gpufleet_policies.doctor.observed import (
-    Cluster,
-    Pod,
-    Seen,
-    amounts,
-    is_device,
-    pod_requests,
-    text,
-)
-
-_KUEUE = "https://github.com/kubernetes-sigs/kueue/"
-_KAI = "https://github.com/kai-scheduler/KAI-Scheduler/"
-_GROUP = "kueue.x-k8s.io/"
+from gpufleet_policies.doctor.observed import Seen, SeenPod, amounts, is_device, pod_requests, text
+from gpufleet_policies.doctor.snapshot import Dump
 
 
 @dataclass(frozen=True, eq=False)
-class Queued:
+class InQueue:
     """A Workload of Kueue that is not admitted."""
 
     workload: Seen
-    cluster: Cluster
+    cluster: Dump
 
     @property
     def queue(self) -> str:
@@ -69,151 +58,137 @@ class Queued:
         return int(sum(v for n, v in self.asked.items() if is_device(n)))
 
     @property
-    def says(self) -> Evidence:
+    def says(self) -> Sign:
         """What Kueue says of it."""
         found = self.workload.conditions.get("QuotaReserved", {})
         value = f"{text(found.get('status')) or 'not there'} ({text(found.get('reason'))})"
-        return Evidence(self.workload.ref, "status.conditions[QuotaReserved]", value)
+        return Sign(self.workload.ref, "status.conditions[QuotaReserved]", value)
 
 
 def _is_true(one: Seen, kind: str) -> bool:
     return one.conditions.get(kind, {}).get("status") == "True"
 
 
-def queued(patient: Patient) -> Iterator[Queued]:
+def queued(patient: Patient) -> Iterator[InQueue]:
     """Workloads that are not admitted and that no cause explains yet."""
     for one in patient.cluster.all("Workload"):
-        if not text(one.raw.get("apiVersion")).startswith(_GROUP):
-            continue
+        own = text(one.raw.get("apiVersion")).startswith("kueue.x-k8s.io/")
         done = _is_true(one, "Admitted") or _is_true(one, "Finished")
-        if not done and one.ref not in patient.explained:
-            yield Queued(one, patient.cluster)
+        if own and not done and one.ref not in patient.explained:
+            yield InQueue(one, patient.cluster)
 
 
-@cause("workload-deactivated")
-def deactivated(patient: Patient) -> Iterator[Found]:
-    for one in queued(patient):
-        if one.workload.spec.get("active") is not False:
-            continue
-        name, namespace = one.workload.name, one.workload.namespace
-        yield found_at(
-            one.workload,
-            Evidence(one.workload.ref, "spec.active", "false"),
-            gpus=one.gpus,
-            name=name,
-            namespace=namespace,
-        )
+def _of_workloads(code: str) -> Callable[[Callable[[Patient, InQueue], Sighting | None]], Cause]:
+    """A cause of Workloads that are not admitted."""
+
+    def made(find: Callable[[Patient, InQueue], Sighting | None]) -> Cause:
+        def every(patient: Patient) -> Iterator[Sighting]:
+            found = (find(patient, one) for one in queued(patient))
+            yield from (one for one in found if one is not None)
+
+        return cause(code)(every)
+
+    return made
 
 
-@cause("queue-missing")
-def no_queue(patient: Patient) -> Iterator[Found]:
-    for one in queued(patient):
-        if one.local is not None:
-            continue
-        there = sorted(
-            q.name
-            for q in patient.cluster.all("LocalQueue")
-            if q.namespace == one.workload.namespace
-        )
-        named = (
-            f"the queue {one.queue}, which {one.workload.namespace} does not have"
-            if one.queue
-            else "no queue"
-        )
-        yield found_at(
-            one.workload,
-            Evidence(one.workload.ref, "spec.queueName", one.queue or "not there"),
-            Evidence("LocalQueue", f"in {one.workload.namespace}", ", ".join(there) or "none"),
-            gpus=one.gpus,
-            named=named,
-            a=" or ".join(there) if there else "NAME, and make a LocalQueue of that name",
-        )
+@_of_workloads("workload-deactivated")
+def _deactivated(patient: Patient, one: InQueue) -> Sighting | None:
+    if one.workload.spec.get("active") is not False:
+        return None
+    evidence = Sign(one.workload.ref, "spec.active", "false")
+    return found_at(one.workload, evidence, gpus=one.gpus)
 
 
-def _stopped(patient: Patient, *, by_person: bool) -> Iterator[tuple[Seen, list[Queued]]]:
-    waiting: dict[str, list[Queued]] = defaultdict(list)
+@_of_workloads("queue-missing")
+def _no_queue(patient: Patient, one: InQueue) -> Sighting | None:
+    space = one.workload.namespace
+    if one.local is not None:
+        return None
+    there = sorted(q.name for q in patient.cluster.all("LocalQueue") if q.namespace == space)
+    return found_at(
+        one.workload,
+        Sign(one.workload.ref, "spec.queueName", one.queue or "not there"),
+        Sign("LocalQueue", f"in {space}", ", ".join(there) or "none"),
+        gpus=one.gpus,
+        named=f"the queue {one.queue}, which {space} does not have" if one.queue else "no queue",
+        there=" or ".join(there) or "NAME, and make a LocalQueue of that name",
+    )
+
+
+def _closed(patient: Patient, *, by_person: bool) -> Iterator[tuple[Seen, dict[str, Any]]]:
+    """ClusterQueues that admit nothing, and what waits for them."""
+    waiting: dict[str, list[InQueue]] = defaultdict(list)
     for one in queued(patient):
         if one.cluster_queue is not None:
             waiting[one.cluster_queue.name].append(one)
     for queue in patient.cluster.all("ClusterQueue"):
-        active = queue.conditions.get("Active", {})
         held = text(queue.spec.get("stopPolicy")) in {"Hold", "HoldAndDrain"}
-        if held is by_person and (held or active.get("status") == "False"):
-            yield queue, waiting[queue.name]
+        inactive = queue.conditions.get("Active", {}).get("status") == "False"
+        here = waiting[queue.name]
+        if held is by_person and (held or inactive):
+            refs = tuple(one.workload.ref for one in here)
+            gpus = sum(one.gpus for one in here)
+            yield queue, {"explains": refs, "gpus": gpus, "count": len(here)}
 
 
 @cause("queue-stopped")
-def stopped(patient: Patient) -> Iterator[Found]:
-    for queue, waiting in _stopped(patient, by_person=True):
+def _stopped(patient: Patient) -> Iterator[Sighting]:
+    for queue, waiting in _closed(patient, by_person=True):
         policy = text(queue.spec.get("stopPolicy"))
-        yield found_at(
-            queue,
-            Evidence(queue.ref, "spec.stopPolicy", policy),
-            explains=tuple((one.workload.ref for one in waiting)),
-            gpus=sum((one.gpus for one in waiting)),
-            policy=policy,
-            a=len(waiting),
-        )
+        evidence = Sign(queue.ref, "spec.stopPolicy", policy)
+        yield found_at(queue, evidence, policy=policy, **waiting)
+
+
+def _flavors(queue: Seen) -> Iterator[dict[str, Any]]:
+    for group in map(mapping, items(queue.spec.get("resourceGroups"))):
+        yield from map(mapping, items(group.get("flavors")))
 
 
 @cause("queue-inactive")
-def inactive(patient: Patient) -> Iterator[Found]:
-    for queue, waiting in _stopped(patient, by_person=False):
+def _inactive(patient: Patient) -> Iterator[Sighting]:
+    there = {one.name for one in patient.cluster.all("ResourceFlavor")}
+    for queue, waiting in _closed(patient, by_person=False):
         reason = text(queue.conditions["Active"].get("reason"))
-        missing = sorted(
-            {
-                text(mapping(flavor).get("name"))
-                for group in map(mapping, items(queue.spec.get("resourceGroups")))
-                for flavor in items(group.get("flavors"))
-            }
-            - {one.name for one in patient.cluster.all("ResourceFlavor")}
-        )
-        named = f": the flavors {', '.join(missing)} do not exist" if missing else ""
+        missing = ", ".join(sorted({text(one.get("name")) for one in _flavors(queue)} - there))
         yield found_at(
             queue,
-            Evidence(queue.ref, "status.conditions[Active]", f"False ({reason})"),
-            explains=tuple((one.workload.ref for one in waiting)),
-            gpus=sum((one.gpus for one in waiting)),
-            fix=f"make the ResourceFlavors {', '.join(missing)}, or take them out of the queue"
+            Sign(queue.ref, "status.conditions[Active]", f"False ({reason})"),
+            reason=reason,
+            named=f": the flavors {missing} do not exist" if missing else "",
+            help=f"make the ResourceFlavors {missing}, or take them out of the queue"
             if missing
             else f"kubectl describe clusterqueue {queue.name}, and make what it names",
-            reason=reason,
-            named=named,
-            a=len(waiting),
+            **waiting,
         )
 
 
-@cause("queue-namespace-refused")
-def refused(patient: Patient) -> Iterator[Found]:
-    for one in queued(patient):
-        queue = one.cluster_queue
-        if queue is None:
-            continue
-        selector = queue.spec.get("namespaceSelector")
-        space = patient.cluster.get("Namespace", one.workload.namespace)
-        labels = {"kubernetes.io/metadata.name": one.workload.namespace}
-        labels |= {} if space is None else space.labels
-        wanted = mapping(selector)
-        equal = mapping(wanted.get("matchLabels"))
-        selected = selector is not None and (
-            all(labels.get(k) == v for k, v in equal.items())
-            and all(meets(mapping(e), labels) for e in items(wanted.get("matchExpressions")))
-        )
-        if selected or (space is None and equal and patient.cluster.has("Namespace")):
-            continue
-        shown_ = ", ".join(f"{k}={v}" for k, v in equal.items()) or "nothing"
-        yield found_at(
-            one.workload,
-            Evidence(queue.ref, "spec.namespaceSelector", shown_),
-            one.says,
-            gpus=one.gpus,
-            fix=f"kubectl label namespace {one.workload.namespace} "
-            + " ".join((f"{k}={v}" for k, v in equal.items()))
-            if equal
-            else f"write namespaceSelector: {{}} into {queue.name}",
-            queue=queue,
-            shown_=shown_,
-        )
+@_of_workloads("queue-namespace-refused")
+def _refused(patient: Patient, one: InQueue) -> Sighting | None:
+    queue, name = one.cluster_queue, one.workload.namespace
+    if queue is None:
+        return None
+    space = patient.cluster.get("Namespace", name)
+    labels = {"kubernetes.io/metadata.name": name} | ({} if space is None else space.labels)
+    selector = mapping(queue.spec.get("namespaceSelector"))
+    equal: Mapping[str, Any] = mapping(selector.get("matchLabels"))
+    selected = queue.spec.get("namespaceSelector") is not None and (
+        all(labels.get(k) == v for k, v in equal.items())
+        and all(meets(mapping(e), labels) for e in items(selector.get("matchExpressions")))
+    )
+    if selected or (space is None and equal and patient.cluster.has("Namespace")):
+        return None
+    pairs = [f"{k}={v}" for k, v in equal.items()]
+    return found_at(
+        one.workload,
+        Sign(queue.ref, "spec.namespaceSelector", ", ".join(pairs) or "nothing"),
+        one.says,
+        gpus=one.gpus,
+        queue=queue,
+        labels=", ".join(pairs) or "nothing",
+        help=f"kubectl label namespace {name} {' '.join(pairs)}"
+        if pairs
+        else f"write namespaceSelector: {{}} into {queue.name}",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +215,7 @@ def _quotas(queue: Seen, resource: str) -> list[_Quota]:
     return found
 
 
-def _used(cluster: Cluster, queue: str, flavor: str, resource: str) -> Fraction:
+def _used(cluster: Dump, queue: str, flavor: str, resource: str) -> Fraction:
     total = Fraction(0)
     for one in cluster.all("Workload"):
         admission = mapping(one.status.get("admission"))
@@ -252,236 +227,172 @@ def _used(cluster: Cluster, queue: str, flavor: str, resource: str) -> Fraction:
     return total
 
 
-@cause("queue-resource-uncovered")
-def uncovered(patient: Patient) -> Iterator[Found]:
-    for one in queued(patient):
-        queue = one.cluster_queue
-        for name in one.asked if queue is not None else ():
-            covered = {
-                text(r)
-                for g in map(mapping, items(queue.spec.get("resourceGroups") if queue else None))
-                for r in items(g.get("coveredResources"))
-            }
-            if queue is None or name in covered or not is_device(name):
-                continue
-            yield found_at(
-                one.workload,
-                Evidence(
-                    queue.ref, "spec.resourceGroups[].coveredResources", ", ".join(sorted(covered))
-                ),
-                one.says,
-                gpus=one.gpus,
-                name=name,
-                queue=queue,
-                a=", ".join(sorted(covered)),
-            )
-            break
+@_of_workloads("queue-resource-uncovered")
+def _uncovered(patient: Patient, one: InQueue) -> Sighting | None:
+    queue = one.cluster_queue
+    groups = [] if queue is None else items(queue.spec.get("resourceGroups"))
+    covered = {text(r) for g in map(mapping, groups) for r in items(g.get("coveredResources"))}
+    for name in one.asked:
+        if queue is not None and name not in covered and is_device(name):
+            there = ", ".join(sorted(covered))
+            evidence = Sign(queue.ref, "spec.resourceGroups[].coveredResources", there)
+            more = {"name": name, "queue": queue, "covered": there}
+            return found_at(one.workload, evidence, one.says, gpus=one.gpus, **more)
+    return None
 
 
-@cause("queue-exceeds-quota")
-def exceeds(patient: Patient) -> Iterator[Found]:
-    for one in queued(patient):
-        queue = one.cluster_queue
-        for name, amount in one.asked.items() if queue is not None else ():
-            quotas = _quotas(queue, name) if queue is not None else []
-            most = [quota.most for quota in quotas if quota.most is not None]
-            if queue is None or not quotas or len(most) < len(quotas) or amount <= max(most):
-                continue
-            yield found_at(
-                one.workload,
-                Evidence(one.workload.ref, f"podSets, {name}", shown(name, amount)),
-                Evidence(queue.ref, "nominalQuota and borrowingLimit", shown(name, max(most))),
-                gpus=one.gpus,
-                a=shown(name, amount),
-                name=name,
-                queue=queue,
-                b=shown(name, max(most)),
-            )
-            break
-
-
-@cause("queue-check-pending")
-def check(patient: Patient) -> Iterator[Found]:
-    for one in queued(patient):
-        for state in map(mapping, items(one.workload.status.get("admissionChecks"))):
-            if state.get("state") not in {"Pending", "Retry", "Rejected"}:
-                continue
-            if not _is_true(one.workload, "QuotaReserved"):
-                continue
-            name = text(state.get("name"))
-            found = patient.cluster.get("AdmissionCheck", name)
-            controller = "" if found is None else text(found.spec.get("controllerName"))
-            yield found_at(
-                one.workload,
-                Evidence(
-                    one.workload.ref,
-                    f"status.admissionChecks[{name}].state",
-                    text(state.get("state")),
-                ),
-                gpus=one.gpus,
-                fix="look at its ProvisioningRequest: the autoscaler has no capacity, or does not know the class"
-                if "provisioning" in controller
-                else f"see that the controller of {name} runs ({controller or 'not in the dump'})",
-                name=name,
-                a=state.get("state"),
-            )
-            break
-
-
-@cause("queue-full")
-def full(patient: Patient) -> Iterator[Found]:
-    for one in queued(patient):
-        queue = one.cluster_queue
-        if queue is None or _is_true(one.workload, "QuotaReserved"):
+@_of_workloads("queue-exceeds-quota")
+def _exceeds(patient: Patient, one: InQueue) -> Sighting | None:
+    queue = one.cluster_queue
+    for name, amount in one.asked.items() if queue is not None else ():
+        quotas = _quotas(queue, name) if queue is not None else []
+        bounds = [quota.most for quota in quotas if quota.most is not None]
+        if queue is None or not quotas or len(bounds) < len(quotas) or amount <= max(bounds):
             continue
-        for name, amount in one.asked.items():
-            free = [
-                (quota.most or quota.nominal)
-                - _used(patient.cluster, queue.name, quota.flavor, name)
-                for quota in _quotas(queue, name)
-            ]
-            if not free or amount <= max(free):
-                continue
-            yield found_at(
-                one.workload,
-                one.says,
-                Evidence(queue.ref, f"unused quota of {name}", shown(name, max(free))),
-                gpus=one.gpus,
-                queue=queue,
-                a=shown(name, max(max(free), Fraction(0))),
-                name=name,
-                b=shown(name, amount),
-            )
-            break
+        asked, most = shown(name, amount), shown(name, max(bounds))
+        return found_at(
+            one.workload,
+            Sign(one.workload.ref, f"podSets, {name}", asked),
+            Sign(queue.ref, "nominalQuota and borrowingLimit", most),
+            gpus=one.gpus,
+            name=name,
+            queue=queue,
+            asked=asked,
+            most=most,
+        )
+    return None
+
+
+@_of_workloads("queue-check-pending")
+def _check(patient: Patient, one: InQueue) -> Sighting | None:
+    for check in map(mapping, items(one.workload.status.get("admissionChecks"))):
+        state, name = text(check.get("state")), text(check.get("name"))
+        if state == "Ready" or not _is_true(one.workload, "QuotaReserved"):
+            continue
+        found = patient.cluster.get("AdmissionCheck", name)
+        controller = "" if found is None else text(found.spec.get("controllerName"))
+        return found_at(
+            one.workload,
+            Sign(one.workload.ref, f"status.admissionChecks[{name}].state", state),
+            gpus=one.gpus,
+            name=name,
+            state=state,
+            help="look at its ProvisioningRequest: the autoscaler has no capacity, or does not "
+            "know the class"
+            if "provisioning" in controller
+            else f"see that the controller of {name} runs ({controller or 'not in the dump'})",
+        )
+    return None
+
+
+@_of_workloads("queue-full")
+def _full(patient: Patient, one: InQueue) -> Sighting | None:
+    queue = one.cluster_queue
+    if queue is None or _is_true(one.workload, "QuotaReserved"):
+        return None
+    for name, amount in one.asked.items():
+        free = [
+            (quota.most or quota.nominal) - _used(patient.cluster, queue.name, quota.flavor, name)
+            for quota in _quotas(queue, name)
+        ]
+        if free and amount > max(free):
+            left = shown(name, max(*free, Fraction(0)))
+            evidence = Sign(queue.ref, f"unused quota of {name}", left)
+            more = {"queue": queue, "name": name, "free": left, "asked": shown(name, amount)}
+            return found_at(one.workload, one.says, evidence, gpus=one.gpus, **more)
+    return None
 
 
 @cause("queue-flavor-fits-no-node")
-def flavor(patient: Patient) -> Iterator[Found]:
+def _flavor(patient: Patient) -> Iterator[Sighting]:
     for one in patient.cluster.all("ResourceFlavor"):
-        labels = mapping(one.spec.get("nodeLabels"))
-        if not labels or any(
-            all(node.labels.get(k) == v for k, v in labels.items())
-            for node in patient.cluster.nodes.values()
-        ):
+        labels = mapping(one.spec.get("nodeLabels")).items()
+        nodes = patient.cluster.nodes.values()
+        if not labels or any(all(n.labels.get(k) == v for k, v in labels) for n in nodes):
             continue
         waiting = [
             proof
             for proof in patient.proofs
-            if all(
-                mapping(proof.pod.spec.get("nodeSelector")).get(k) == v for k, v in labels.items()
-            )
-            and not any(not pool.reason for pool in proof.pools)
+            if labels <= mapping(proof.pod.spec.get("nodeSelector")).items()
+            and all(pool.reason for pool in proof.pools)
         ]
-        if not waiting:
-            continue
-        shown_ = ", ".join(f"{k}={v}" for k, v in labels.items())
-        yield found_at(
-            one,
-            Evidence(one.ref, "spec.nodeLabels", shown_),
-            Evidence(waiting[0].pod.ref, "spec.nodeSelector", shown_),
-            explains=tuple((proof.pod.ref for proof in waiting)),
-            gpus=sum((sum(p.pod.devices.values()) * p.same for p in waiting)),
-            shown_=shown_,
-            a=waiting[0].pod.name,
-        )
+        if waiting:
+            pairs, pod = ", ".join(f"{k}={v}" for k, v in labels), waiting[0].pod
+            yield found_at(
+                one,
+                Sign(one.ref, "spec.nodeLabels", pairs),
+                Sign(pod.ref, "spec.nodeSelector", pairs),
+                explains=tuple(proof.pod.ref for proof in waiting),
+                gpus=sum(sum(p.pod.devices.values()) * p.same for p in waiting),
+                labels=pairs,
+                waiting=pod.name,
+            )
 
 
 _KAI_LABELS = ("kai.scheduler/queue", "runai/queue")
 
 
-def _kai_queues(cluster: Cluster) -> list[Seen]:
-    return [
-        one
-        for one in cluster.all("Queue")
-        if text(one.raw.get("apiVersion")).startswith("scheduling.run.ai")
-    ]
-
-
 @cause("kai-queue-missing")
-def kai_queue(patient: Patient) -> Iterator[Found]:
-    there = sorted(one.name for one in _kai_queues(patient.cluster))
+def _kai_queue(patient: Patient) -> Iterator[Sighting]:
+    queues = (
+        one for one in patient.cluster.all("Queue") if "run.ai" in str(one.raw.get("apiVersion"))
+    )
+    there = sorted(one.name for one in queues)
     for proof in patient.proofs:
-        pod = proof.pod
-        name = next((pod.labels[key] for key in _KAI_LABELS if key in pod.labels), "")
-        if pod.scheduler != "kai-scheduler" or (name and (name in there or not there)):
-            continue
-        if not there and not name:
+        labels = proof.pod.labels
+        name = next((labels[key] for key in _KAI_LABELS if key in labels), "")
+        if proof.pod.scheduler != "kai-scheduler" or name in there or not there:
             continue
         yield found_at(
-            pod,
-            Evidence(pod.ref, "metadata.labels[kai.scheduler/queue]", name or "not there"),
-            Evidence("Queue", "metadata.name", ", ".join(there)),
-            gpus=proof.same * sum(pod.devices.values()),
-            a=f"the queue {name}, which does not exist" if name else "no queue",
-            b=" or ".join(there),
+            proof,
+            Sign(proof.pod.ref, f"metadata.labels[{_KAI_LABELS[0]}]", name or "not there"),
+            Sign("Queue", "metadata.name", ", ".join(there)),
+            named=f"the queue {name}, which does not exist" if name else "no queue",
+            there=" or ".join(there),
         )
 
 
 _MEMBERS = ("pod-group-name", "scheduling.k8s.io/group-name", "scheduling.x-k8s.io/pod-group")
 
 
-def _members(cluster: Cluster, group: Seen) -> list[Pod]:
-    return [
-        pod
-        for pod in cluster.pods
-        if pod.namespace == group.namespace
-        and not pod.ended
-        and any(pod.annotations.get(key, pod.labels.get(key)) == group.name for key in _MEMBERS)
-    ]
+def _is_member(pod: SeenPod, group: Seen) -> bool:
+    names = (pod.annotations.get(key, pod.labels.get(key)) for key in _MEMBERS)
+    return pod.namespace == group.namespace and not pod.ended and group.name in names
 
 
 @cause("gang-cannot-be-complete")
-def gang(patient: Patient) -> Iterator[Found]:
+def _gang(patient: Patient) -> Iterator[Sighting]:
     for group in patient.cluster.all("PodGroup"):
         least = group.spec.get("minMember")
-        pods = _members(patient.cluster, group)
+        pods = [pod for pod in patient.cluster.pods if _is_member(pod, group)]
         waiting = [pod for pod in pods if pod.waits and pod.wants_gpus]
         if not isinstance(least, int) or not waiting:
             continue
-        if len(pods) < least:
-            yield found_at(
-                group,
-                Evidence(group.ref, "spec.minMember", str(least)),
-                Evidence(group.ref, "pods", str(len(pods))),
-                explains=tuple((pod.ref for pod in waiting)),
-                gpus=sum((sum(pod.devices.values()) for pod in waiting)),
-                message=f"{group.name} starts with {least} pods and has {len(pods)}: none of them is bound",
-                fix="make the missing pods, or lower minMember",
-            )
-            continue
-        asked = waiting[0].requests
+        asked = [(name, value) for name, value in waiting[0].requests.items() if value]
         room = sum(
-            int(min(node.allocatable.get(n, Fraction(0)) // v for n, v in asked.items() if v))
+            int(min(node.allocatable.get(name, Fraction(0)) // value for name, value in asked))
             for node in patient.cluster.nodes.values()
         )
-        if room >= least or patient.cluster.has("NodePool"):
+        fewer = len(pods) < least
+        if not fewer and (room >= least or patient.cluster.has("NodePool")):
             continue
+        counts = ", ".join(f"{name}: {shown(name, v)}" for name, v in asked if is_device(name))
         yield found_at(
             group,
-            Evidence(group.ref, "spec.minMember", str(least)),
-            Evidence(
-                waiting[0].ref,
-                "spec.containers[].resources",
-                ", ".join((f"{n}: {shown(n, v)}" for n, v in asked.items() if is_device(n))),
-            ),
-            explains=tuple((pod.ref for pod in waiting)),
-            gpus=sum((sum(pod.devices.values()) for pod in waiting)),
+            Sign(group.ref, "spec.minMember", str(least)),
+            Sign(waiting[0].ref, "spec.containers[].resources", counts),
+            explains=tuple(pod.ref for pod in waiting),
+            gpus=sum(sum(pod.devices.values()) for pod in waiting),
             least=least,
-            room=room,
+            why=f"it has {len(pods)}"
+            if fewer
+            else f"the nodes hold {room} of them even if they were empty",
+            room=len(pods) if fewer else room,
+            what="the missing pods" if fewer else "nodes",
         )
 
 
 CAUSES = (
-    deactivated,
-    stopped,
-    inactive,
-    no_queue,
-    refused,
-    uncovered,
-    exceeds,
-    check,
-    full,
-    flavor,
-    kai_queue,
-    gang,
+    *(_deactivated, _stopped, _inactive, _no_queue, _refused, _uncovered, _exceeds, _check),
+    *(_full, _flavor, _kai_queue, _gang),
 )

@@ -1,4 +1,4 @@
-"""What the doctor found, for a person first: the worst in ten lines; everything as JSON or one page."""
+"""What the doctor found, for a person first: the worst in ten lines; all as JSON or one page."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 
 from gpufleet.findings import Severity
 from gpufleet_policies.doctor.cause import Diagnosis
-from gpufleet_policies.doctor.observed import Cluster
-from gpufleet_policies.doctor.pending import Proof
+from gpufleet_policies.doctor.pending import WhyPending
+from gpufleet_policies.doctor.snapshot import Dump
 
 LINES = 10
 """Lines of the short report."""
@@ -26,10 +26,10 @@ class Group:
     @property
     def line(self) -> str:
         """It in one line."""
-        cause, found = self.first.cause, self.first.found
+        cause = self.first.cause
         more = f" (and {len(self.others)} more)" if self.others else ""
         sure = "" if cause.sure.value == "certain" else f", {cause.sure.value}"
-        return f"{cause.severity.value}: {found.message}{more} [{cause.code}{sure}]"
+        return f"{cause.severity.value}: {self.first.text('message')}{more} [{cause.code}{sure}]"
 
 
 def groups(found: Sequence[Diagnosis]) -> tuple[Group, ...]:
@@ -45,28 +45,29 @@ def groups(found: Sequence[Diagnosis]) -> tuple[Group, ...]:
     return tuple(sorted(made, key=lambda one: (ranks.index(one.first.cause.severity), -one.gpus)))
 
 
-def looked_at(cluster: Cluster) -> str:
+def looked_at(cluster: Dump) -> str:
     """What the dump has, in words."""
     nodes = len(cluster.nodes)
     gpus = sum(sum(node.devices.values()) for node in cluster.nodes.values())
     waits = sum(pod.waits and pod.wants_gpus for pod in cluster.pods)
     return (
-        f"{nodes:,} nodes that offer {gpus:,} GPUs or parts, {len(cluster.pods):,} pods, {waits:,} of "
-        "them waiting for GPUs"
+        f"{nodes:,} nodes that offer {gpus:,} GPUs or parts, {len(cluster.pods):,} pods, "
+        f"{waits:,} of them waiting for GPUs"
     )
 
 
-def short_text(cluster: Cluster, found: Sequence[Diagnosis]) -> Iterator[str]:
+def short_text(cluster: Dump, found: Sequence[Diagnosis]) -> Iterator[str]:
     """At most ten lines: what was looked at, then the worst causes, each with its fix."""
     if not found:
         yield f"nothing found in {looked_at(cluster)}"
         return
-    yield f"{len(found)} findings in {looked_at(cluster)}"
+    plural = "s" if len(found) > 1 else ""
+    yield f"{len(found)} finding{plural} in {looked_at(cluster)}"
     made = groups(found)
     room = (LINES - 2) // 2
     for one in made[:room]:
         yield one.line
-        yield f"    {one.first.found.fix}"
+        yield f"    {one.first.text('fix')}"
     if len(made) > room:
         yield f"and {len(made) - room} more causes: --all shows them, with the evidence of each"
     else:
@@ -77,18 +78,19 @@ def full_text(found: Sequence[Diagnosis]) -> Iterator[str]:
     """Every finding with its evidence, chain, fix, edit of the declaration and source."""
     for one in found:
         cause, here = one.cause, one.found
-        yield f"{cause.severity.value}: {here.at}: {here.message} [{cause.code}, {cause.sure.value}]"
+        rank = f"[{cause.code}, {cause.sure.value}]"
+        yield f"{cause.severity.value}: {here.at}: {one.text('message')} {rank}"
         for value in here.evidence:
             yield f"    {value.object} {value.field}: {value.value}"
-        for link in here.chain:
+        for link in one.chain:
             yield f"    so {link}"
-        yield f"    fix: {here.fix}"
-        if here.declared:
-            yield f"    declaration: {here.declared}"
+        yield f"    fix: {one.text('fix')}"
+        if one.text("declared"):
+            yield f"    declaration: {one.text('declared')}"
         yield f"    source: {cause.reports[0]}"
 
 
-def proof_text(proof: Proof) -> Iterator[str]:
+def proof_text(proof: WhyPending) -> Iterator[str]:
     """Why a pod waits: each node and pool with the first reason against it."""
     yield f"{proof.pod.ref} waits: {proof.summary}"
     for one in proof.before:
@@ -105,7 +107,7 @@ def proof_text(proof: Proof) -> Iterator[str]:
 
 
 def as_dict(
-    cluster: Cluster, found: Sequence[Diagnosis], proofs: Sequence[Proof], unread: Sequence[str]
+    cluster: Dump, found: Sequence[Diagnosis], proofs: Sequence[WhyPending], unread: Sequence[str]
 ) -> dict[str, Any]:
     """The whole report as plain data."""
     return {
@@ -129,9 +131,9 @@ _STYLE = (
 
 
 def page(
-    cluster: Cluster,
+    cluster: Dump,
     found: Sequence[Diagnosis],
-    proofs: Sequence[Proof],
+    proofs: Sequence[WhyPending],
     mask: Callable[[str], str],
 ) -> str:
     """One HTML page that needs no other file, host or script."""
@@ -146,21 +148,22 @@ def page(
             f"<tr><td>{say(e.object)}</td><td>{say(e.field)}</td><td>{say(e.value)}</td></tr>"
             for e in here.evidence
         )
-        chain = "".join(f"<li>{say(link)}</li>" for link in here.chain)
+        chain = "".join(f"<li>{say(link)}</li>" for link in one.chain)
         links = ", ".join(escape(report) for report in one.cause.reports)
-        edit = f"<p>declaration: <code>{say(here.declared)}</code></p>" if here.declared else ""
+        edit = one.text("declared")
+        edit = f"<p>declaration: <code>{say(edit)}</code></p>" if edit else ""
         body.append(
             f"<details><summary><b style='color:{_COLOURS[one.cause.severity]}'>"
-            f"{one.cause.severity.value}</b> {say(here.message)} "
+            f"{one.cause.severity.value}</b> {say(one.text('message'))} "
             f"<small>[{one.cause.code}, {one.cause.sure.value}]</small></summary>"
-            f"<p>{say(here.fix)}</p>{edit}<table><tr><th>object<th>field<th>value</tr>{rows}"
+            f"<p>{say(one.text('fix'))}</p>{edit}<table><tr><th>object<th>field<th>value</tr>{rows}"
             f"</table><ul>{chain}</ul><small>{links}</small></details>"
         )
     if not found:
         body.append("<p>Nothing was found.</p>")
     for proof in proofs:
         rows = "".join(
-            f"<tr><td>{say(n.node)}</td><td>{n.first.filter}</td><td>{say(n.first.reason)}</td></tr>"
+            f"<tr><td>{say(n.node)}<td>{n.first.filter}<td>{say(n.first.reason)}</tr>"
             for n in proof.nodes
         )
         body.append(

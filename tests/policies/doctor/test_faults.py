@@ -8,8 +8,10 @@ import pytest
 from gpufleet.findings import Severity
 from gpufleet_policies.doctor.cause import Diagnosis
 from gpufleet_policies.doctor.diagnosis import diagnose
-from gpufleet_policies.doctor.observed import cluster_of
-from tests.policies.doctor.clusters import POOLS, World, broken, cases
+from gpufleet_policies.doctor.report import full_text
+from gpufleet_policies.doctor.snapshot import cluster_of
+from tests.policies.doctor.clusters import POOLS, World
+from tests.policies.doctor.steps import broken, cases
 
 HERE = Path(__file__).parent
 FAULTS = list(cases(HERE / "blind_faults.yaml"))
@@ -17,7 +19,9 @@ REPORTS = list(cases(HERE / "public_issues.yaml"))
 
 
 def diagnosed(world: World) -> tuple[Diagnosis, ...]:
-    return diagnose(cluster_of(world.dump(), world.logs))
+    found = diagnose(cluster_of(world.dump(), world.logs))
+    assert [line for line in full_text(found) if "{" in line and "}" not in line] == []
+    return found
 
 
 def named(found: tuple[Diagnosis, ...]) -> set[tuple[str, str]]:
