@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpufleet.contract.schemas import schema_problems
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
@@ -37,7 +37,7 @@ POOLS: dict[str, dict[str, Any]] = {
         "karpenter": {
             "weight": 10,
             "startupTaints": [{"key": "example.com/agent-not-ready"}],
-            "reservationTags": {"team": "vision"},
+            "reservations": [{"tags": {"team": "vision"}}],
             "requirements": [
                 {
                     "key": "karpenter.k8s.aws/instance-network-bandwidth",
@@ -80,7 +80,7 @@ AUTO: dict[str, dict[str, Any]] = {
         "gpu": "L4",
         "capacity": [{"spot": {}}, {"onDemand": {}}],
         "karpenter": {
-            "reservationTags": {"team": "vision"},
+            "reservations": [{"tags": {"team": "vision"}}],
             "requirements": [
                 {
                     "key": "eks.amazonaws.com/instance-network-bandwidth",

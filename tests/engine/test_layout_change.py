@@ -18,7 +18,8 @@ from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.nodes import Stage, explain_nodes
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.doctor.diagnosis import diagnose
 from gpufleet_policies.doctor.snapshot import cluster_of
 from tests.engine.node_watch import Watched, nvidia_resources, watching

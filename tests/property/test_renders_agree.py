@@ -8,10 +8,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud, InstanceType
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.catalogue.model import AWS, GCP, InstanceType
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.placement import MigPlacement, place
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.node_template import modelled_gpus
@@ -30,7 +31,7 @@ UNHURRIED = settings(
 CATALOGUE = load()
 
 
-def machines(cloud: Cloud) -> list[InstanceType]:
+def machines(cloud: str) -> list[InstanceType]:
     return [
         row
         for row in CATALOGUE.instances.values()
@@ -42,7 +43,7 @@ def machines(cloud: Cloud) -> list[InstanceType]:
     ]
 
 
-AWS, GCP = machines(Cloud.AWS), machines(Cloud.GCP)
+AWS, GCP = machines(AWS), machines(GCP)
 SLICEABLE = [row for row in AWS if CATALOGUE.gpu(row.accelerator.gpu).mig is not None]
 TURNS = st.fixed_dictionaries({"replicas": st.integers(2, 9), "rename": st.booleans()})
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
-from gpufleet.catalogue import Catalogue, Cloud, InstanceType, Price, Source
+from gpufleet.catalogue import Catalogue, InstanceType, Price, Source
 from gpufleet.catalogue.instance import MICRO_USD
 
 Row = dict[str, Any]
@@ -93,6 +93,15 @@ def _mig(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[
                 }
 
 
+def _vgpu(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
+    for key, board in catalogue.vgpu_boards.items():
+        for name in board.names if gpu in (None, key) else ():
+            for tail, most in board.types.items():
+                row = {"gpu": key, "type": f"{name}-{tail}", "max_per_gpu": most}
+                row["printed"] = f"NVIDIA {board.printed}{name}-{tail}"
+                yield {**row, "notes": board.notes, **_source(board.source)}
+
+
 def _drivers(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
     for fact in catalogue.gpus.values():
         if gpu not in (None, fact.key) or fact.generation is None:
@@ -107,12 +116,10 @@ def _drivers(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Itera
 
 def _selected(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterator[InstanceType]:
     if gpu is not None:
-        yield from catalogue.instances_with_gpu(
-            gpu, Cloud(cloud) if cloud else None, fractional=True
-        )
+        yield from catalogue.instances_with_gpu(gpu, cloud if cloud else None, fractional=True)
         return
     for fact in catalogue.instances.values():
-        if cloud in (None, fact.cloud.value):
+        if cloud in (None, fact.cloud):
             yield fact
 
 
@@ -130,7 +137,7 @@ def _prices(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterato
     for fact in _selected(catalogue, gpu, cloud):
         prices = {"onDemand": fact.on_demand, "spot": fact.spot, **fact.other_prices}
         for option, price in prices.items():
-            row: Row = {"instance": fact.name, "cloud": fact.cloud.value, "buy": option}
+            row: Row = {"instance": fact.name, "cloud": fact.cloud, "buy": option}
             row |= as_row(price)
             row["usd_per_hour"] = _money(price)
             row["interruption"] = fact.spot_interruption if option == "spot" else None
@@ -182,6 +189,7 @@ TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
         ("gpu", "name", "compute_slices", "memory_slots", "starts", "max_instances", "usable_gib",
          "multiprocessors", "evidence", "source", "date"),
     ),
+    "vgpu": (_vgpu, ("gpu", "type", "max_per_gpu", "printed", "source", "date")),
     "drivers": (
         _drivers,
         ("gpu", "first_driver", "last_driver", "kernel_modules", "first_cuda", "last_cuda",

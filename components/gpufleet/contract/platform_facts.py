@@ -1,13 +1,13 @@
 """Plain facts of a platform, which rules, renderers, planner and policies ask for.
 
-Each platform folder has one `PlatformFacts`; `gpufleet.platforms.registry` finds it. What has to be
+Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`. What has to be
 computed from a pool or a fleet is a method of `PlatformRules` (`gpufleet.fleet.platform_rules`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import InstanceType
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -74,6 +74,11 @@ OWN_CONTROL_PLANE = BetaClaims(
 """Where the owner of the cluster starts its control plane."""
 
 
+def no_fabric(_: InstanceType) -> Fabric:
+    """Where pods reach no network between machines but the plain one."""
+    return Fabric.NONE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformFacts:
     """What is so on one platform, whatever the fleet."""
@@ -91,7 +96,7 @@ class PlatformFacts:
     """The same for Trainium and Inferentia. Default: `default_image`."""
     provisioner_images: Mapping[Provisioner, str] = field(default_factory=dict[Provisioner, str])
     """The same of provisioners that choose the image themselves."""
-    clouds: tuple[Cloud, ...] = ()
+    clouds: tuple[str, ...] = ()
     """Clouds whose instance types it runs on; none on own hardware."""
     example_region: str | None = None
     """A region, for the text of a finding. Set where a cluster must name its region."""
@@ -103,6 +108,8 @@ class PlatformFacts:
     """Who can add nodes."""
     fabrics: tuple[Fabric, ...] = (Fabric.NONE,)
     """Networks between GPU nodes."""
+    fabric_of: Callable[[InstanceType], Fabric] = no_fabric
+    """The fastest network between machines of a type that pods can use."""
     topology_levels: tuple[str, ...] = ()
     """Node labels that say where in the network a node is, the widest first."""
     spot_takes_a_price: bool = True
@@ -155,7 +162,7 @@ class PlatformFacts:
         return (self.images_of or self.platform).value
 
     @property
-    def cloud(self) -> Cloud | None:
+    def cloud(self) -> str | None:
         """The one cloud in whose regions it buys; None on own hardware and where several are
         simulated."""
         return self.clouds[0] if len(self.clouds) == 1 else None

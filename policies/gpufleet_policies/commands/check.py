@@ -20,7 +20,7 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import error
 from gpufleet.messages import one_line
-from gpufleet_policies.commands.audit import policy_settings, require_rules
+from gpufleet_policies.commands.audit_call import policy_settings, require_rules
 from gpufleet_policies.commands.audit_reports import styled
 from gpufleet_policies.configurations.kinds import KINDS
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet_sandbox.operands.dra_slices import objects, slices

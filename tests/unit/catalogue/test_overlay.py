@@ -8,13 +8,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.catalogue import Cloud, editions, load
+from gpufleet.catalogue import AWS, editions, load
 from gpufleet.catalogue.edition import edition_folder, read_rows
 from gpufleet.catalogue.overlay_rows import TABLES
 from gpufleet.cli.catalogue import command as catalogue_command
 from gpufleet.findings import FleetError
-from gpufleet.fleet import compile_data
-from gpufleet.fleet.document import Compiled
+from gpufleet.platforms.compiled import Compiled, compile_data
 
 FACTS: dict[str, Any] = {
     "date": "2026-11-20",
@@ -119,7 +118,7 @@ def test_prices_of_several_files_add_up(tmp_path: Path) -> None:
     for name, region in regions.items():
         row = {"instance": "g6.xlarge", "buy": "onDemand", "region": region, "usd": "1.5"}
         written(tmp_path, {"date": FACTS["date"], "prices": [row]}, name)
-    known = load(overlay=tmp_path).prices[Cloud.AWS]["g6.xlarge", "onDemand"]
+    known = load(overlay=tmp_path).prices[AWS]["g6.xlarge", "onDemand"]
     assert {*regions.values(), "us-east-1"} <= {price.region for price in known}
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.google_zones import region_of_google_zone
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import GCP
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -19,8 +19,10 @@ from gpufleet.fleet.observed import (
 )
 from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
 from gpufleet.platforms.gke.adopted_options import adopted_options
-from gpufleet.platforms.gke.gpudirect_installers import INSTALLER, chosen_pools
-from gpufleet.platforms.gke.node_rules import fabric_of
+from gpufleet.platforms.gke.daemon_sets import chosen_pools
+from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
+from gpufleet.platforms.gke.facts import fabric_of
+from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 
@@ -36,7 +38,7 @@ _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
 
 
 NODES = NodeGroups(
-    Cloud.GCP,
+    GCP,
     ("cloud.google.com/gke-nodepool",),
     {"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-preemptible": "true"},
     "The node pool is in a Terraform or Pulumi state",
@@ -110,22 +112,30 @@ class GkeAdoption(PlatformAdoption):
                 name,
                 _ordered(members, classes.get(name)),
                 classes.get(name),
-                gpudirect=name in _installed_for(seen),
+                gpudirect=name in _installed_for(seen, INSTALLER),
             )
         yield from NODES.pools(seen, {_name(one) for one in seen.of(NODE_POOL)})
 
     def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:
-        """Plugins of NCCL are installed only where a fleet installed them: otherwise Google's own
-        manifests may be there, which need not be in the input."""
-        fabrics = any(pool.get("fabric", "none") != "none" for pool in pools)
-        return {"gpuDirect": {"enabled": False}} if fabrics and not _installed_for(seen) else {}
+        """Plugins of NCCL and the driver's installer are made only where a fleet made them:
+        otherwise Google's own manifests may be there, which need not be in the input."""
+        wanted = {
+            "gpuDirect": any(pool.get("fabric", "none") != "none" for pool in pools),
+            "driverInstaller": any(pool["gke"].get("driver") for pool in pools if "gke" in pool),
+        }
+        made = {"gpuDirect": INSTALLER, "driverInstaller": f"gpufleet-{DRIVER}"}
+        return {
+            addon: {"enabled": False}
+            for addon, needed in wanted.items()
+            if needed and not _installed_for(seen, made[addon])
+        }
 
 
-def _installed_for(seen: Observations) -> set[str]:
-    """Pools whose nodes get a plugin of NCCL from a fleet."""
+def _installed_for(seen: Observations, prefix: str) -> set[str]:
+    """Pools whose nodes get a program of Google's from a fleet, by DaemonSets of such names."""
     found: set[str] = set()
     for one in seen.objects("DaemonSet"):
-        if str(_metadata(one).get("name")).startswith(INSTALLER):
+        if str(_metadata(one).get("name")).startswith(prefix):
             found |= {*chosen_pools(one.properties)}
     return found
 
@@ -328,7 +338,7 @@ def _is_gpu(one: ObservedResource) -> bool:
     if items(config.get("guestAccelerators")):
         return True
     row = next((r for r in load().instances.values() if r.name == config.get("machineType")), None)
-    return row is not None and row.cloud is Cloud.GCP and not row.attachable
+    return row is not None and row.cloud == GCP and not row.attachable
 
 
 def _labels(one: ObservedResource) -> dict[str, str]:

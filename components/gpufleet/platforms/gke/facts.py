@@ -1,20 +1,27 @@
 """Plain facts of Google Kubernetes Engine."""
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import GCP, InstanceType
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts, PlatformPlugin
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
 
+
+def fabric_of(row: InstanceType) -> Fabric:
+    """The kind of GPUDirect that a machine type has."""
+    return Fabric((row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -"))
+
+
 FACTS = PlatformFacts(
     platform=Platform.GKE,
     title="GKE",
-    clouds=(Cloud.GCP,),
+    clouds=(GCP,),
     example_region="us-central1",
     cluster_fields=("region", "project", "autopilot"),
     vendors=("nvidia", "google"),
     provisioners=(Provisioner.MANAGED, Provisioner.COMPUTE_CLASS),
     # GKE runs its own autoscaler, and a second one fights it (GKE documentation).
     fabrics=(Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
+    fabric_of=fabric_of,
     # NodeConfig.
     capacity=("onDemand", "spot", "reserved", "flexStart", "queued"),
     spot_takes_a_price=False,

@@ -1,0 +1,99 @@
+"""From the text of a declaration to its Fleet, in one step: what programs call.
+
+Here compile gets the platforms that there are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from gpufleet.catalogue import Catalogue, UnknownEditionError, load
+from gpufleet.findings import Finding, FleetError, error, has_errors, ordered
+from gpufleet.fleet.compile import compile_fleet
+from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.registry import PLATFORMS
+from gpufleet.spec.document import fleet_part, read_document
+from gpufleet.spec.parse import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The result of reading and compiling a declaration."""
+
+    fleet: Fleet | None
+    """What could be compiled; None when nothing could. Deploy it only when no finding is an
+    error."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def deployable(self) -> bool:
+        """Whether the declaration compiled without an error."""
+        return self.fleet is not None and not has_errors(self.findings)
+
+
+def compile_document(
+    text: str | bytes,
+    *,
+    prices: Path | None = None,
+    as_of: date | None = None,
+    at: datetime | None = None,
+) -> Compiled:
+    """Read and compile a FleetSpec or stack file.
+
+    `prices` overrides list prices from a file. `as_of` is the day on which the age of prices is
+    counted, `at` the moment at which windows are open or not (`compile_fleet`). Raises
+    UnreadableDocumentError when the text is not a bounded YAML or JSON mapping; everything else
+    that
+    is wrong comes back as findings.
+    """
+    return compile_data(fleet_part(read_document(text)), prices=prices, as_of=as_of, at=at)
+
+
+def compile_data(
+    data: Mapping[str, Any],
+    *,
+    prices: Path | None = None,
+    as_of: date | None = None,
+    at: datetime | None = None,
+) -> Compiled:
+    """Compile plain data, as YAML or JSON gives it."""
+    parsed = parse(data)
+    if parsed.readable is None:
+        return Compiled(None, ordered(parsed.findings))
+    try:
+        catalogue: Catalogue = load(
+            parsed.readable.catalogue, prices=prices, overlay=parsed.readable.catalogue_overlay
+        )
+    except UnknownEditionError as unknown:
+        finding = error(
+            "catalogue-edition-unknown",
+            "catalogue",
+            f"there is no edition {parsed.readable.catalogue!r}",
+            f"one of {', '.join(unknown.nearest)}",
+            found=parsed.readable.catalogue,
+            allowed=list(unknown.nearest),
+        )
+        return Compiled(None, ordered((*parsed.findings, finding)))
+    except FleetError as problem:
+        return Compiled(None, ordered((*parsed.findings, *problem.findings)))
+    fleet = compile_fleet(
+        parsed.readable,
+        catalogue,
+        PLATFORMS,
+        pool_index=parsed.pool_index,
+        as_of=as_of,
+        at=at,
+    )
+    findings = ordered((*parsed.findings, *fleet.findings, *_overlay_findings(catalogue)))
+    return Compiled(fleet, findings)
+
+
+def _overlay_findings(catalogue: Catalogue) -> list[Finding]:
+    if not catalogue.overlay.sources:
+        return []
+    # Only who has an overlay pays for importing the review.
+    from gpufleet.catalogue.overlay_review import review_overlay
+
+    return review_overlay(catalogue)

@@ -1,0 +1,53 @@
+"""What the declarations of an add-on mean: the fleet of one cluster."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.components_base.component import FleetPlan
+from gpufleet.components_base.inputs import declared, looked_at, refuse
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
+
+
+def declared_fleet(component: str, args_type: type, args: Mapping[str, object]) -> FleetPlan:
+    """The fleet that an add-on's arguments declare.
+
+    `args_type` is the TypedDict of the arguments. Raises InvalidArgumentsError with every finding.
+    """
+    given = declared(component, args_type, args)
+    return FleetPlan(fleet=compiled_declarations(component, given))
+
+
+def compiled_declarations(component: str, given: Mapping[str, Any]) -> Fleet:
+    """Pools and overrides of one cluster, compiled. Raises InvalidArgumentsError with every finding
+    when one is an error."""
+    cluster: dict[str, Any] = {"name": "cluster"}
+    for key in ("region", "kubernetesVersion"):
+        if key in given:
+            cluster[key] = given[key]
+    kept = ("environment", "namePrefix", "provisioner", "queues", "monitoring", "tags")
+    result = compile_data(
+        {
+            "catalogue": given["catalogue"],
+            "platform": given["platform"],
+            "cluster": cluster,
+            "pools": given["pools"],
+            "addons": given.get("addons", {}),
+            **{key: given[key] for key in kept if key in given},
+        },
+        at=looked_at(component),
+    )
+    if result.fleet is None or not result.deployable:
+        refuse(component, result.findings)
+    return result.fleet
+
+
+def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys: str) -> Fleet:
+    """The fleet of one pool, of a component's arguments `pool`, `catalogue` and `keys`.
+
+    Raises InvalidArgumentsError with every finding when one is an error.
+    """
+    kept = {key: given[key] for key in ("catalogue", *keys) if key in given}
+    return compiled_declarations(
+        component, {**kept, "platform": platform, "pools": [given["pool"]]}
+    )
