@@ -6,14 +6,13 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
-
 from gpufleet.arguments.spelled_as_files.capacity import (
     CapacityDict,
     MaintenanceWindowDict,
     TeamCommitmentDict,
 )
 from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
+from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
 from gpufleet.arguments.spelled_as_files.gke import GkeOptionsDict
 from gpufleet.arguments.spelled_as_files.karpenter import KarpenterPoolOptionsDict
 from gpufleet.arguments.spelled_as_files.kubelet import KubeletDict
