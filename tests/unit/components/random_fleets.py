@@ -18,7 +18,7 @@ def machines(cloud: str, vendor: str) -> list[InstanceType]:
     return [
         row
         for row in CATALOGUE.instances.values()
-        if row.cloud is cloud and CATALOGUE.gpu(row.accelerator.gpu).vendor == vendor
+        if row.cloud == cloud and CATALOGUE.gpu(row.accelerator.gpu).vendor == vendor
     ]
 
 

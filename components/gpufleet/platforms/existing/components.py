@@ -1,12 +1,7 @@
 """Resources of the platform: the labels that a pool owns on its nodes, and nothing else."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 import pulumi
 
-from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
 from gpufleet.components_base.core_objects import NodePatch
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.platform_components import (
@@ -23,44 +18,25 @@ platform_operators = no_operators
 platform_charts = no_charts
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExistingPoolPlan(PoolPlan):
-    """What is written about the nodes of one pool."""
-
-    patches: Mapping[str, Mapping[str, Any]]
-    rule: Mapping[str, Any] | None
-
-
-class ExistingGpuNodes(GpuPoolComponent[ExistingPoolPlan]):
-    """Labels of nodes that exist. Destroying it takes away what it wrote, and no node."""
-
-    node_names: pulumi.Output[list[str]]
-    """Nodes whose labels it writes by name; empty where a rule or a person does."""
-    advertised: pulumi.Output[dict[str, int]]
-    """Extended resources each node publishes once its operands have run."""
-
-    def _make(self, name: str, plan: ExistingPoolPlan) -> Mapping[str, object]:
-        made = list[NodePatch]()
-        for i, (node, metadata) in enumerate(plan.patches.items()):
-            before = [made[j] for j in nodes_before(plan.pool, i)]
-            opts = pulumi.ResourceOptions(parent=self, depends_on=before)
-            made.append(NodePatch(f"{name}-{node}", metadata, opts))
-        if plan.rule is not None:
-            ManifestObject(f"{name}-rule", plan.rule, pulumi.ResourceOptions(parent=self))
-        return {"node_names": list(plan.patches), "advertised": dict(plan.pool.advertised)}
-
-
 class ExistingFleet(PlatformFleet):
     """A fleet of nodes that exist."""
 
-    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> ExistingGpuNodes:
-        """The labels of the pool's nodes."""
-        plan = ExistingPoolPlan(
-            pool=pool,
-            patches=node_patches(self.fleet, pool),
-            rule=node_feature_rule(self.fleet, pool),
-        )
-        return ExistingGpuNodes.from_plan(name, plan, opts)
+    def nodes(
+        self, name: str, pool: Pool, opts: pulumi.ResourceOptions
+    ) -> pulumi.ComponentResource:
+        """Labels of the pool's nodes: destroying them takes away what was written, and no node."""
+        component = pulumi.ComponentResource("gpufleet:index:ExistingGpuNodes", name, {}, opts)
+        made = list[NodePatch]()
+        for i, (node, metadata) in enumerate(node_patches(self.fleet, pool).items()):
+            # With a layout change under way a node waits for the nodes of the wave before.
+            before = [made[j] for j in nodes_before(pool, i)]
+            below = pulumi.ResourceOptions(parent=component, depends_on=before)
+            made.append(NodePatch(f"{name}-{node}", metadata, below))
+        rule = node_feature_rule(self.fleet, pool)
+        if rule is not None:
+            ManifestObject(f"{name}-rule", rule, pulumi.ResourceOptions(parent=component))
+        component.register_outputs({"advertised": dict(pool.advertised)})
+        return component
 
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> ExistingFleet:
