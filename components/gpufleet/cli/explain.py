@@ -6,7 +6,6 @@ from datetime import datetime
 
 import click
 
-from gpufleet.catalogue import load
 from gpufleet.cli.fleet_pictures import calendar_pictures
 from gpufleet.cli.html_page import fleet_page
 from gpufleet.cli.moments import as_of_option
@@ -20,11 +19,10 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import sharing_line, usd
-from gpufleet.contract.explained import Term, contract_of
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.balance import host_share
-from gpufleet.fleet.contract_facts import cluster_facts
+from gpufleet.fleet.explained import Term, contract_of
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.price_rules import price_region
 from gpufleet.render.pod_request import requested_units
@@ -99,10 +97,7 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
 
 def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:
     """The terms of each pool, by name."""
-    spec = fleet.spec
-    catalogue = load(spec.catalogue, overlay=spec.catalogue_overlay)
-    cluster = cluster_facts(spec, fleet.pools, catalogue)
-    return {pool.name: contract_of(pool, cluster) for pool in cluster.pools}
+    return {pool.name: contract_of(pool, fleet) for pool in fleet.pools}
 
 
 def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:

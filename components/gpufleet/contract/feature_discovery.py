@@ -6,7 +6,7 @@ Operator's: it comes first, and nothing of it runs before its nodes are labelled
 
 from enum import StrEnum
 
-from gpufleet.contract.facts import ContractFact, chain
+from gpufleet.contract.contract_fact import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
