@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from gpufleet.cluster.cluster import Cluster
 from gpufleet.contract.advertisers import validate_advertisers
+from gpufleet.contract.claims import validate_claims
 from gpufleet.contract.drivers import validate_drivers
+from gpufleet.contract.feature_discovery import validate_discovery
 from gpufleet.contract.mig_mode import validate_mig_mode
 from gpufleet.contract.provisioner_model import validate_provisioner
 from gpufleet.contract.rdma import validate_rdma
@@ -23,6 +25,8 @@ RULES = (
     validate_versions,
     validate_drivers,
     validate_mig_mode,
+    validate_discovery,
+    validate_claims,
 )
 
 

@@ -14,8 +14,7 @@ from gpufleet.contract.owners import DEPLOY_LABELS, NO_OPERANDS
 from gpufleet.contract.relation import NIC_POLICY
 from gpufleet.documents.shapes import is_mapping
 from gpufleet.rules.context import RuleContext, once
-from gpufleet.spec.cluster import minor_of
-from gpufleet_policies.rules.checked import MIG_LABEL
+from gpufleet_policies.rules.checked import MIG_LABEL, kubernetes_minor
 from gpufleet_policies.rules.pools import completed
 from gpufleet_policies.rules.published import published
 
@@ -34,24 +33,12 @@ def cluster_of(context: RuleContext) -> Cluster:
     pools = (pool for pool in context.declared(NodePool) if pool.compiled is None)
     programs = context.declared(Program)
     return Cluster(
-        site=Site(kubernetes=_minor(context), programs=programs, catalogue=context.catalogue),
+        site=Site(
+            kubernetes=kubernetes_minor(context), programs=programs, catalogue=context.catalogue
+        ),
         pools=tuple(_pool(context, completed(pool, context.surroundings)) for pool in pools),
         ofed=_ofed(programs),
     )
-
-
-def _minor(context: RuleContext) -> Fact[tuple[int, int]]:
-    """Minor version of Kubernetes that the context, the fleet or the node groups name."""
-    given = (context.place or {}).get("kubernetesVersion")
-    declared = "" if context.fleet is None else context.fleet.kubernetes_version
-    named = {str(given or declared): "kubernetesVersion"} if given or declared else {}
-    for pool in context.declared(NodePool):
-        if not named and pool.kubernetes.is_known:
-            named[pool.kubernetes.value] = pool.kubernetes.place
-    for version, place in named.items():
-        if version.count(".") and all(part.isdigit() for part in version.split(".")[:2]):
-            return known(minor_of(version), place=place)
-    return unknown("kubernetesVersion")
 
 
 def _ofed(programs: tuple[Program, ...]) -> Fact[str]:

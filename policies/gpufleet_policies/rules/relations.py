@@ -19,7 +19,7 @@ _MATRIX = (
     "NVIDIA data center drivers, matrix of CUDA toolkit, driver and architecture; "
     "`gpufleet catalogue drivers`"
 )
-_FORMULA = "of a pool: exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless"
+_FORMULA = "of a pool: exposure = smallest size (at least 1) x price of a node x 730 h"
 _RDMA = "NVIDIA cloud-native-docs gpu-operator/gpu-operator-rdma.rst"
 
 
@@ -219,3 +219,31 @@ def advertised_twice() -> None:
     a GPU Operator that runs a device plugin; reported on the chart. One whose values select nodes
     of its own (`nodeSelector`, `affinity`) may be right. Values that are not known make no
     violation."""
+
+
+@_relation(
+    "node-feature-discovery-twice",
+    "Node Feature Discovery in the values of both NVIDIA operators.",
+    "gpu-operator chart v26.7.0 and network-operator chart 26.4.1: both bundle it",
+)
+def discovered_twice() -> None:
+    """Both values have `nfd.enabled: true`: two workers on a node fight for one port."""
+
+
+@_relation(
+    "dra-api-not-had",
+    "A version of the API of claims that the cluster's Kubernetes does not have.",
+    "kubernetes/kubernetes v1.36.3 pkg/apis/resource",
+)
+def claims_version() -> None:
+    """`resourceApiVersion` of the DRA driver's values."""
+
+
+@_relation(
+    "dra-kubernetes-beta",
+    "The DRA driver in a cluster whose API of claims is off unless it is switched on.",
+    "kubernetes/website feature-gates/dynamic-resource-allocation.md",
+    dev=Level.ADVISORY,
+)
+def claims_beta() -> None:
+    """The version of the node groups, the context or the fleet."""

@@ -108,6 +108,13 @@ CUT_NODES = manifest(
 )
 
 
+OVERRIDE = {"gpuResourcesEnabledOverride": True}
+NETWORK = Thing(
+    PLUGIN,
+    {"chart": "network-operator", "version": "26.4.1", "values": {"nfd": {"enabled": True}}},
+    "network",
+)
+
 CASES = (
     Case(
         "driver-not-for-gpu",
@@ -247,5 +254,27 @@ CASES = (
         dra_driver({"gpuResourcesEnabledOverride": True}),
         "Release gpu-operator/gpu-operator runs a device plugin for the same GPUs",
         alongside=(operator(PARTS_OFF),),
+    ),
+    Case(
+        "node-feature-discovery-twice",
+        release({"nfd": {"enabled": False}}),
+        release({"nfd": {"enabled": True}}),
+        "the GPU Operator and the Network Operator would both run Node Feature Discovery",
+        alongside=(NETWORK,),
+    ),
+    Case(
+        "dra-api-not-had",
+        dra_driver({**OVERRIDE, "resourceApiVersion": "resource.k8s.io/v1"}),
+        dra_driver({**OVERRIDE, "resourceApiVersion": "resource.k8s.io/v9"}),
+        "'resource.k8s.io/v9' is not a version of the API that Kubernetes 1.36 has",
+        alongside=(node_group({"version": "1.36"}),),
+    ),
+    Case(
+        "dra-kubernetes-beta",
+        plugin({}),
+        dra_driver(OVERRIDE),
+        "resource.k8s.io is a beta API in Kubernetes 1.33",
+        Level.ADVISORY,
+        alongside=(node_group({"version": "1.33"}),),
     ),
 )
