@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpufleet.addons.prometheus_adapter import PrometheusAdapter
     from gpufleet.addons.scaled_object import GpuScaledObject
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
+    from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs
     from gpufleet.gpu_fleet import GpuFleet
     from gpufleet.platforms.eks.cluster import EksCluster
     from gpufleet.platforms.eks.cluster_autoscaler import ClusterAutoscaler
@@ -52,6 +53,7 @@ __all__ = [
     "EfaDevicePlugin",
     "EksCluster",
     "EksGpuNodeGroup",
+    "FleetSpecArgs",
     "GkeCluster",
     "GkeGpuNodePool",
     "GpuAddons",
@@ -87,6 +89,7 @@ _HOMES = {
     "EfaDevicePlugin": "gpufleet.platforms.eks.efa_device_plugin",
     "EksCluster": "gpufleet.platforms.eks.cluster",
     "EksGpuNodeGroup": "gpufleet.platforms.eks.node_group",
+    "FleetSpecArgs": "gpufleet.arguments.spelled_as_files.fleet_spec",
     "GkeCluster": "gpufleet.platforms.gke.cluster",
     "GkeGpuNodePool": "gpufleet.platforms.gke.node_pool",
     "GpuAddons": "gpufleet.addons.gpu_addons",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
@@ -36,6 +36,13 @@ from gpufleet.platforms.registry import platform_components, platform_rules
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.spelling import spelled_as_files
+
+if TYPE_CHECKING:
+    from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs as Declaration
+else:
+    Declaration = dict[str, Any]  # the component host shows other languages a plain object
 
 
 class GpuFleetConnectionArgs(TypedDict):
@@ -88,9 +95,10 @@ class GpuFleetConnectionArgs(TypedDict):
 class GpuFleetArgs(TypedDict):
     """Inputs of `GpuFleet`."""
 
-    spec: dict[str, Any]
-    """The FleetSpec, plain data in the spelling of the file (camelCase). An Output inside it is an
-    error: what is not known before deployment belongs into `connection`."""
+    spec: Declaration
+    """The FleetSpec, plain data; type checkers know the spelling of files (camelCase), a program
+    may use that of Python too. An Output inside it is an error: what is not known before deployment
+    belongs into `connection`."""
     connection: NotRequired[GpuFleetConnectionArgs]
     """What other resources produce. Default: nothing."""
     policy_exceptions: NotRequired[dict[str, str]]
@@ -219,7 +227,8 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
 
 def _planned(component: str, args: GpuFleetArgs) -> GpuFleetPlan:
     given = declared(component, GpuFleetArgs, args)
-    compiled = compile_data(given["spec"], at=looked_at(component))
+    spec = spelled_as_files(FleetSpec, given["spec"])
+    compiled = compile_data(spec, at=looked_at(component))
     connection: Connection = given.get("connection", {})
     fleet, platform = _deployable(component, compiled, connection)
     return GpuFleetPlan(

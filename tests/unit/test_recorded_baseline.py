@@ -16,6 +16,14 @@ from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
     *(
+        Allowed(part, "*gke-*", place, "The fleet runs Google's driver installer itself.")
+        for part, place in (
+            ("render", "*driver-installer*"),
+            ("resources", "*DaemonSet::*driver-installer*"),
+            ("compile", "*findings*"),
+        )
+    ),
+    *(
         Allowed(part, "*gke-*", place, "The quota of critical pods limits none.")
         for part, place in (
             ("render", "*gpu-operator/quota.yaml*/spec/hard/pods"),

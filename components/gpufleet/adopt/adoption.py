@@ -14,6 +14,7 @@ from gpufleet.adopt.refine import (
     refined,
 )
 from gpufleet.adopt.sharing import sharing_of
+from gpufleet.cluster.pool import region_of_zones
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -88,7 +89,8 @@ def adopt(
     if not proposals:
         return Adoption(None, (), (), ("no group of nodes with GPUs was found",))
     frame = _frame(adoption, seen, proposals)
-    notes = _placed(frame, adoption)
+    placed_by_example = _placed(frame, adoption, proposals)
+    notes = [_NO_REGION] if placed_by_example else []
     pools: list[Declaration] = []
     kept: list[tuple[ProposedPool, Compared]] = []
     imports: list[Import] = []
@@ -131,16 +133,25 @@ def adopt(
         for one in seen.resources
         if one.address not in taken and _matters(one)
     ]
+    if placed_by_example:
+        cluster = {key: value for key, value in spec["cluster"].items() if key != "region"}
+        spec["cluster"] = cluster
     return Adoption(spec, tuple(imports), tuple(missed), (*notes, *addons.notes))
 
 
-def _placed(frame: Declaration, adoption: PlatformAdoption) -> list[str]:
-    """Put an example region where the resources state none, and note it."""
+_NO_REGION = "cluster.region is not known from these resources: write it before you compile"
+
+
+def _placed(frame: Declaration, adoption: PlatformAdoption, proposals: list[ProposedPool]) -> bool:
+    """Put the region of the pools' zones where no resource states one, else an example to compile
+    with, which the declaration that is proposed does not hold: whether it is an example."""
     example = platform_facts(adoption.platform).example_region
     if example is None or "region" in frame["cluster"]:
-        return []
-    frame["cluster"] = {**frame["cluster"], "region": example}
-    return [f"cluster.region is not known from these resources: write yours instead of {example}"]
+        return False
+    zones = tuple(zone for one in proposals for zone in one.pool.get("zones", ()))
+    known = region_of_zones(zones)
+    frame["cluster"] = {**frame["cluster"], "region": known or example}
+    return known is None
 
 
 def _matters(one: ObservedResource) -> bool:

@@ -10,7 +10,7 @@ from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.chart_values import leaves, merged, nested
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource
 from gpufleet.render.releases import releases
-from gpufleet.spec import UnreadableDocumentError
+from gpufleet.spec.document import UnreadableDocumentError
 
 SECTIONS = {
     "gpu-operator": "gpuOperator",

@@ -20,7 +20,7 @@ ABSENT = "none"
 _OPERANDS = ("cluster-policy.yaml", "nic-cluster-policy.yaml", "subscription.yaml")
 _CONTROLLERS = (
     *("manifests/openshift/cluster-autoscaler.yaml", "manifests/node-feature-discovery/"),
-    "manifests/gke/gpudirect-",
+    *("manifests/gke/gpudirect-", "manifests/gke/driver-installer"),
 )
 _LIVE = (
     *("manifests/gpu-operator/", "manifests/network-operator/", "manifests/nvidia-device-plugin/"),

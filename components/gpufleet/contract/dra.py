@@ -13,7 +13,7 @@ from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.contract.declared_site import declared_site
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api
-from gpufleet.contract.kubernetes_gates import gate_off
+from gpufleet.contract.kubernetes_gates import gate_off, own_gates
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.partition import dra_gates
@@ -38,10 +38,20 @@ def validate_dra(
 ) -> Iterator[Finding]:
     """Findings about all pools that use claims, together; none without such a pool."""
     dynamic = [member for member in members if member[2].dra is not None]
+    site = declared_site(spec, catalogue)
+    yield from own_gates(site)
+    facts = platform_facts(spec.platform)
+    if spec.cluster.feature_gates and not facts.beta_claims.switch:
+        yield warning(
+            "cluster-gate-fixed",
+            "cluster.featureGates",
+            f"gates of the control plane of {facts.title} cannot be set: these count as given, and "
+            "fields that they keep are dropped where they are not on",
+            "remove them",
+        )
     if not dynamic:
         return
     version = minor_of(spec.cluster.kubernetes_version)
-    site = declared_site(spec, catalogue)
     for _, path, partition, image in dynamic:
         place = f"{path}.sharing.dra"
         yield from _validate_version(partition, place, version, spec.platform, site)
@@ -111,7 +121,8 @@ def _validate_version(
             "dra-kubernetes-gate-off",
             f"{place}.{field}",
             off.message,
-            f'write `kubernetesVersion: "{off.on_since}"`, or {instead}',
+            (f'write `kubernetesVersion: "{off.on_since}"`, ' if off.on_since else "")
+            + f"name it in `cluster.featureGates` where it is on, or {instead}",
             value=said,
             limit=off.on_since,
             gate=gate,

@@ -10,7 +10,8 @@ from gpufleet.catalogue import Catalogue, UnknownEditionError, load
 from gpufleet.findings import Finding, FleetError, error, has_errors, ordered
 from gpufleet.fleet.compile import compile_fleet
 from gpufleet.fleet.model import Fleet
-from gpufleet.spec import fleet_part, parse, read_document
+from gpufleet.spec.document import fleet_part, read_document
+from gpufleet.spec.parse import parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from gpufleet.fleet.rollout import Rollout
 from gpufleet.fleet.storage_rules import validate_storage
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
+from gpufleet.spec.pool import GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
 
 
@@ -122,10 +122,6 @@ class PlatformRules:
     ) -> tuple[NodeTaint, ...]:
         """All taints of the nodes, given those of accelerator and declaration."""
         return taints
-
-    def fabric_of(self, row: InstanceType) -> Fabric:
-        """The fastest network between machines of a type that pods can use."""
-        return Fabric.NONE
 
     # What the kubelet of nodes takes
 

@@ -10,7 +10,7 @@ from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus, Unknow
 from gpufleet.catalogue.price_range import planned_price
 from gpufleet.findings import Finding, error
 from gpufleet.models.ledger import Basis
-from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import FlexStart, minutes
 
@@ -232,7 +232,7 @@ def _ways(
             memory_bytes=row.memory_bytes,
             nvme_bytes=row.local_nvme_bytes,
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
-            fabric=platform_rules(Platform(platform)).fabric_of(row).value,
+            fabric=platform_facts(Platform(platform)).fabric_of(row).value,
             architecture=row.architecture,
             most_hours=_LONGEST.get(buy),
         )

@@ -72,6 +72,10 @@ class PlannedFleet:
             return None
         return Decimal(sum(price or 0 for price in prices)) / _MICRO
 
+    def on(self, pool: str) -> list[PlacedWorkload]:
+        """Workloads that run on a pool."""
+        return [work for work in self.workloads if pool in work.pools]
+
     @property
     def fleets(self) -> tuple[PricedFleet, ...]:
         """This fleet and that of the other confidence; empty where they are the same."""
@@ -257,11 +261,11 @@ def _write(
     needs = {entry.name: need for _, entry, need, _ in chosen}
     entries = {entry.name: entry for _, entry, _, _ in chosen}
     rows: list[dict[str, Any]] = []
-    where: dict[str, str] = {}
+    where: dict[str, list[str]] = {}
     for name, pool in zip(names, selection.pools, strict=True):
         stored: list[int] = []
         for member, option in pool.members:
-            where[member] = name
+            where.setdefault(member, []).append(name)
             need = needs[member]
             if need is not None:
                 stored.append(weights_on_disk(need, option))
@@ -274,7 +278,9 @@ def _write(
             row["team"] = owner  # its quota is all of the pool
         rows.append(row)
     placed = tuple(
-        PlacedWorkload(path, entry, need, choice, selection.chosen[entry.name], where[entry.name])
+        PlacedWorkload(
+            path, entry, need, choice, selection.chosen[entry.name], tuple(where[entry.name])
+        )
         for path, entry, need, choice in chosen
     )
     data = spec_data(file.head, catalogue.edition, rows)

@@ -15,8 +15,8 @@ from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.observed import Observations, ObservedResource
 from gpufleet.messages import message, one_line
-from gpufleet.spec import UnreadableDocumentError
 from gpufleet.spec.base import Platform
+from gpufleet.spec.document import UnreadableDocumentError
 
 _SHOWN = 100
 """Longest value in the list for people."""

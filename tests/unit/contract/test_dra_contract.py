@@ -76,6 +76,44 @@ def test_gates_of_kubernetes(version: str, how: dict[str, Any], expected: list[A
 
 
 @pytest.mark.parametrize(
+    ("version", "gates", "expected"),
+    [
+        ("1.35", {"DRAExtendedResource": True}, []),
+        (
+            "1.36",
+            {"DRAExtendedResource": False},
+            [("dra-kubernetes-gate-off", f"{PLACE}.extendedResource")],
+        ),
+        (
+            "1.37",
+            {"DRAExtendedResource": False},
+            [
+                ("cluster-gate-locked", "cluster.featureGates.DRAExtendedResource"),
+                ("dra-kubernetes-gate-off", f"{PLACE}.extendedResource"),
+            ],
+        ),
+        ("1.37", {"DRAExtendedResource": True}, []),
+        (
+            "1.36",
+            {"DRADerivedAttributes": True},
+            [("cluster-gate-unknown", "cluster.featureGates.DRADerivedAttributes")],
+        ),
+        (
+            "1.36",
+            {"DRAExtendedResources": True},
+            [("cluster-gate-unknown", "cluster.featureGates.DRAExtendedResources")],
+        ),
+    ],
+)
+def test_gates_of_the_cluster_itself(
+    version: str, gates: dict[str, bool], expected: list[Any]
+) -> None:
+    """kubernetes v1.37.2 pkg/features/kube_features.go."""
+    cluster = {"kubernetesVersion": version, "featureGates": gates}
+    assert errors(dra(extendedResource=True), cluster=cluster) == expected
+
+
+@pytest.mark.parametrize(
     ("platform", "version", "said", "word"),
     [
         ("eks", "1.33", "warning", "has switched on"),

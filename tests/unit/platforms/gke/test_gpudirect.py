@@ -14,7 +14,8 @@ import yaml
 from gpufleet.change.files import file_class
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.platforms.gke.gpudirect_installers import chosen_pools, gpudirect_objects
+from gpufleet.platforms.gke.daemon_sets import chosen_pools
+from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
 from gpufleet.platforms.registry import platform_files
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
