@@ -17,22 +17,20 @@ from gpufleet.components_base.component import (
 )
 from gpufleet.components_base.inputs import declared, looked_at, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.platform_components import Connection, PlatformFleet
-from gpufleet.findings import Finding, has_errors, ordered
-from gpufleet.fleet import (
-    Compiled,
-    Fleet,
-    SpendBounds,
-    Unbounded,
-    compile_data,
-    fleet_as_dict,
+from gpufleet.components_base.platform_components import (
+    Connection,
+    PlatformFleet,
+    platform_components,
 )
+from gpufleet.findings import Finding, has_errors, ordered
+from gpufleet.fleet import Fleet, SpendBounds, Unbounded, fleet_as_dict
 from gpufleet.fleet.model import Money, Pool
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.gke.connection import GkeNetworkArgs
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
-from gpufleet.platforms.registry import platform_components, platform_rules
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
@@ -250,7 +248,7 @@ def _deployable(
     if fleet is None:
         refuse(component, ordered(findings))
     findings += validate_queues(fleet)
-    platform = platform_components(fleet.spec.platform).platform_fleet(fleet, connection)
+    platform = platform_components(fleet.platform).platform_fleet(fleet, connection)
     findings += platform.findings
     if has_errors(findings):
         refuse(component, ordered(findings))

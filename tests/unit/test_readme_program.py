@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.commands.audit import command as audit
 
 ROOT = Path(__file__).parents[2]

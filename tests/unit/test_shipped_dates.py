@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.document import fleet_part, read_document
 
 ROOT = Path(__file__).parents[2]

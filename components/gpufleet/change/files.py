@@ -10,9 +10,9 @@ from gpufleet.change.plan import FieldDifference
 from gpufleet.fleet.input_differences import differing
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_files
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.artefacts import artefacts
+from gpufleet.render.platform_files import platform_files
 
 ABSENT = "none"
 """What is shown where one side has no such field, or its default."""

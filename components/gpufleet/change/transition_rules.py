@@ -18,7 +18,7 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from gpufleet.spec.base import Ownership
 

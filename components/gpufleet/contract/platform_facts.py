@@ -1,6 +1,6 @@
 """Plain facts of a platform, which rules, renderers, planner and policies ask for.
 
-Each platform folder has one `PlatformFacts`; `gpufleet.platforms.registry` finds it. What has to be
+Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`. What has to be
 computed from a pool or a fleet is a method of `PlatformRules` (`gpufleet.fleet.platform_rules`).
 """
 

@@ -26,7 +26,6 @@ from gpufleet.fleet.chart_values import leaves, merged, nested
 from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.fleet.nic_cluster_policy import policy_spec
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.addons import Addon, Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -60,7 +59,7 @@ def cluster_of(
 
 def pool_of(pool: Pool, rdma: bool = False) -> NodePool:
     """One pool. `rdma`: whether its NICs are the Network Operator's."""
-    facts, image, partition = platform_facts(pool.platform), pool.image, pool.partition
+    facts, image, partition = pool.platform.facts, pool.image, pool.partition
     branch = image.branch_for(pool.gpu.key) if image is not None and image.driver else None
     at = pool.path
     return NodePool(
@@ -95,7 +94,7 @@ def pool_of(pool: Pool, rdma: bool = False) -> NodePool:
 def _maker(pool: Pool) -> Maker:
     if pool.provisioner is Provisioner.KARPENTER:
         return Maker.KARPENTER
-    named = pool.platform.value.partition("-")[0]
+    named = pool.platform.name.value.partition("-")[0]
     return Maker(named) if named in {one.value for one in Maker} else Maker.FLEET
 
 

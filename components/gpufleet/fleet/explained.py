@@ -13,7 +13,6 @@ from gpufleet.fleet.addon_plan import network_operator_present, rdma_pools
 from gpufleet.fleet.cluster_model import intended
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import RESOURCES
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.pool import Fabric, Provisioner
 
 
@@ -45,8 +44,8 @@ def _terms(pool: Pool, fleet: Fleet) -> Iterator[Term]:
 
 def _found_by(fleet: Fleet) -> Term:
     spec = fleet.spec
-    present = network_operator_present(spec)
-    owner, _ = decide_discovery(spec.addons, spec.platform, present)
+    present = network_operator_present(spec, fleet.platform)
+    owner, _ = decide_discovery(spec.addons, fleet.platform, present)
     who = {
         DiscoveryOwner.GPU_OPERATOR: "Node Feature Discovery of the GPU Operator",
         DiscoveryOwner.NETWORK_OPERATOR: "Node Feature Discovery of the Network Operator",
@@ -84,7 +83,7 @@ def _advertised(pool: Pool) -> Term:
 
 def _title(pool: Pool) -> str:
     """Who is to advertise the pool's GPUs, as sentences name it."""
-    who, plugin = intended(pool), platform_facts(pool.platform).plugin
+    who, plugin = intended(pool), pool.platform.facts.plugin
     return plugin.title if who is Advertiser.PLATFORM and plugin is not None else TITLES[who]
 
 
@@ -104,7 +103,7 @@ def _modelled(pool: Pool) -> int:
 
 def _chosen_plugin(pool: Pool) -> ContractFact:
     """The setting by which the platform's own plugin serves the pool."""
-    plugin = platform_facts(pool.platform).plugin
+    plugin = pool.platform.facts.plugin
     if plugin is None:
         return _image(pool)
     section = plugin.setting.partition(".")[0]

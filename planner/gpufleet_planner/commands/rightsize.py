@@ -29,8 +29,8 @@ from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding, has_errors, ordered
-from gpufleet.fleet import compile_data
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.spec.base import Platform
 from gpufleet.spec.document import fleet_part
@@ -200,7 +200,7 @@ def _market(
 ) -> tuple[dict[str, Any], Market, Catalogue, list[Finding]]:
     if spec is None:
         name, catalogue = platform or "", load()
-        cloud = platform_facts(Platform(name)).cloud
+        cloud = PLATFORMS[Platform(name)].facts.cloud
         clouds = () if cloud is None else (cloud,)
         unknown = list(check_region(region, clouds, catalogue, "--region"))
         return {}, Market((name,), region), catalogue, unknown
@@ -211,7 +211,7 @@ def _market(
         return declared, Market(()), load(), findings
     stated = compiled.fleet.spec
     catalogue = load(stated.catalogue, overlay=stated.catalogue_overlay)
-    sells = platform_facts(stated.platform).cloud is not None
+    sells = PLATFORMS[stated.platform].facts.cloud is not None
     market = Market((stated.platform.value,) if sells else (), stated.cluster.region)
     errors = [one for one in findings if one.severity.value == "error"]
     return declared, market, catalogue, errors

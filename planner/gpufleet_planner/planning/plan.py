@@ -11,9 +11,10 @@ from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, 
 from gpufleet.contract.mig_mode import needs_reset
 from gpufleet.contract.programs.strategy_env import allows_mps
 from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
-from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
+from gpufleet.fleet import Fleet, Unbounded
 from gpufleet.fleet.chart_values import merged
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.compiled import Compiled, compile_data
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.entries import choose_entry, intent_of, market_of
@@ -196,7 +197,7 @@ def _settle(
         try:
             selection = select(
                 candidates,
-                platform_facts(file.head.platform).one_mig_profile,
+                PLATFORMS[file.head.platform].facts.one_mig_profile,
                 lambda key, bans=bans: not any(ban(key) for ban in bans),
             )
         except KeyError as lost:
@@ -308,9 +309,8 @@ def _may_need_reboot(key: PoolKey, platform: Platform) -> bool:
     """Whether the operator's MIG manager may have to reboot nodes. Platforms with a plugin of their
     own, which is what names all slices alike, switch MIG mode themselves."""
     mixed = key.kind is DeviceShare.MIG and key.profile is None
-    return (
-        mixed and needs_reset(key.machine.gpu) and platform_facts(platform).reset_may_be_forbidden
-    )
+    facts = PLATFORMS[platform].facts
+    return mixed and needs_reset(key.machine.gpu) and facts.reset_may_be_forbidden
 
 
 def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:

@@ -15,6 +15,7 @@ from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.observed import Observations, ObservedResource
 from gpufleet.messages import message, one_line
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.document import UnreadableDocumentError
 
@@ -54,6 +55,7 @@ def command(
     """
     found = adopt(
         Observations(tuple(_read(sources))),
+        PLATFORMS,
         None if platform is None else Platform(platform),
         import_ids=import_ids,
     )

@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.commands.adopt import command

@@ -10,8 +10,8 @@ from gpufleet.catalogue.transitions import ordinal
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import NodeChangeKind
 from gpufleet.findings import Severity
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.base import Platform
 from tests.unit.change.fleets import WHOLE, compiled, fleet_data
 

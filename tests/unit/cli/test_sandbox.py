@@ -11,7 +11,7 @@ from gpufleet import sandbox_distribution
 from gpufleet.cli import sandbox
 from gpufleet.components_base.charts import charts_of
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.sandbox_distribution import CHARTS, COMMANDS, SandboxUnavailableError, sandbox_part
 
 FLEET = {

@@ -7,8 +7,9 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 
 
@@ -200,7 +201,7 @@ def test_images_with_and_without_the_gpu_driver_need_two_roots() -> None:
     ],
 )
 def test_where_the_gpu_driver_is(image: str, platform: Platform, root: str) -> None:
-    assert driver_root(load().image(image), platform) == root
+    assert driver_root(load().image(image), PLATFORMS[platform]) == root
 
 
 def test_a_class_that_answers_on_other_nodes_too() -> None:

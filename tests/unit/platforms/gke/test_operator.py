@@ -5,7 +5,7 @@ from typing import Any
 import yaml
 
 from gpufleet.contract.schemas import schema_problems
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.daemon_sets import chosen_pools
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.sandbox.simulated_node import hardware
 from gpufleet_sandbox.operands.device_plugin import advertise
 from gpufleet_sandbox.operands.feature_discovery import discover, owns
