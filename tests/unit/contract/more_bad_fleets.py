@@ -20,6 +20,12 @@ def dra(name: str = "claims", **how: Any) -> dict[str, Any]:
     return {**H100, "name": name, "sharing": {"dra": how}}
 
 
+def with_gates(version: str, **gates: bool) -> dict[str, Any]:
+    found = of_kubernetes(version, dra())
+    found["cluster"]["featureGates"] = gates
+    return found
+
+
 def guest(name: str, profile: str = "grid_a100d-40c", **how: Any) -> dict[str, Any]:
     return {
         "name": name,
@@ -97,6 +103,8 @@ BEYOND: dict[str, dict[str, Any]] = {
     "dra-gate-unknown": declaration("eks", dra(devices="mig"), draDriver={"version": "25.3.2"}),
     "dra-gates-conflict": declaration("eks", dra(devices="mig"), dra("mps", sharing="mps")),
     "dra-class-answers-everywhere": declaration("eks", dra(extendedResource=False)),
+    "cluster-gate-locked": with_gates("1.37", DRAExtendedResource=False),
+    "cluster-gate-unknown": with_gates("1.36", DRADerivedAttributes=True),
     "vgpu-needs-hypervisor": declaration(
         "eks", {"name": "a", "gpu": "A100-80GB", "sharing": guest("a")["sharing"]}
     ),
@@ -119,6 +127,7 @@ BEYOND: dict[str, dict[str, Any]] = {
 LABELLED = "node labels in the files keep the operator's part off nodes that have it"
 LEFT_OUT = "what the relation is about is left out of the files"
 CLAIMS = "which pool's pods claim which devices is in the declaration only"
+GATES = "which gates the control plane was started with is in no file"
 DECLARED = "it is about the declaration of a pool, which the audit is asked about itself"
 
 NOT_IN_FILES: dict[str, str] = {
@@ -137,6 +146,8 @@ NOT_IN_FILES: dict[str, str] = {
     "dra-gate-switched-off": CLAIMS,
     "dra-gate-unknown": CLAIMS,
     "dra-class-answers-everywhere": CLAIMS,
+    "cluster-gate-locked": GATES,
+    "cluster-gate-unknown": GATES,
     "vgpu-needs-hypervisor": LEFT_OUT,
     "vgpu-unlicensed": NODES,
     "vgpu-licenses-differ": NODES,
