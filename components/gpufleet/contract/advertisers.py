@@ -76,7 +76,7 @@ def _claims_alongside_plugins(cluster: Cluster) -> Iterator[Broken]:
         evidence={"pools": [p.name for p in served]},
         facts=(
             ContractFact("the DRA driver is installed", enabled),
-            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.4.1"),
+            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.5.0"),
             ContractFact(f"{served[0].name} is served by {who}", served[0].declared_at),
             _TWO,
         ),

@@ -1,6 +1,6 @@
 """Values of the chart of NVIDIA's DRA driver.
 
-Keys and defaults: dra-driver-nvidia-gpu 0.4.1 `values.yaml`. The chart has no values schema and
+Keys and defaults: dra-driver-nvidia-gpu 0.5.0 `values.yaml`. The chart has no values schema and
 checks no feature gate.
 """
 

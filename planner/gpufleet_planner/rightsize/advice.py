@@ -29,8 +29,6 @@ STEADY = Fraction(98, 100)
 MAXIMUM_SLOWDOWN = Fraction(2)
 """A proposal lets the same work take at most this many times as long. Assumed: peaks of a service
 are answered in time by twice the seconds, not by ten times."""
-
-
 NEARLY = 1.02
 """Options up to this many times the cheapest count as equally cheap. Assumed."""
 

@@ -103,6 +103,7 @@ BEYOND: dict[str, dict[str, Any]] = {
     "dra-gate-unknown": declaration("eks", dra(devices="mig"), draDriver={"version": "25.3.2"}),
     "dra-gates-conflict": declaration("eks", dra(devices="mig"), dra("mps", sharing="mps")),
     "dra-class-answers-everywhere": declaration("eks", dra(extendedResource=False)),
+    "cluster-gate-fixed": with_gates("1.36", DRAExtendedResource=True),
     "cluster-gate-locked": with_gates("1.37", DRAExtendedResource=False),
     "cluster-gate-unknown": with_gates("1.36", DRADerivedAttributes=True),
     "vgpu-needs-hypervisor": declaration(
@@ -146,6 +147,7 @@ NOT_IN_FILES: dict[str, str] = {
     "dra-gate-switched-off": CLAIMS,
     "dra-gate-unknown": CLAIMS,
     "dra-class-answers-everywhere": CLAIMS,
+    "cluster-gate-fixed": GATES,
     "cluster-gate-locked": GATES,
     "cluster-gate-unknown": GATES,
     "vgpu-needs-hypervisor": LEFT_OUT,

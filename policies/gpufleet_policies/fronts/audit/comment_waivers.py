@@ -18,7 +18,11 @@ def with_comments(
     found: Iterable[Finding], comments: Sequence[WaiverComment], today: date
 ) -> list[Finding]:
     """The findings of a file; those that a comment is about have its waiver."""
-    return [_waived(one, comments, today) for one in found]
+    by_rule: dict[str, list[WaiverComment]] = {}
+    for comment in comments:
+        for rule in comment.rules:
+            by_rule.setdefault(rule, []).append(comment)
+    return [_waived(one, by_rule.get(one.code, ()), today) for one in found]
 
 
 def wrong_comments(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet
 from gpufleet.partition.shares import RESOURCES
@@ -242,7 +242,7 @@ TABLES = (
     "instances-aws.jsonl",
     "platforms/eks/*.py",
 )
-AWS = [row for row in load().instances.values() if row.cloud is Cloud.AWS]
+AWS = [row for row in load().instances.values() if row.cloud == AWS]
 
 
 def test_all_types_are_there() -> None:
