@@ -3,6 +3,7 @@ driver is configured to use."""
 
 from collections.abc import Iterator
 
+from gpufleet.catalogue.features import Release
 from gpufleet.cluster.cluster import Cluster
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
@@ -25,7 +26,7 @@ def validate_claims(cluster: Cluster) -> Iterator[Broken]:
                 yield _minor(driver, minor.value, minor.place)
 
 
-def _version(driver: Program, minor: tuple[int, int]) -> Iterator[Broken]:
+def _version(driver: Program, minor: Release) -> Iterator[Broken]:
     """The version that the chart's values name, in which gpufleet writes its objects too."""
     written = driver.value(CHART_KEY)
     known = {f"{GROUP}{name}": since for name, since in SERVED.items()}
@@ -53,7 +54,7 @@ def _version(driver: Program, minor: tuple[int, int]) -> Iterator[Broken]:
     )
 
 
-def _minor(driver: Program, minor: tuple[int, int], place: str) -> Broken:
+def _minor(driver: Program, minor: Release, place: str) -> Broken:
     said = ".".join(map(str, minor))
     return Broken(
         code="dra-kubernetes-beta",

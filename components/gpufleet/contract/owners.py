@@ -164,11 +164,7 @@ def _image_facts(images: Sequence[PoolImage]) -> list[ContractFact]:
 
 def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
     word = part.replace("_", " ")
-    facts = [
-        image_fact(name, image.key, image.brings)
-        for name, _, image in having[:3]
-        if image is not None
-    ]
+    facts = _image_facts(having)
     facts.append(ContractFact(f"the operator is configured to install the {word} too", path))
     first = having[0][2]
     if part == "driver" and first is not None and not first.operator_may_install_driver:
@@ -188,11 +184,7 @@ def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
 def _by_no_one(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
     word = part.replace("_", " ")
     names = [name for name, _, _ in lacking]
-    facts = [
-        image_fact(name, image.key, image.brings)
-        for name, _, image in lacking[:3]
-        if image is not None
-    ]
+    facts = _image_facts(lacking)
     return error(
         f"{part.replace('_', '-')}-installed-by-nobody",
         path,

@@ -30,7 +30,7 @@ from gpufleet.spec.addons import Addon, Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
-from gpufleet.spec.pool import Provisioner
+from gpufleet.spec.pool import Fabric, Provisioner
 
 _DECLARED = Provenance.DECLARED
 
@@ -42,10 +42,11 @@ def cluster_of(
     addons = spec.addons
     wait = addons.network_operator.wait
     claims = any(pool.partition.dra is not None for pool in pools)
+    with_nics = rdma_pools(pools)
     programs = tuple(_programs(addons, plan, catalogue, claims=claims))
     return Cluster(
         site=replace(declared_site(spec, catalogue), programs=programs),
-        pools=tuple(pool_of(pool, pool in rdma_pools(pools)) for pool in pools),
+        pools=tuple(pool_of(pool, rdma=pool in with_nics) for pool in pools),
         complete=True,
         elsewhere=frozenset(
             chart
@@ -57,7 +58,7 @@ def cluster_of(
     )
 
 
-def pool_of(pool: Pool, rdma: bool = False) -> NodePool:
+def pool_of(pool: Pool, *, rdma: bool = False) -> NodePool:
     """One pool. `rdma`: whether its NICs are the Network Operator's."""
     facts, image, partition = pool.platform.facts, pool.image, pool.partition
     branch = image.branch_for(pool.gpu.key) if image is not None and image.driver else None
@@ -73,7 +74,7 @@ def pool_of(pool: Pool, rdma: bool = False) -> NodePool:
         is_gpu_pool=known(True, _DECLARED),
         size=Size(minimum=known(pool.nodes.minimum, _DECLARED)),
         taints=known(tuple(PoolTaint(one.key, one.effect) for one in pool.taints), _DECLARED),
-        fabric=known("rdma" if rdma else pool.fabric.value, _DECLARED, f"{at}.fabric"),
+        fabric=known(_fabric(pool, rdma=rdma), _DECLARED, f"{at}.fabric"),
         shared=SharedGpus(
             strategy=known(partition.mode, _DECLARED),
             mig=known(partition.mig_enabled, _DECLARED),
@@ -89,6 +90,13 @@ def pool_of(pool: Pool, rdma: bool = False) -> NodePool:
         reset_may_be_forbidden=known(facts.reset_may_be_forbidden, _DECLARED),
         existing=pool.ownership is Ownership.EXISTING,
     )
+
+
+def _fabric(pool: Pool, *, rdma: bool) -> str:
+    """`rdma` is what the Network Operator serves; the platform's own has another name."""
+    if pool.fabric is Fabric.RDMA and not rdma:
+        return "gpudirect"
+    return pool.fabric.value
 
 
 def _maker(pool: Pool) -> Maker:

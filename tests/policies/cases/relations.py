@@ -108,7 +108,7 @@ CUT_NODES = manifest(
 )
 
 
-OVERRIDE = {"gpuResourcesEnabledOverride": True}
+OVERRIDE: dict[str, object] = {"gpuResourcesEnabledOverride": True}
 NETWORK = Thing(
     PLUGIN,
     {"chart": "network-operator", "version": "26.4.1", "values": {"nfd": {"enabled": True}}},
