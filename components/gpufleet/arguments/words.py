@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"
     ]
     StartupTaintEffectWord = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+    KarpenterReservationsMatchWord = Literal["open", "targeted"]
     UpgradeStrategyWord = Literal["surge", "blueGreen", "shortLived"]
     GkeOptionsDriverWord = Literal["gke", "gpuOperator"]
     GkeOptionsDriverVersionWord = Literal["default", "latest"]
@@ -112,23 +113,23 @@ else:
         KarpenterBudgetReasonsWord
     ) = KarpenterDisruptionConsolidationPolicyWord = KarpenterRequirementOperatorWord = (
         StartupTaintEffectWord
-    ) = UpgradeStrategyWord = GkeOptionsDriverWord = GkeOptionsDriverVersionWord = (
-        GkeOptionsAcceleratorNetworkProfileWord
-    ) = GkeOptionsLimitsWord = GkeOptionsLocationPolicyWord = LocalSsdUseWord = (
-        GkeOptionsImportedWord
-    ) = CpuSharesWord = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = (
-        DrsBehaviorWord
-    ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
-        VsphereOptionsBoardWord
-    ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
-        OpenShiftAwsOptionsVolumeTypeWord
-    ) = OpenShiftAwsOptionsTenancyWord = OpenShiftAwsOptionsMetadataTokensWord = (
-        OpenShiftGcpOptionsDiskTypeWord
-    ) = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = LicenseFeatureWord = (
-        KernelModuleWord
-    ) = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = MacvlanModeWord = (
-        ApprovalWord
-    ) = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
+    ) = KarpenterReservationsMatchWord = UpgradeStrategyWord = GkeOptionsDriverWord = (
+        GkeOptionsDriverVersionWord
+    ) = GkeOptionsAcceleratorNetworkProfileWord = GkeOptionsLimitsWord = (
+        GkeOptionsLocationPolicyWord
+    ) = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = LatencySensitivityWord = (
+        VsphereOptionsSeparateHostsWord
+    ) = DrsBehaviorWord = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = (
+        DeletePolicyWord
+    ) = VsphereOptionsBoardWord = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = (
+        MachineRolloutWord
+    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
+        OpenShiftAwsOptionsMetadataTokensWord
+    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
+        LicenseFeatureWord
+    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
+        MacvlanModeWord
+    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
         MonitoringBackendWord
     ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
         NimModelEngineWord

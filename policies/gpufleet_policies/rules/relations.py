@@ -37,7 +37,6 @@ def _relation(
     source: str,
     *,
     dev: Level = Level.MANDATORY,
-    strict: Level | None = None,
 ) -> Callable[[Callable[[], None]], Rule]:
     """The rule of a relation; the decorated function holds its explanation only."""
 
@@ -53,7 +52,6 @@ def _relation(
             sentence,
             subject=(Program, NodePool),
             dev=dev,
-            strict=strict,
             formula=_FORMULA,
             needs=[Needs.SURROUNDINGS],
             source=source,
@@ -121,8 +119,6 @@ def operator_for_gpu() -> None:
     "driver-too-old-for-mig",
     "A driver from before the MIG of the pool's GPU.",
     "NVIDIA MIG user guide, supported GPUs",
-    dev=Level.OFF,
-    strict=Level.MANDATORY,
 )
 def driver_for_mig() -> None:
     """The node label `nvidia.com/mig.config` selects a layout."""

@@ -172,7 +172,6 @@ CASES = (
         "MIG on A100-40GB needs driver 450.80.02, and nodes of gpu have 440.33.01",
         Level.ADVISORY,
         alongside=(node_group({**CUT, "amiType": "CUSTOM"}),),
-        settings={"profile": "strict"},
     ),
     Case(
         "mig-mode-may-need-reboot",
