@@ -33,11 +33,9 @@ EXAMPLES = """\b
 Examples:
   gpufleet audit deploy charts/serving/values.yaml
   helm template charts/serving | gpufleet audit -
-  gpufleet audit . --exclude-path vendor --exclude-rule 'gpu-job-*' --fail-on advisory
   gpufleet audit . --format github --output sarif=gpufleet.sarif --output junit=gpufleet.xml
   gpufleet audit . --top 10        the dearest ten objects; --output html=audit.html for a page
   kubectl get nodes,pods,deploy,sts,ds,jobs,cronjobs,hpa,ns,quota -A -o json | gpufleet audit -
-  gpufleet audit . --write-baseline        then: --baseline gpufleet-baseline.json
   gpufleet audit . --fix --diff            then: --fix
 """
 FIRST = (
@@ -149,9 +147,8 @@ FIRST = (
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="What is printed. text: for people. json: everything, for programs. sarif: code scanning "
-    "of GitHub, GitLab, Azure DevOps. junit: test reports of GitLab, Jenkins. github: annotations "
-    "of the changed lines in GitHub Actions. html: one page for people.",
+    help="text and html for people, json for programs, sarif for code scanning, junit for test "
+    "reports, github for annotations of changed lines.",
 )
 @click.option(
     "--top",
