@@ -26,6 +26,13 @@ def with_gates(version: str, **gates: bool) -> dict[str, Any]:
     return found
 
 
+EITHER = [{"products": ["H200-141GB"]}, {"products": ["H100-80GB"], "count": 2}]
+
+
+def claiming(claim: dict[str, Any]) -> dict[str, Any]:
+    return declaration("eks", dra(namespaces=["research"], claims=[{"name": "one", **claim}]))
+
+
 def guest(name: str, profile: str = "grid_a100d-40c", **how: Any) -> dict[str, Any]:
     return {
         "name": name,
@@ -106,6 +113,9 @@ BEYOND: dict[str, dict[str, Any]] = {
     "cluster-gate-fixed": with_gates("1.36", DRAExtendedResource=True),
     "cluster-gate-locked": with_gates("1.37", DRAExtendedResource=False),
     "cluster-gate-unknown": with_gates("1.36", DRADerivedAttributes=True),
+    "dra-claim-two-ways": claiming({"firstAvailable": EITHER, "adminAccess": True}),
+    "dra-admin-namespace": claiming({"adminAccess": True}),
+    "dra-shares-differ": declaration("eks", dra(), dra("shared", consumableShares=4)),
     "vgpu-needs-hypervisor": declaration(
         "eks", {"name": "a", "gpu": "A100-80GB", "sharing": guest("a")["sharing"]}
     ),
@@ -147,6 +157,9 @@ NOT_IN_FILES: dict[str, str] = {
     "dra-gate-switched-off": CLAIMS,
     "dra-gate-unknown": CLAIMS,
     "dra-class-answers-everywhere": CLAIMS,
+    "dra-claim-two-ways": LEFT_OUT,
+    "dra-admin-namespace": ABSENCE,
+    "dra-shares-differ": CLAIMS,
     "cluster-gate-fixed": GATES,
     "cluster-gate-locked": GATES,
     "cluster-gate-unknown": GATES,
