@@ -5,16 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pulumi.dynamic import CreateResult, ReadResult, UpdateResult
 
 from gpufleet.components_base.resource_plugin import NotReadyError
-from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet.platforms.vsphere.vcenter.machine import change, drop, look, make
+from gpufleet.platforms.vsphere.vcenter.settings import normalised
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 
 Made = Callable[..., Vcenter]
-PROVIDER = VsphereGpuNodeProvider()
-BATCH = VsphereGpuNodeBatchProvider()
 # pyVmomi leaves the connection of a refused login to the collector.
 UNCLOSED = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
@@ -37,18 +37,55 @@ def read(outs: dict[str, Any]) -> dict[str, Any]:
     return PROVIDER.read(outs["instanceUuid"], outs).outs or {}
 
 
-def batch_inputs(cloud: Vcenter, *ordinals: int, **more: Any) -> dict[str, Any]:
-    """Inputs of a batch with these machines of the group."""
-    nodes = [cloud.node(ordinal) for ordinal in ordinals]
-    own = ("name", "owner", "generation", "userData")
-    common = {**cloud.node(0), **more}
+LIFE = "0123456789ab"
+
+
+def group_inputs(cloud: Vcenter, *ordinals: int, **more: Any) -> dict[str, Any]:
+    """Inputs of a group with these machines."""
+    nodes = {str(ordinal): {**cloud.node(ordinal), **more} for ordinal in ordinals}
+    boot = {key: {"userData": node.pop("userData")} for key, node in nodes.items()}
     return {
         "group": "organisation/project/stack/group",
+        "life": LIFE,
+        "names": "gpu-",
+        "order": list(nodes),
         "width": 16.0,
+        "rolloutWidth": 4.0,
         "preflight": "preview",
-        "common": {key: value for key, value in common.items() if key not in own},
-        "nodes": [{key: node[key] for key in own} for node in nodes],
+        "nodes": nodes,
+        "boot": boot,
     }
+
+
+class Machines:
+    """Operations on one machine, as a group does them."""
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        made = make(normalised(props))
+        if made.late is not None:
+            raise NotReadyError(str(made.late), made.uuid, made.outs)
+        return CreateResult(made.uuid, made.outs)
+
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        outs = look(id_, normalised(props))
+        return ReadResult("" if outs is None else id_, outs or {})
+
+    def update(self, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
+        return UpdateResult(change(id_, normalised(olds), normalised(news)))
+
+    def delete(self, id_: str, props: dict[str, Any]) -> None:
+        drop(id_, normalised(props))
+
+
+PROVIDER = Machines()
+GROUP = VsphereGpuNodeGroupProvider()
+
+
+def checked(news: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Inputs as `check` hands them on."""
+    found = GROUP.check(olds or {}, news)
+    assert found.failures == [], [row.reason for row in found.failures]
+    return found.inputs
 
 
 def finished(task: Any) -> None:

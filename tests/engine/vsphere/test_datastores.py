@@ -189,7 +189,7 @@ def test_what_drs_may_do_with_a_machine(cloud: Vcenter) -> None:
 
 
 def test_a_standalone_host_has_no_drs(cloud: Vcenter) -> None:
-    alone = FoundPlace(None, None, False, None, None, None, None)
+    alone = SimpleNamespace(is_cluster=False)
     settings = NodeSettings.model_validate(cloud.node(1, drsBehavior="manual"))
     text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, alone))
     assert "drsBehavior is manual, and a standalone host has no DRS" in text

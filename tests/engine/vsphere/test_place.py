@@ -155,7 +155,7 @@ def test_a_group_that_was_changed_once_meanwhile(cloud: Vcenter, groups: Any) ->
 
 
 def test_a_standalone_host_has_no_groups(cloud: Vcenter) -> None:
-    alone = FoundPlace(*(None,) * 2, is_cluster=False, **dict.fromkeys(PARTS))
+    alone = SimpleNamespace(is_cluster=False)
     settings = NodeSettings.model_validate(cloud.node(1, vmGroup="gpu", separateHosts="preferred"))
     text = refused(Code.DRS_GROUP, lambda: check_cluster(settings, alone))
     assert "vmGroup is gpu, separateHosts is preferred, and a standalone host has no DRS" in text

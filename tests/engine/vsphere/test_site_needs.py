@@ -233,6 +233,6 @@ def test_machines_that_must_be_apart_have_a_host_each(cloud: Vcenter) -> None:
     (reason,) = (failure.reason for failure in BATCH.check({}, four).failures)
     assert "4 machines need a place, 3 fit" in reason
     settings = NodeSettings.model_validate(normalised(cloud.node(0, separateHosts="preferred")))
-    host = FoundPlace(None, None, False, None, None, None, None)
+    host = SimpleNamespace(is_cluster=False)
     text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, host))
     assert "separateHosts is preferred, and a standalone host has no DRS" in text
