@@ -87,7 +87,7 @@ NIGHTLY = {
     "test_left_behind.py": 10,
     **dict.fromkeys(
         (
-            "vsphere/test_batch.py",
+            "vsphere/test_reconciling.py",
             "vsphere/test_site_needs.py",
             "vsphere/test_lost_nodes.py",
             "vsphere/test_certificates.py",

@@ -1,5 +1,6 @@
 """The providers in the test's own process: nothing is killed, and every error is an object."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -86,6 +87,50 @@ def checked(news: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[st
     found = GROUP.check(olds or {}, news)
     assert found.failures == [], [row.reason for row in found.failures]
     return found.inputs
+
+
+class Applied:
+    """A group, as the engine keeps its inputs and outputs."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[str, Any] = {}
+        self.outs: dict[str, Any] | None = None
+
+    def preview(self, news: dict[str, Any]) -> list[str]:
+        """What is refused."""
+        return [row.reason for row in GROUP.check(self.inputs, news).failures]
+
+    def planned(self, news: dict[str, Any]) -> dict[str, str]:
+        """What is to be done, by the names of machines."""
+        return GROUP.check(self.inputs, news).inputs.get("plan", {})
+
+    def up(self, news: dict[str, Any]) -> dict[str, Any]:
+        """Apply it, and return the machines by key."""
+        given = checked(news, self.inputs)
+        if self.outs is not None and not GROUP.diff("g", self.outs, given).changes:
+            self.inputs = given
+            return self.outs["nodes"]
+        try:
+            if self.outs is None:
+                self.outs = GROUP.create(given).outs or {}
+            else:
+                self.outs = GROUP.update("g", self.outs, given).outs or {}
+        except NotReadyError as late:
+            self.outs, self.inputs = dict(late.outs), given
+            raise
+        self.inputs = given
+        return self.outs["nodes"]
+
+    def killed(self, news: dict[str, Any]) -> None:
+        """Apply it in an engine that is killed before it hears of the end."""
+        before = (self.inputs, self.outs)
+        with contextlib.suppress(VsphereError, NotReadyError):
+            self.up(news)
+        self.inputs, self.outs = before
+
+    def destroy(self) -> None:
+        assert self.outs is not None
+        GROUP.delete("g", self.outs)
 
 
 def finished(task: Any) -> None:

@@ -19,7 +19,6 @@ from tests.engine.vsphere.test_group import PROGRAM
 from tests.vcenter.fault_proxy import Action, Rule
 
 ROOT = Path(__file__).parents[3]
-MACHINE = "gpufleet:vsphere:Machine"
 PLUGIN = "pulumi-resource-gpufleet"
 TOKEN_OF_ANOTHER_RESOURCE = PROGRAM.replace(
     'pulumi.Output.secret(given["token"])', 'Token("token").value'
@@ -113,16 +112,15 @@ class Group:
         self.made.write({"given.json": json.dumps(given)})
         return self.made
 
-    def machines(self) -> list[dict[str, Any]]:
-        return [
-            resource
-            for resource in self.made.engine.state(self.made.stack)["resources"]
-            if resource["type"] == MACHINE
-        ]
+    def resources(self, kind: str) -> list[dict[str, Any]]:
+        """Resources of one type that the state has."""
+        found = self.made.engine.state(self.made.stack)["resources"]
+        return [one for one in found if one["type"] == f"gpufleet:vsphere:{kind}"]
 
     def uuids(self) -> list[str]:
-        """In order of the machines' names: the state has them as they were registered."""
-        return [one["id"] for one in sorted(self.machines(), key=lambda one: one["urn"])]
+        """In order of the machines' keys."""
+        (group,) = self.resources("MachineGroup")
+        return [row["instanceUuid"] for _, row in sorted(group["outputs"]["ids"].items())]
 
 
 @pytest.fixture

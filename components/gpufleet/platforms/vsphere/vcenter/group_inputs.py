@@ -114,4 +114,6 @@ def state_of(olds: Mapping[str, Any]) -> dict[str, Machine]:
     if not isinstance(nodes, Mapping):
         return {}
     ordered = [*(key for key in order if key in nodes), *(key for key in nodes if key not in order)]
-    return {key: {**nodes[key], **life} for key in ordered}
+    boot = olds.get("boot") or {}  # inputs have it, and outputs its digests
+    secret: Mapping[str, Any] = boot if isinstance(boot, Mapping) else {}
+    return {key: {**nodes[key], **(secret.get(key) or {}), **life} for key in ordered}
