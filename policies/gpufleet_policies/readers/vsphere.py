@@ -1,4 +1,4 @@
-"""Machines on vSphere as facts: `VsphereGpuNodeGroup` makes one resource for each."""
+"""Machines on vSphere as facts: `VsphereGpuNodeGroup` makes one resource for all of a pool."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,8 +13,17 @@ from gpufleet_policies.readers.cluster_api import vgpu_board
 from gpufleet_policies.readers.machines import Machines
 
 
+def machine_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """`gpufleet:vsphere:MachineGroup`: its machines, which nothing scales."""
+    nodes = inside(document, "nodes")
+    found: dict[str, Any] = nodes if isinstance(nodes, dict) else {}
+    for node in found.values():
+        if isinstance(node, dict):
+            yield from gpu_node(node, locator)
+
+
 def gpu_node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """`gpufleet:vsphere:Machine`: one machine, which nothing scales."""
+    """`gpufleet:vsphere:Machine`, of states of earlier versions, or one machine of a group."""
     found = _hardware(document)
     one: Fact[int] = known(1, place="the machine")
     yield NodePool(

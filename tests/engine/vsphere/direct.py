@@ -6,13 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pulumi.dynamic import CreateResult, ReadResult, UpdateResult
+from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    UpdateResult,
+)
 
 from gpufleet.components_base.resource_plugin import NotReadyError
+from gpufleet.platforms.vsphere.vcenter.changes import changes, refusals, replaces
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
 from gpufleet.platforms.vsphere.vcenter.machine import change, drop, look, make
-from gpufleet.platforms.vsphere.vcenter.settings import normalised
+from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept
+from gpufleet.platforms.vsphere.vcenter.settings import normalised, problems
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 
 Made = Callable[..., Vcenter]
@@ -58,8 +67,27 @@ def group_inputs(cloud: Vcenter, *ordinals: int, **more: Any) -> dict[str, Any]:
     }
 
 
+def owner_inputs(cloud: Vcenter) -> dict[str, Any]:
+    """Inputs of the id of the group."""
+    own = ("name", "owner", "generation", "userData")
+    common = {key: value for key, value in cloud.node(0).items() if key not in own}
+    return {"group": "organisation/project/stack/group", "common": common, "width": 16.0}
+
+
 class Machines:
     """Operations on one machine, as a group does them."""
+
+    def check(self, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        given = normalised(news)
+        wrong = problems(given)
+        if olds and not wrong:
+            wrong = refusals(inputs_kept(normalised(olds)), inputs_kept(given))
+        return CheckResult(news, [CheckFailure(path, reason) for path, reason in wrong])
+
+    def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
+        found = changes(normalised(olds), inputs_kept(normalised(news)))
+        replaced = replaces(found, str(news.get("updatePolicy", "refuse")))
+        return DiffResult(bool(found), replaced)
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         made = make(normalised(props))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ import pytest
 from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
-from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import (

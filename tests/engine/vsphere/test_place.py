@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,14 +10,12 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
 from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
-PARTS = ("pool", "folder", "datastore", "template")
 
 
 def without(*privileges: str) -> Rule:

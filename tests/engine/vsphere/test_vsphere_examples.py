@@ -44,7 +44,7 @@ def test_gpu_modes(project: Callable[..., Project], cloud: Vcenter, command: str
     devices = {
         item["outputs"]["name"]: item["outputs"]["gpuDevices"][0]
         for item in resources
-        if item["type"].endswith("vsphere:Machine")
+        if item["type"].endswith("vsphere:MachineGroup")
     }
     assert {name: found["mode"] for name, found in devices.items()} == {
         "gpu-any-0": "dynamic",

@@ -273,9 +273,11 @@ def _waves(pool: Pool, machines: Sequence[PoolMachine]) -> dict[str, list[str]]:
 
 
 def _listed(
-    ids: Mapping[str, Mapping[str, str]], machines: Sequence[PoolMachine], name: str
+    ids: Mapping[str, Mapping[str, str]] | None, machines: Sequence[PoolMachine], name: str
 ) -> list[str]:
-    return [ids[one.key][name] for one in machines if one.key in ids]
+    """An id of each machine; none where the group is not made yet."""
+    known = ids or {}
+    return [known[one.key][name] for one in machines if one.key in known]
 
 
 def _group(name: str) -> str:

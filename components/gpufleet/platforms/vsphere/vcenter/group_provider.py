@@ -176,7 +176,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         ]
         tasks += [
             (row.name, lambda row=row: drop_found(session, common, row))
-            for row in without_copies(found)
+            for row in without_copies(session, found)
             if row.life == life and row.uuid not in known
         ]
         failures = each(tasks, int(outs.get("rolloutWidth") or outs["width"]))
@@ -212,6 +212,7 @@ def _run(session: Session, given: GroupInputs, before: Mapping[str, Machine]) ->
         given.creation_width,
         given.rollout_width,
         given.after,
+        next(iter((*given.nodes.values(), *before.values())), {}),
         {key: node for key, node in before.items() if _has_uuid(node)},
     )
 
@@ -275,12 +276,14 @@ def _rows(
     }
     centers = {datacenter_of(session, name)._moId: name for name in sorted(places)}
     former = {key for key, node in before.items() if not node.get("life")}
-    return tuple(
-        row
-        for name in centers.values()
-        for row in machines_of(session, datacenter_of(session, name), given.group, given.life)
-        if row.life == given.life or (not row.life and row.key in former)
-    )
+    rows: list[GroupMachine] = []
+    for name in centers.values():
+        center = datacenter_of(session, name)
+        rows += machines_of(session, center, given.group, given.life)
+        if former:
+            listed = machines_of(session, center, given.group, "")
+            rows += [row for row in listed if not row.life and row.key in former]
+    return tuple(rows)
 
 
 def _without_place(session: Session, given: GroupInputs, steps: Sequence[GroupStep]) -> list[str]:
@@ -308,7 +311,8 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     nodes = settled(before, given.nodes, given.objects)
     steps = steps_of(before, nodes, None, given.objects)
     known = bool(before) and all(_has_uuid(node) for node in before.values())
-    if not given.plan and known and all(step.is_setting for step in steps):
+    apart = _had(before, "separateHosts") == _had(nodes, "separateHosts")
+    if not given.plan and known and apart and all(step.is_setting for step in steps):
         changed = {step.key: recorded(step) for step in steps}
         return {**given.kept(), **_outs({**before, **changed})}
     if not (nodes or before):

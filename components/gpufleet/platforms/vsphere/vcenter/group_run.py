@@ -46,6 +46,8 @@ class GroupRun:
     """Machines that are changed, replaced or removed at a time."""
     after: Mapping[str, Sequence[str]]
     """Key -> keys of machines that are changed before it."""
+    common: Machine
+    """Inputs of one of the machines: how those are reached that only vCenter has."""
     machines: dict[str, Machine]
     """Outputs of each machine, by key: of before, and in the end of what there is."""
     failures: dict[str, str] = field(default_factory=dict[str, str])
@@ -143,8 +145,7 @@ class GroupRun:
             drop(step.uuid, step.old)
         elif step.row is not None:
             own = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")
-            some: Machine = step.new or next(iter(self.machines.values()), {})
-            common = {k: v for k, v in some.items() if k not in own}
+            common = {k: v for k, v in (step.new or self.common).items() if k not in own}
             drop_found(self.session, common, step.row)
 
     def _roll(self, steps: Sequence[GroupStep]) -> None:

@@ -110,14 +110,14 @@ def standing(
 
     Args:
         server: The vCenter's own instance uuid.
-        group: Owner of the group. It decides only where one of the two has no id of the stack.
-        life: Id of the group's stack.
+        group: Owner of the group. It decides only where the group has no id.
+        life: Id of the group in its stack; empty: the state is of a time before there were ids.
         instance_uuid: The machine's.
         extra_config: The machine's.
     """
     owner = extra_config.get(OWNER, "")
-    known = bool(life) and LIFE in extra_config
-    if not owner or (extra_config[LIFE] != life if known else group_of(owner) != group):
+    ours = extra_config.get(LIFE) == life if life else group_of(owner) == group
+    if not owner or not ours:
         return Standing.FOREIGN
     own = MachineIdentity(server, owner, extra_config.get(GENERATION, ""))
     if instance_uuid.lower() != extra_config.get(UUID, own.instance_uuid).lower():

@@ -47,8 +47,12 @@ def meant(path: str, value: Any, objects: Objects) -> Any:
         return objects.get(f"{OBJECTS[path]} {value}", value)
     if path in NAMED_IN and isinstance(value, list):
         name, kind = NAMED_IN[path]
+        rows: list[Any] = value
         return [
-            {**row, name: objects.get(f"{kind} {row.get(name)}", row.get(name))} for row in value
+            {**row, name: objects.get(f"{kind} {row.get(name)}", row.get(name))}
+            if isinstance(row, Mapping)
+            else row
+            for row in rows
         ]
     return value
 

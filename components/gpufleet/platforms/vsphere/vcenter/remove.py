@@ -211,17 +211,18 @@ def machines_of(
     return tuple(sorted(rows, key=lambda row: row.name))
 
 
-def without_copies(rows: Iterable[GroupMachine]) -> list[GroupMachine]:
-    """The machines that gpufleet made. Each copy is named in a warning, and stays."""
+def without_copies(session: Session, rows: Iterable[GroupMachine]) -> list[GroupMachine]:
+    """The machines that gpufleet made. Each copy stays, and is named in a warning once."""
     made: list[GroupMachine] = []
     for row in rows:
-        if row.standing is Standing.COPY:
+        if row.standing is not Standing.COPY:
+            made.append(row)
+        elif row.uuid not in session.checked:
+            session.checked.add(row.uuid)
             warn(
                 f"{row.name} (instance uuid {row.uuid}) stays: it is a copy of a machine of "
                 f"{row.owner}, and gpufleet did not make it"
             )
-        else:
-            made.append(row)
     return made
 
 
@@ -249,7 +250,7 @@ def sweep(
     await_clones(session, str(common["place"]["template"]), common.get("timeouts") or {}, group)
     with in_words(f"looking for machines of {group}"):
         found = machines_of(session, datacenter_of(session, place), group, life)
-        rows = without_copies(row for row in found if row.life == life)
+        rows = without_copies(session, (row for row in found if row.life == life))
     named = [(row.name, lambda row=row: drop_found(session, common, row)) for row in rows]
     failures = each(named, width)
     if failures:
