@@ -32,7 +32,7 @@ CORE_TESTS := tests --ignore tests/planner --ignore tests/policies --ignore test
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help up down test nightly check unit test-core test-policies test-planner test-vcenter engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
+.PHONY: help install up down test nightly check unit test-core test-policies test-planner test-vcenter engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ $(STAMP): requirements/dev.txt pyproject.toml sandbox/pyproject.toml sandbox/hat
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e sandbox
 	@touch $@
+
+install: ## Install the program without Pulumi in .venv-cli, in seconds: `.venv-cli/bin/gpufleet --help`
+	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11, 3.12 or 3.13 is needed, and none is on PATH" >&2; exit 2; }
+	@[ -x $(VENV)-cli/bin/python ] || $(PYTHON) -m venv $(VENV)-cli
+	@$(VENV)-cli/bin/python -m pip install --quiet --disable-pip-version-check .
+	@echo "installed: $(VENV)-cli/bin/gpufleet"
 
 up: $(STAMP) ## Bring up the sandbox: control plane, GPU fleet, workloads; ends with a table
 	@$(BIN)/gpufleet sandbox up --deploy $(SANDBOX_STACK)
@@ -153,4 +159,4 @@ lock: ## Write requirements/dev.txt again from both pyproject.toml, and release.
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
 
 clean: ## Remove what this Makefile made, except the program cache
-	rm -rf $(VENV) $(VENV)-audit $(VENV)-release .venv-docs dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-audit $(VENV)-cli $(VENV)-release .venv-docs dist build .pytest_cache .ruff_cache .hypothesis

@@ -9,6 +9,8 @@ program pays only for the provider SDKs of the components it uses.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gpufleet.installation import install_command
+
 if TYPE_CHECKING:
     from gpufleet.addons.device_plugin import DevicePlugin
     from gpufleet.addons.dra_driver import DraDriver
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from gpufleet.addons.prometheus_adapter import PrometheusAdapter
     from gpufleet.addons.scaled_object import GpuScaledObject
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
+    from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs
     from gpufleet.gpu_fleet import GpuFleet
     from gpufleet.platforms.eks.cluster import EksCluster
     from gpufleet.platforms.eks.cluster_autoscaler import ClusterAutoscaler
@@ -50,6 +53,7 @@ __all__ = [
     "EfaDevicePlugin",
     "EksCluster",
     "EksGpuNodeGroup",
+    "FleetSpecArgs",
     "GkeCluster",
     "GkeGpuNodePool",
     "GpuAddons",
@@ -85,6 +89,7 @@ _HOMES = {
     "EfaDevicePlugin": "gpufleet.platforms.eks.efa_device_plugin",
     "EksCluster": "gpufleet.platforms.eks.cluster",
     "EksGpuNodeGroup": "gpufleet.platforms.eks.node_group",
+    "FleetSpecArgs": "gpufleet.arguments.spelled_as_files.fleet_spec",
     "GkeCluster": "gpufleet.platforms.gke.cluster",
     "GkeGpuNodePool": "gpufleet.platforms.gke.node_pool",
     "GpuAddons": "gpufleet.addons.gpu_addons",
@@ -132,7 +137,7 @@ def __getattr__(name: str) -> Any:
             raise
         raise ModuleNotFoundError(
             f"gpufleet.{name} needs the package {missing.name}, which the extra `{extra}` brings: "
-            f"`pip install 'pulumi-gpufleet[{extra}]'`",
+            f"`{install_command(extra)}`",
             name=missing.name,
         ) from None
     globals()[name] = value

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
@@ -17,25 +17,30 @@ from gpufleet.components_base.component import (
 )
 from gpufleet.components_base.inputs import declared, looked_at, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.platform_components import Connection, PlatformFleet
-from gpufleet.findings import Finding, has_errors, ordered
-from gpufleet.fleet import (
-    Compiled,
-    Fleet,
-    SpendBounds,
-    Unbounded,
-    compile_data,
-    fleet_as_dict,
+from gpufleet.components_base.platform_components import (
+    Connection,
+    PlatformFleet,
+    platform_components,
 )
+from gpufleet.findings import Finding, has_errors, ordered
+from gpufleet.fleet import Fleet, SpendBounds, Unbounded, fleet_as_dict
 from gpufleet.fleet.model import Money, Pool
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.gke.connection import GkeNetworkArgs
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
-from gpufleet.platforms.registry import platform_components, platform_rules
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.spelling import spelled_as_files
+
+if TYPE_CHECKING:
+    from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs as Declaration
+else:
+    Declaration = dict[str, Any]  # the component host shows other languages a plain object
 
 
 class GpuFleetConnectionArgs(TypedDict):
@@ -88,9 +93,10 @@ class GpuFleetConnectionArgs(TypedDict):
 class GpuFleetArgs(TypedDict):
     """Inputs of `GpuFleet`."""
 
-    spec: dict[str, Any]
-    """The FleetSpec, plain data in the spelling of the file (camelCase). An Output inside it is an
-    error: what is not known before deployment belongs into `connection`."""
+    spec: Declaration
+    """The FleetSpec, plain data; type checkers know the spelling of files (camelCase), a program
+    may use that of Python too. An Output inside it is an error: what is not known before deployment
+    belongs into `connection`."""
     connection: NotRequired[GpuFleetConnectionArgs]
     """What other resources produce. Default: nothing."""
     policy_exceptions: NotRequired[dict[str, str]]
@@ -219,7 +225,8 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
 
 def _planned(component: str, args: GpuFleetArgs) -> GpuFleetPlan:
     given = declared(component, GpuFleetArgs, args)
-    compiled = compile_data(given["spec"], at=looked_at(component))
+    spec = spelled_as_files(FleetSpec, given["spec"])
+    compiled = compile_data(spec, at=looked_at(component))
     connection: Connection = given.get("connection", {})
     fleet, platform = _deployable(component, compiled, connection)
     return GpuFleetPlan(
@@ -241,7 +248,7 @@ def _deployable(
     if fleet is None:
         refuse(component, ordered(findings))
     findings += validate_queues(fleet)
-    platform = platform_components(fleet.spec.platform).platform_fleet(fleet, connection)
+    platform = platform_components(fleet.platform).platform_fleet(fleet, connection)
     findings += platform.findings
     if has_errors(findings):
         refuse(component, ordered(findings))

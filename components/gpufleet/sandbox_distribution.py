@@ -3,6 +3,8 @@
 from importlib.metadata import entry_points, version
 from typing import Any
 
+from gpufleet.installation import install_command
+
 COMMANDS = "gpufleet.commands"
 """Entry points that are commands of the `gpufleet` program."""
 CHARTS = "gpufleet.charts"
@@ -10,7 +12,7 @@ CHARTS = "gpufleet.charts"
 
 _PRODUCT = "pulumi-gpufleet"
 _SANDBOX = "gpufleet-sandbox"
-_INSTALL = f"`pip install {_SANDBOX}`, or `make up` in a checkout"
+_INSTALL = f"`{install_command(sandbox=True)}`, or `make up` in a checkout"
 
 
 class SandboxUnavailableError(Exception):
@@ -31,7 +33,7 @@ def sandbox_part(group: str) -> Any:
     if sandbox != product:
         raise SandboxUnavailableError(
             f"{_SANDBOX} {sandbox} works with {_PRODUCT} {sandbox} only, and {_PRODUCT} {product} "
-            f"is installed: `pip install {_SANDBOX}=={product}`, or `make up` in a checkout"
+            f"is installed: {_INSTALL}, of one release"
         )
     try:
         return entry.load()

@@ -31,8 +31,8 @@ start(Path(__file__).parent)
 
 DISTRIBUTION = "pulumi-gpufleet"
 REQUIREMENTS = """\
-# What the pack runs with; `pulumi install` in this folder installs it. This file is yours: a
-# released version is named `pulumi-gpufleet[policies]==X.Y.Z`.
+# What the pack runs with; `pulumi install` in this folder installs it. This file is yours: name a
+# wheel in your repository or `git+URL@TAG`.
 {requirement}
 """
 
@@ -58,6 +58,8 @@ class PackFolder:
     unchanged: tuple[str, ...]
     changed: tuple[str, ...]
     """Files with other contents than ours: nothing was written at all."""
+    local: bool = False
+    """Whether requirements.txt names a file of this machine, which other machines lack."""
 
 
 def own_requirement() -> str:
@@ -128,7 +130,8 @@ def write_pack(
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in missing.items():
         write_whole_text(folder / name, text)
-    return PackFolder(tuple(missing), tuple(unchanged), ())
+    requires = _text(folder / "requirements.txt") or ""
+    return PackFolder(tuple(missing), tuple(unchanged), (), local="file://" in requires)
 
 
 def _text(path: Path) -> str | None:

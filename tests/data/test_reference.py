@@ -347,7 +347,7 @@ def test_rates_are_those_of_the_table(catalogue: Catalogue) -> None:
     [
         ("nvidia-device-plugin-0.20.0", "nvidia-device-plugin"),
         ("network-operator-26.4.1", "network-operator"),
-        ("dra-driver-nvidia-gpu-0.4.1", "dra-driver-nvidia-gpu"),
+        ("dra-driver-nvidia-gpu-0.5.0", "dra-driver-nvidia-gpu"),
         ("dcgm-exporter-4.8.2", "dcgm-exporter"),
         ("kueue-0.19.2", "kueue"),
         ("keda-2.20.2", "keda"),

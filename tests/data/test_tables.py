@@ -132,7 +132,8 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     yield from ((f"operator {key}", row.source) for key, row in catalogue.drivers.operators.items())
     yield from ((f"branch {key}", row.source) for key, row in catalogue.drivers.branches.items())
     for features in catalogue.feature_tables.values():
-        for row in (*features.gates.values(), *features.values.values()):
+        kinds = (features.gates, features.values, features.fields, features.limits)
+        for row in (row for kind in kinds for row in kind.values()):
             yield f"{row.program} {row.name}", row.source
     for rows in catalogue.transitions.values():
         yield from ((f"{row.subject} {row.at}", row.source) for row in rows)

@@ -22,7 +22,7 @@ from gpufleet.change.cut_over_state import read_cut_over_state
 from gpufleet.change.cut_over_steps import next_steps
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.live_pods import read_pods
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 PAUSE_SECONDS = 0.05
 Write = tuple[str, Callable[[], object]]

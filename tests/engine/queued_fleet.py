@@ -9,7 +9,8 @@ from typing import Any
 
 from kubernetes import client
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.kueue_configuration import kueue_configuration
 from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.sandbox import Sandbox

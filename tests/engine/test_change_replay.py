@@ -11,7 +11,8 @@ import pytest
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import ResourceOperation
 from gpufleet.change.preview import read_preview, validate_preview
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from tests.clouds import Clouds
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, inventory, simulated

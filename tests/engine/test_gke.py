@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet_sandbox.cloud.scenario import Disturbance
 from gpufleet_sandbox.cloud.store import Stored

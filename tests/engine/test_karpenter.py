@@ -14,9 +14,9 @@ import pytest
 import yaml
 from kubernetes import client, config
 
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.shape import eks_shape

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpufleet.contract.schemas import schema_problems
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay

@@ -17,7 +17,8 @@ from kubernetes import client
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.nodes import Stage, explain_nodes
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from tests.engine.node_watch import Watched, nvidia_resources, watching
 from tests.engine.waiting import until
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from kubernetes import client, config
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.openshift.machine_set_manifest import machine_set
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import make_namespace

@@ -16,7 +16,7 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet.cli.cost import command
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exported
 from gpufleet.render.recording_rules import recording_rules

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from gpufleet.fleet import Fleet, Pool, compile_data
+from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dra import claims
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec
 from tests.engine.conftest import Project

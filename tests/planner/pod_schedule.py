@@ -26,6 +26,7 @@ def schedule(fleet: Fleet, documents: tuple[dict[str, Any], ...], lost: str | No
         for pool, free in nodes:
             labels, keys = pool.labels, {t["key"] for t in pod["tolerations"]}
             fits = all(labels.get(k) == v for k, v in pod["nodeSelector"].items())
+            fits = fits and all(labels.get(k) in v for k, v in _chosen_among(pod))
             fits = fits and all(t.key in keys for t in pool.taints)
             if fits and all(free.get(r, 0) >= n for r, n in asked.items()):
                 for resource, number in asked.items():
@@ -34,6 +35,15 @@ def schedule(fleet: Fleet, documents: tuple[dict[str, Any], ...], lost: str | No
         else:
             waiting += 1
     return waiting
+
+
+def _chosen_among(pod: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """Labels of nodes that a pod requires, with the values that will do."""
+    if "affinity" not in pod:
+        return []
+    affinity = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = affinity["nodeSelectorTerms"]
+    return [(one["key"], one["values"]) for one in term["matchExpressions"]]
 
 
 def _asked(pod: dict[str, Any]) -> dict[str, int]:

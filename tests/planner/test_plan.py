@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_document
+from gpufleet.platforms.compiled import compile_document
 from gpufleet_planner.planning.manifest import manifests
 from gpufleet_planner.planning.plan import plan
 from gpufleet_planner.planning.plan_as_dict import plan_as_dict

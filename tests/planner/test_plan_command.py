@@ -44,7 +44,7 @@ def test_text_is_a_spec_and_findings_go_to_standard_error() -> None:
     assert "nonprod-pool-minimum-above-zero" in result.stderr
 
 
-def test_a_plan_of_a_mixture_buys_for_half_of_what_is_computed(tmp_path: Path) -> None:
+def test_a_plan_of_a_mixture_buys_for_less_than_half_of_what_is_computed(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(
         "platform: eks\ncluster: {name: a, region: us-east-1}\ngpus: [H100-80GB]\n"
@@ -54,12 +54,13 @@ def test_a_plan_of_a_mixture_buys_for_half_of_what_is_computed(tmp_path: Path) -
         encoding="utf-8",
     )
     written = run(str(file)).stdout
-    assert "few load tests of mixtures of experts are public: measure before you buy" in written
+    assert "load tests alike are public: measure before you buy" in written
     found = re.search(r"([\d,]+) tokens/s of 2,000 asked \(at least ([\d,]+)\)", written)
     assert found is not None, written
     reached, least = (int(text.replace(",", "")) for text in found.groups())
     assert least >= 2000
-    assert reached == pytest.approx(2 * least, abs=2)
+    # spreads.csv, mixtures under a steady load.
+    assert reached == pytest.approx(2.28 * least, abs=3)
 
 
 def test_manifests_are_written(tmp_path: Path) -> None:
@@ -117,3 +118,28 @@ def test_a_notebook_that_nothing_ends_is_told_the_key_of_its_own_file() -> None:
     assert "write `culledAfterHours`" in found["fix"]
     ended = run("-", stdin=text.replace("memoryGib: 8", "memoryGib: 8, culledAfterHours: 1"))
     assert ended.exit_code == 0, ended.output
+
+
+def test_the_same_workloads_in_several_regions() -> None:
+    """Regions of another cloud are planned on the platform that buys there; prices in dollars are
+    those of the catalogue: p5.48xlarge and a3-highgpu-8g have the H100 that the team needs."""
+    team = str(EXAMPLES / "team.yaml")
+    document = json.loads(
+        run(team, "--regions", "us-east-1,us-central1", "--format", "json").stdout
+    )
+    here, there = document["places"]
+    assert (here["region"], here["platform"]) == ("us-east-1", "eks")
+    assert (there["region"], there["platform"]) == ("us-central1", "gke")
+    assert here["fleets"]["expected"]["usdPerHour"] == document["cost"]["usdPerHour"]
+    assert float(here["fleets"]["worst"]["usdPerHour"]) >= float(
+        here["fleets"]["expected"]["usdPerHour"]
+    )
+    text = run(team, "--regions", "us-east-1,us-central1").stdout
+    assert "# in us-east-1 (eks): expected: " in text
+    assert yaml.safe_load(text)["cluster"]["region"] == "us-east-1"
+
+
+def test_a_region_that_no_cloud_has_is_named() -> None:
+    result = run(str(EXAMPLES / "team.yaml"), "--regions", "us-east-1,nowhere-9")
+    assert result.exit_code == 1
+    assert "no cloud of the catalogue has a region 'nowhere-9'" in result.stderr

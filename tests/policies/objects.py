@@ -9,7 +9,8 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.cluster import FleetFacts, Locator, WorkloadFacts
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet.fleet import fleet_as_dict
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi

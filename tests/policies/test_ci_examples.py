@@ -22,7 +22,7 @@ GITLAB = "gitlab-ci.yml"
 STAND_IN = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 case "$(basename "$0") $*" in
-  "pip install pulumi-gpufleet==VERSION") ;;
+  "pip install vendor/pulumi_gpufleet-VERSION-py3-none-any.whl") ;;
   "pip install REPOSITORY") ;;
   "pip "*) exit 1 ;;
   "pulumi install --cwd "*) test -f "$3/PulumiPolicy.yaml" ;;
@@ -81,7 +81,11 @@ def run(commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
 
 
 @pytest.mark.parametrize(("file", "job"), [(GITHUB, "manifests"), (GITLAB, "gpu-manifests")])
-def test_the_gate_of_manifests_runs_as_shipped(project: Path, file: str, job: str):
+def test_the_gate_of_manifests_runs_as_shipped(
+    project: Path, file: str, job: str, monkeypatch: pytest.MonkeyPatch
+):
+    document = yaml.safe_load((FOLDER / file).read_text())
+    monkeypatch.setenv("GPUFLEET", document["variables" if file == GITLAB else "env"]["GPUFLEET"])
     commands = steps(file, job)
     first = run(commands)
     assert len(first) == len(commands), first[-1].stderr

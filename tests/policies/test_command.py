@@ -37,6 +37,7 @@ def test_init_is_idempotent_and_keeps_settings(tmp_path: Path):
     assert first["written"] == names
     requirement = (folder / "requirements.txt").read_text().splitlines()[-1]
     assert requirement == own_requirement()
+    assert first["local"] is ("file://" in requirement)
     project = yaml.safe_load((folder / "PulumiPolicy.yaml").read_text())
     assert project["runtime"] == {"name": "python", "options": {"virtualenv": "venv"}}
     (folder / "gpu-policy.yaml").write_text("profile: strict\n")

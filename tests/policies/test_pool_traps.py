@@ -9,7 +9,8 @@ from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import Level
-from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet.fleet import fleet_as_dict
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from gpufleet.catalogue import Gpu, load
 from gpufleet.cluster import FleetFacts, Locator
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet.fleet import fleet_as_dict
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.grant import Grant
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_planner.planning.shares import shares
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest

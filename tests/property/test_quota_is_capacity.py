@@ -15,9 +15,10 @@ from hypothesis import assume, find, given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Cloud, InstanceType
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.placement import MigPlacement, place
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.node_template import modelled_gpus

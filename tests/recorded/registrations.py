@@ -22,29 +22,26 @@ from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
 
 import gpufleet
+from gpufleet.testing import ANSWERED, MADE
 from tests.recorded.programs import OUTPUTS, Program, load_yaml
 
 STACK = "pulumi:pulumi:Stack"
 REFERENCE = "pulumi:pulumi:StackReference"
 COMPUTED: dict[str, dict[str, Any]] = {
-    "aws:ec2/launchTemplate:LaunchTemplate": {"latestVersion": 1},
-    "aws:ec2/placementGroup:PlacementGroup": {"name": "made-placement-group"},
-    "aws:eks/nodeGroup:NodeGroup": {
-        "nodeGroupName": "made-node-group",
-        "resources": [{"autoscalingGroups": [{"name": "made-scaling-group"}]}],
+    **{
+        f"aws:{type_}": MADE[f"aws:{type_}"]
+        for type_ in (
+            "ec2/launchTemplate:LaunchTemplate",
+            "ec2/placementGroup:PlacementGroup",
+            "eks/nodeGroup:NodeGroup",
+            "iam/role:Role",
+            "sqs/queue:Queue",
+            "cloudwatch/eventRule:EventRule",
+        )
     },
-    "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made-role"},
-    "aws:sqs/queue:Queue": {
-        "arn": "arn:aws:sqs:us-east-1:123456789012:made-queue",
-        "name": "made-queue",
-        "url": "https://sqs.us-east-1.amazonaws.com/123456789012/made-queue",
-    },
-    "aws:cloudwatch/eventRule:EventRule": {"name": "made-rule"},
     REFERENCE: {"outputs": OUTPUTS, "secretOutputNames": []},
 }
 """Outputs that only a cloud knows, by type."""
-LOOKED_UP: dict[str, dict[str, Any]] = {"aws:eks/getNodeGroups:getNodeGroups": {"names": []}}
-"""Answers of a cloud in which nothing exists yet, by function."""
 OPTIONS = (
     "ignoreChanges",
     "replaceOnChanges",
@@ -71,14 +68,14 @@ class _Echo(mocks.Mocks):
         return f"{args.name}-id", {**args.inputs, **COMPUTED.get(args.typ, {})}
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
-        return LOOKED_UP[args.token]
+        return ANSWERED[args.token]
 
 
 class _Monitor(mocks.MockMonitor):
     """Keeps what is registered, by URN. The URNs are those of the engine."""
 
-    def __init__(self) -> None:
-        super().__init__(_Echo())
+    def __init__(self, stand_in: mocks.Mocks) -> None:
+        super().__init__(stand_in)
         self.registered: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
 
@@ -179,12 +176,17 @@ def _digested(value: Any, longest: int) -> Any:
     return value
 
 
-def run(program: Program, home: Path) -> dict[str, Any]:
-    """Run a program of a folder against the stand-in."""
+def run(
+    program: Program, home: Path, stand_in: mocks.Mocks | None = None, *, preview: bool = False
+) -> dict[str, Any]:
+    """Run a program of a folder against a stand-in. Default: one that knows what a cloud knows."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    monitor = _Monitor()
-    mocks.set_mocks(_Echo(), project=program.project, stack=program.stack, monitor=monitor)
+    stand_in = stand_in or _Echo()
+    monitor = _Monitor(stand_in)
+    mocks.set_mocks(
+        stand_in, project=program.project, stack=program.stack, preview=preview, monitor=monitor
+    )
     pulumi.runtime.settings.SETTINGS.root_directory = str(home)
     pulumi.runtime.set_all_config(
         {

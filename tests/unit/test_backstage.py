@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from gpufleet.cli.schema import fleet_schema
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 FOLDER = Path(__file__).parents[2] / "templates" / "backstage"
 TEMPLATE: dict[str, Any] = yaml.safe_load((FOLDER / "template.yaml").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Only the folder of a platform names it; everything else asks `gpufleet.platforms.registry`.
+"""Only the folder of a platform names it; everything else asks the platform's value.
 
 A name is `Platform.X`, a whole string such as "eks", access to an option `.eks`, or an import of
 `gpufleet.platforms.eks`. A test with a made-up platform, `platforms/test_new_platform.py`, edits
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.platforms.registry import FOLDERS
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def names_of_platforms(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _in_folder(module: str) -> bool:
-    packages = [folder.package for folder in FOLDERS.values()]
+    packages = [folder.package for folder in PLATFORMS.values()]
     packages += [f"gpufleet.spec.platforms.{name}" for name in OPTIONS]
     return any(f"{module}.".startswith(f"{package}.") for package in packages)
 
@@ -84,7 +84,7 @@ def test_only_listed_files_name_a_platform() -> None:
         if path not in LISTED and path not in OTHERWISE:
             found = names_of_platforms((ROOT / path).read_text())
             wrong += [f"{path}:{line}: {text}" for line, text in found]
-    assert not wrong, "\n".join(["ask gpufleet.platforms.registry instead:", *wrong])
+    assert not wrong, "\n".join(["ask the platform of the pool or fleet instead:", *wrong])
 
 
 def test_lists_hold_only_files_that_name_platforms() -> None:
@@ -112,7 +112,7 @@ def test_every_form_of_a_name_is_found(source: str) -> None:
     [
         '"""Pools on eks."""',
         'x = "GKE makes nodes"',
-        "from gpufleet.platforms.registry import platform_facts",
+        "from gpufleet.platforms.registry import PLATFORMS",
         "x = Platform(name)",
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.commands.audit import command as audit
 
 ROOT = Path(__file__).parents[2]
@@ -28,9 +28,11 @@ def test_it_installs_the_provider_of_the_sandbox() -> None:
 def test_its_fleet_compiles_and_its_path_is_absolute(tmp_path: Path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", USE_IT, re.S)
     values = {
-        node.targets[0].id: node.value
+        target.id: node.value
         for node in ast.parse(program).body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
     }
     spec = ast.literal_eval(values["spec"])
     assert compile_data(spec).deployable

@@ -16,6 +16,29 @@ from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
     *(
+        Allowed(part, "*", place, "The DRA driver is pinned to the operator's release, 0.5.0.")
+        for part in ("compile", "render", "resources")
+        for place in (
+            "*dra-driver-nvidia-gpu*ersion",
+            "*draDriver*ersion",
+            "*dra-driver*tag",
+            "*dra-driver*targetRevision",
+            "*DraDriver*ersion*",
+        )
+    ),
+    *(
+        Allowed(part, "*", "*/cluster/featureGates", "A cluster may name gates of its own.")
+        for part in ("compile", "resources")
+    ),
+    *(
+        Allowed(part, "*gke-*", place, "The fleet runs Google's driver installer itself.")
+        for part, place in (
+            ("render", "*driver-installer*"),
+            ("resources", "*DaemonSet::*driver-installer*"),
+            ("compile", "*findings*"),
+        )
+    ),
+    *(
         Allowed(part, "*gke-*", place, "The quota of critical pods limits none.")
         for part, place in (
             ("render", "*gpu-operator/quota.yaml*/spec/hard/pods"),

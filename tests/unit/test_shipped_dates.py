@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.fleet import compile_data
-from gpufleet.spec import fleet_part, read_document
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.spec.document import fleet_part, read_document
 
 ROOT = Path(__file__).parents[2]
 HALF_A_YEAR_ON = datetime(2027, 6, 1, tzinfo=UTC)

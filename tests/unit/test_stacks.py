@@ -11,7 +11,7 @@ import pulumi
 import pytest
 import yaml
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 ROOT = Path(__file__).parents[2]
 STACKS = ROOT / "stacks"

@@ -8,7 +8,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.fleet import Fleet, compile_document
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_document
 from gpufleet_policies.commands.audit import command
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "workload-kinds"

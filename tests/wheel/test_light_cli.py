@@ -1,4 +1,4 @@
-"""The program without Pulumi: what `pip install pulumi-gpufleet` brings, and what it can do."""
+"""The program without Pulumi: what an installation without extras brings, and what it can do."""
 
 import json
 import subprocess
@@ -36,12 +36,12 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
 """
 NEED_MORE = {
-    "preflight": (["fleet.yaml"], "pip install 'pulumi-gpufleet[preflight]'"),
+    "preflight": (["fleet.yaml"], "pip install 'CHECKOUT[preflight]'"),
     "vsphere": (
         ["inventory", "--server", "vc.example.com", "--datacenter", "DC", "--cluster", "C"],
-        "pip install 'pulumi-gpufleet[vsphere]'",
+        "pip install 'CHECKOUT[vsphere]'",
     ),
-    "sandbox": (["up"], "pip install gpufleet-sandbox"),
+    "sandbox": (["up"], "pip install CHECKOUT CHECKOUT/sandbox"),
 }
 """Commands that ask a cloud, a vCenter or a control plane: a call, and what it says without the
 packages for that."""
@@ -120,10 +120,10 @@ print(json.dumps(texts))
     assert len(texts) > 25
     assert texts["GpuFleet"] == (
         "gpufleet.GpuFleet needs the package pulumi, which the extra `pulumi` brings: "
-        "`pip install 'pulumi-gpufleet[pulumi]'`"
+        "`pip install 'CHECKOUT[pulumi]'`"
     )
     assert {text.rpartition("`pip")[2] for text in texts.values()} == {
-        " install 'pulumi-gpufleet[pulumi]'`"
+        " install 'CHECKOUT[pulumi]'`"
     }
 
 
@@ -138,7 +138,7 @@ def test_each_platform_names_its_extra_and_has_enough_with_it(
     (tmp_path / "base").mkdir()
     (tmp_path / "with").mkdir()
     base = install(tmp_path / "base", [wheel], extras=["pulumi"])
-    assert f"`pip install 'pulumi-gpufleet[{extra}]'`" in base.failed("python", "-c", code)
+    assert f"`pip install 'CHECKOUT[{extra}]'`" in base.failed("python", "-c", code)
     install(tmp_path / "with", [wheel], extras=[extra]).run("python", "-c", code)
 
 

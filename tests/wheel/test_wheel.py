@@ -169,7 +169,7 @@ def test_alone_it_judges_a_simulated_fleet(alone: Installed) -> None:
 def test_alone_it_says_what_the_sandbox_needs(alone: Installed) -> None:
     assert "sandbox " in alone.run("gpufleet", "--help")
     assert alone.refused("gpufleet", "sandbox", "up") == (
-        "gpufleet: gpufleet-sandbox is not installed: `pip install gpufleet-sandbox`, "
+        "gpufleet: gpufleet-sandbox is not installed: `pip install CHECKOUT CHECKOUT/sandbox`, "
         "or `make up` in a checkout\n"
     )
     assert alone.run("python", "-c", "import sys; print(sys.path)").count(str(ROOT)) == 0
@@ -225,8 +225,8 @@ def test_a_sandbox_of_another_version_is_refused(product: Path, tmp_path: Path) 
     installed = install(tmp_path, [product, newer])
     assert installed.refused("gpufleet", "sandbox", "status") == (
         "gpufleet: gpufleet-sandbox 99.1 works with pulumi-gpufleet 99.1 only, and pulumi-gpufleet "
-        f"{number} is installed: `pip install gpufleet-sandbox=={number}`, or `make up` in a "
-        "checkout\n"
+        f"{number} is installed: `pip install CHECKOUT CHECKOUT/sandbox`, or `make up` in a "
+        "checkout, of one release\n"
     )
 
 

@@ -152,16 +152,17 @@ CHARTS = {
     "dra-driver-nvidia-gpu": Chart(
         Source(
             "kubernetes-sigs/dra-driver-nvidia-gpu",
-            "v0.5.0-dev",
+            "v0.5.0",
             "deployments/helm/dra-driver-nvidia-gpu",
             (),
-            commit="95932046683719c43b6a0dd9613c2e5aad5d6703",
+            date="2026-11-28",
         ),
-        "dra-driver-nvidia-gpu-0.5.0-dev.values.yaml",
+        "values.yaml",
         (),
         # The chart fails with the last two, which is a finding of its own.
         {"global": OPEN, "nvidiaCtkPath": {}, "namespace": {}},
         typed=True,
+        module="sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0/deployments/helm/dra-driver-nvidia-gpu",
     ),
 }
 

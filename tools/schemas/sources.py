@@ -36,13 +36,14 @@ SOURCES: dict[str, Source] = {
     ),
     "resource.nvidia.com": Source(
         "kubernetes-sigs/dra-driver-nvidia-gpu",
-        "v0.4.1",
+        "v0.5.0",
         "deployments/helm/dra-driver-nvidia-gpu/crds",
         (
             "resource.nvidia.com_computedomains.yaml",
             "resource.nvidia.com_computedomaincliques.yaml",
         ),
-        commit="764900e7833798a1528bd52a2af3e1b2d5f7a616",
+        module="sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0/deployments/helm/dra-driver-nvidia-gpu/crds",
+        date="2026-11-28",
     ),
     "mellanox.com": Source(
         "Mellanox/network-operator",

@@ -19,12 +19,12 @@ from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.core_objects import ConfigMap, Namespace
-from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
+from gpufleet.components_base.platform_components import platform_components
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
-from gpufleet.platforms.registry import platform_components, platform_facts
+from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.render.gpu_operator_values import (
@@ -98,9 +98,9 @@ class GpuAddons(GpuComponent[FleetPlan]):
         )
         outputs["networks"] = []
         made: list[pulumi.Resource] = []
-        by_charts = not platform_facts(fleet.spec.platform).lifecycle_manager
+        by_charts = not fleet.platform.facts.lifecycle_manager
         if not by_charts:
-            platform = platform_components(fleet.spec.platform)
+            platform = platform_components(fleet.platform)
             operators = platform.platform_operators(self, name, fleet)
             outputs |= operators.outputs
             made += operators.made

@@ -9,13 +9,13 @@ import pulumi
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, warning_texts
-from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
+from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.alerts import alerts, validate_alerts
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values

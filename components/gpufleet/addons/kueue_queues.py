@@ -9,13 +9,13 @@ from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.core_objects import Namespace
-from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
+from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import CHART, kueue_values
 from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota

@@ -14,7 +14,8 @@ from gpufleet.adopt.refine import (
     refined,
 )
 from gpufleet.adopt.sharing import sharing_of
-from gpufleet.fleet import compile_data
+from gpufleet.cluster.pool import region_of_zones
+from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
     Declaration,
@@ -22,8 +23,9 @@ from gpufleet.fleet.observed import (
     ObservedResource,
     PlatformAdoption,
     ProposedPool,
+    platform_adoption,
 )
-from gpufleet.platforms.registry import FOLDERS, platform_adoption, platform_facts
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.base import Platform
 
 CATALOGUE = "2026.11"
@@ -72,23 +74,29 @@ class Adoption:
 
 
 def adopt(
-    seen: Observations, platform: Platform | None = None, *, import_ids: bool = False
+    seen: Observations,
+    platforms: Platforms,
+    platform: Platform | None = None,
+    *,
+    import_ids: bool = False,
 ) -> Adoption:
     """The declaration that comes nearest to resources.
 
     Args:
         seen: What exists.
+        platforms: Where it may be.
         platform: Where it is. Default: the platform that knows one of the types.
         import_ids: Write `importId` into pools that can be imported.
     """
-    adoption = _adoption(seen, platform)
+    adoption = _adoption(seen, platforms, platform)
     if adoption is None:
         return Adoption(None, (), (), ("no resource is of a type that makes nodes with GPUs",))
     proposals = sorted(adoption.pools(seen), key=lambda one: str(one.pool["name"]))
     if not proposals:
         return Adoption(None, (), (), ("no group of nodes with GPUs was found",))
     frame = _frame(adoption, seen, proposals)
-    notes = _placed(frame, adoption)
+    placed_by_example = _placed(frame, platforms[adoption.platform], proposals)
+    notes = [_NO_REGION] if placed_by_example else []
     pools: list[Declaration] = []
     kept: list[tuple[ProposedPool, Compared]] = []
     imports: list[Import] = []
@@ -131,16 +139,25 @@ def adopt(
         for one in seen.resources
         if one.address not in taken and _matters(one)
     ]
+    if placed_by_example:
+        cluster = {key: value for key, value in spec["cluster"].items() if key != "region"}
+        spec["cluster"] = cluster
     return Adoption(spec, tuple(imports), tuple(missed), (*notes, *addons.notes))
 
 
-def _placed(frame: Declaration, adoption: PlatformAdoption) -> list[str]:
-    """Put an example region where the resources state none, and note it."""
-    example = platform_facts(adoption.platform).example_region
+_NO_REGION = "cluster.region is not known from these resources: write it before you compile"
+
+
+def _placed(frame: Declaration, platform: PlatformValue, proposals: list[ProposedPool]) -> bool:
+    """Put the region of the pools' zones where no resource states one, else an example to compile
+    with, which the declaration that is proposed does not hold: whether it is an example."""
+    example = platform.facts.example_region
     if example is None or "region" in frame["cluster"]:
-        return []
-    frame["cluster"] = {**frame["cluster"], "region": example}
-    return [f"cluster.region is not known from these resources: write yours instead of {example}"]
+        return False
+    zones = tuple(zone for one in proposals for zone in one.pool.get("zones", ()))
+    known = region_of_zones(zones)
+    frame["cluster"] = {**frame["cluster"], "region": known or example}
+    return known is None
 
 
 def _matters(one: ObservedResource) -> bool:
@@ -148,12 +165,13 @@ def _matters(one: ObservedResource) -> bool:
     return one.token.endswith((":Release", ":Reservation", ":CapacityReservation", ":Budget"))
 
 
-def _adoption(seen: Observations, platform: Platform | None) -> PlatformAdoption | None:
+def _adoption(
+    seen: Observations, platforms: Platforms, platform: Platform | None
+) -> PlatformAdoption | None:
     if platform is not None:
-        return platform_adoption(platform)
-    return next(
-        (found for one in FOLDERS if (found := platform_adoption(one)).recognises(seen)), None
-    )
+        return platform_adoption(platforms[platform])
+    known = map(platform_adoption, platforms.values())
+    return next((one for one in known if one.recognises(seen)), None)
 
 
 def _frame(

@@ -6,11 +6,12 @@ from typing import Any
 
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import leaves, merged, nested
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.releases import releases
-from gpufleet.spec import UnreadableDocumentError
+from gpufleet.spec.document import UnreadableDocumentError
 
 SECTIONS = {
     "gpu-operator": "gpuOperator",

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import leaves
 from gpufleet.fleet.input_differences import differing, plain, within
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.observed import Choice, Declaration, PlatformAdoption, ProposedPool
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.base import Ownership
 
 _KEPT = (

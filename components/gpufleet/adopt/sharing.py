@@ -7,7 +7,7 @@ from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.observed import Declaration, Observations
-from gpufleet.spec import UnreadableDocumentError
+from gpufleet.spec.document import UnreadableDocumentError
 
 MIG_KEY = "mig-configs"
 

@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.addons`.
+"""Inputs of components: what restates `gpufleet.spec.addons`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
@@ -24,6 +24,7 @@ from gpufleet.arguments.network_operator import (
     SriovResourceArgs,
 )
 from gpufleet.arguments.olm import LifecycleManagerArgs
+from gpufleet.arguments.words import ExpanderWord, OfedWord, OwnershipWord
 
 
 class GpuOperatorOptionsArgs(TypedDict):
@@ -57,7 +58,7 @@ class GpuOperatorOptionsArgs(TypedDict):
     """Name of the Secret for NGC images. Default: none."""
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
@@ -68,7 +69,7 @@ class GpuOperatorOptionsArgs(TypedDict):
 class NetworkOperatorOptionsArgs(TypedDict):
     """NVIDIA Network Operator."""
 
-    ofed: NotRequired[str]
+    ofed: NotRequired[OfedWord]
     """One of `inbox`, `operator`, `host`. Who brings DOCA-OFED. Default inbox."""
     ofed_driver: NotRequired[OfedDriverArgs]
     """With `ofed: operator`: which driver. Default: the operator release's own."""
@@ -93,7 +94,7 @@ class NetworkOperatorOptionsArgs(TypedDict):
     """Name of the Secret for NGC images. Default: none."""
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
@@ -112,7 +113,7 @@ class DevicePluginOptionsArgs(TypedDict):
     """Name of the Secret for images. Default: none."""
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
@@ -125,7 +126,7 @@ class AddonArgs(TypedDict):
 
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
@@ -138,7 +139,7 @@ class KarpenterOptionsArgs(TypedDict):
 
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
@@ -164,13 +165,13 @@ class ClusterAutoscalerOptionsArgs(TypedDict):
 
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last; secrets do not belong here."""
-    expander: NotRequired[str]
+    expander: NotRequired[ExpanderWord]
     """One of `least-waste`, `priority`. Default least-waste, the program's own default."""
     provisioning_requests: NotRequired[bool]
     """Whether it answers ProvisioningRequests, which start all nodes of a job at once. Default:
@@ -185,7 +186,7 @@ class NeuronDevicePluginOptionsArgs(TypedDict):
 
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
@@ -217,6 +218,14 @@ class GpuDirectArgs(TypedDict):
     networks: NotRequired[GpuNetworksArgs]
     """Make the networks of GPU interfaces that pools with a `fabric` need: `{}` for the default
     range. Default: they are given in `connection.gpuNetworks`."""
+
+
+class DriverInstallerArgs(TypedDict):
+    """Google's installer of NVIDIA's driver on GKE."""
+
+    enabled: NotRequired[bool]
+    """Install the driver on Container-Optimized OS, on nodes of pools with `gke: {driver:
+    gpuOperator}`. Default true; false where Google's own manifest was applied already."""
 
 
 class ChartSourceArgs(TypedDict):
@@ -261,6 +270,8 @@ class AddonsArgs(TypedDict):
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
     gpu_direct: NotRequired[GpuDirectArgs]
     """Only on GKE: plugins of NCCL and the device injector. Default: with pools of a `fabric`."""
+    driver_installer: NotRequired[DriverInstallerArgs]
+    """Only on GKE: Google's installer of the driver. Default: with pools that need it."""
     kueue: NotRequired[AddonArgs]
     """Kueue. Default: with `queues`."""
     keda: NotRequired[AddonArgs]

@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.capacity`.
+"""Inputs of components: what restates `gpufleet.spec.capacity`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """

@@ -1,21 +1,28 @@
-"""Inputs of components that restate `gpufleet.spec.device_needs`.
+"""Inputs of components: what restates `gpufleet.spec.device_needs`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.words import (
+    DeviceNeedDevicesWord,
+    DraSharingWord,
+    NvlinkReachWord,
+    TimeSliceWord,
+)
+
 
 class DeviceNeedArgs(TypedDict):
     """A claim by what it needs: made as a template, or with `sharing` as claims that pods
     share."""
 
-    sharing: NotRequired[str]
+    sharing: NotRequired[DraSharingWord]
     """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
     clients: NotRequired[int]
     """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
     number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
-    interval: NotRequired[str]
+    interval: NotRequired[TimeSliceWord]
     """One of `Default`, `Short`, `Medium`, `Long`. With whole GPUs and `timeSlicing`: length of a
     turn. Default: the driver's default."""
     active_thread_percentage: NotRequired[int]
@@ -26,7 +33,7 @@ class DeviceNeedArgs(TypedDict):
     Default: memory / clients."""
     name: str
     """The template is called `<pool>-<name>`."""
-    devices: NotRequired[str]
+    devices: NotRequired[DeviceNeedDevicesWord]
     """One of `gpu`, `mig`. Whole GPUs or MIG devices. Default: as the pool."""
     count: NotRequired[int]
     """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
@@ -42,7 +49,7 @@ class DeviceNeedArgs(TypedDict):
     such a claim can run on every pool with one of the GPUs. Default: the pool's GPU."""
     same_pcie_root: NotRequired[bool]
     """All devices of the claim under one PCIe root. Default false."""
-    nvlink: NotRequired[str]
+    nvlink: NotRequired[NvlinkReachWord]
     """One of `machine`, `domain`. `machine`: the GPUs of the claim reach each other by NVLink.
     `domain`: those of other machines too; the pool gets a ComputeDomain, and the pod a channel.
     Default: not needed."""

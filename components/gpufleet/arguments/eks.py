@@ -1,15 +1,17 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.eks`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.eks`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import Any, NotRequired, TypedDict
 
+from gpufleet.arguments.words import EksOptionsImportedWord, LocalStorageWord, UpdateStrategyWord
+
 
 class EksUpdateArgs(TypedDict):
     """How a managed node group is updated."""
 
-    strategy: NotRequired[str]
+    strategy: NotRequired[UpdateStrategyWord]
     """One of `minimal`, `surge`. Default minimal, because spare GPUs are rarely to be had."""
     max_unavailable: NotRequired[int]
     """Nodes replaced at the same time, 1 to 100. Default 1."""
@@ -36,9 +38,9 @@ class EksOptionsArgs(TypedDict):
     metadata_hop_limit: NotRequired[int]
     """Network hops to the instance metadata service, 1 to 64. Default 1: pods do not reach it and
     use pod identities instead; 2 lets them."""
-    local_storage: NotRequired[str]
+    local_storage: NotRequired[LocalStorageWord]
     """One of `raid0`, `none`. Default raid0, where the instance type has NVMe disks."""
-    imported: NotRequired[str]
+    imported: NotRequired[EksOptionsImportedWord]
     """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the group over and
     changes nothing; `manage`, in a later update, makes labels, taints, sizes, tags, repair and
     update settings the pool's. What can only be set at creation stays as it is in both."""

@@ -1,15 +1,26 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.gke`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.gke`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import Any, NotRequired, TypedDict
 
+from gpufleet.arguments.words import (
+    GkeOptionsAcceleratorNetworkProfileWord,
+    GkeOptionsDriverVersionWord,
+    GkeOptionsDriverWord,
+    GkeOptionsImportedWord,
+    GkeOptionsLimitsWord,
+    GkeOptionsLocationPolicyWord,
+    LocalSsdUseWord,
+    UpgradeStrategyWord,
+)
+
 
 class GkeUpgradeArgs(TypedDict):
     """How a node pool is upgraded."""
 
-    strategy: NotRequired[str]
+    strategy: NotRequired[UpgradeStrategyWord]
     """One of `surge`, `blueGreen`, `shortLived`. Default surge; shortLived for flex start and
     queued capacity."""
     max_surge: NotRequired[int]
@@ -21,13 +32,14 @@ class GkeUpgradeArgs(TypedDict):
 class GkeOptionsArgs(TypedDict):
     """What only GKE needs to know."""
 
-    driver: NotRequired[str]
+    driver: NotRequired[GkeOptionsDriverWord]
     """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
     GPU Operator."""
-    driver_version: NotRequired[str]
-    """One of `default`, `latest`. With `driver: gke`: the version GKE recommends for the release,
-    or its newest. Default default. Changing it makes a new node pool."""
-    accelerator_network_profile: NotRequired[str]
+    driver_version: NotRequired[GkeOptionsDriverVersionWord]
+    """One of `default`, `latest`. With `driver: gke`, and on Container-Optimized OS: the version
+    GKE recommends for the release, or its newest. Default default. Changing it makes a new node
+    pool with `driver: gke`; with `gpuOperator`, nodes get it when they start again."""
+    accelerator_network_profile: NotRequired[GkeOptionsAcceleratorNetworkProfileWord]
     """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
     connection's networks."""
     compact_placement: NotRequired[bool]
@@ -35,10 +47,10 @@ class GkeOptionsArgs(TypedDict):
     open_reservations: NotRequired[bool]
     """On-demand nodes use reservations of the project that are open to all, where they match.
     Default false: they leave those alone."""
-    limits: NotRequired[str]
+    limits: NotRequired[GkeOptionsLimitsWord]
     """One of `total`, `perZone`. Whether `nodes` counts all zones together or each zone. Default
     total."""
-    location_policy: NotRequired[str]
+    location_policy: NotRequired[GkeOptionsLocationPolicyWord]
     """One of `any`, `balanced`. `any` takes GPUs where there are some, `balanced` keeps zones
     even. Default any."""
     upgrade: NotRequired[GkeUpgradeArgs]
@@ -54,7 +66,7 @@ class GkeOptionsArgs(TypedDict):
     ssd` on A3, else `pd-balanced`."""
     local_ssds: NotRequired[int]
     """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
-    local_ssd_use: NotRequired[str]
+    local_ssd_use: NotRequired[LocalSsdUseWord]
     """One of `ephemeral`, `raw`. Default ephemeral."""
     image_cache: NotRequired[str]
     """Disk image with container images on it (`projects/P/global/images/I`), attached as a second
@@ -74,7 +86,7 @@ class GkeOptionsArgs(TypedDict):
     """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
     tpu_topology: NotRequired[str]
     """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
-    imported: NotRequired[str]
+    imported: NotRequired[GkeOptionsImportedWord]
     """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the node pool over and
     changes nothing; `manage`, in a later update, makes limits, labels, taints, resource labels,
     repair and upgrade settings the pool's. Everything else stays as it was made in both."""

@@ -1,9 +1,16 @@
-"""Inputs of components that restate `gpufleet.spec.gpu_operator`.
+"""Inputs of components: what restates `gpufleet.spec.gpu_operator`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import (
+    KernelModuleWord,
+    LicenseFeatureWord,
+    LicenseServiceWord,
+    WorkloadWord,
+)
 
 
 class PodDeletionArgs(TypedDict):
@@ -77,10 +84,10 @@ class LicensingArgs(TypedDict):
 
     secret: str
     """Name of the Secret, in the operator's namespace."""
-    service: NotRequired[str]
+    service: NotRequired[LicenseServiceWord]
     """One of `cls`, `dls`. Where the token of the Secret comes from, `cls` or `dls`. Default
     cls."""
-    feature_type: NotRequired[str]
+    feature_type: NotRequired[LicenseFeatureWord]
     """One of `vgpu`, `workstation`, `compute`. What the Secret's gridd.conf asks for. Default
     vgpu (FeatureType 1), which fits every vGPU type."""
 
@@ -97,7 +104,7 @@ class DriverArgs(TypedDict):
     NVIDIA's."""
     image: NotRequired[str]
     """Name of the driver image. Default: `driver`."""
-    kernel_module_type: NotRequired[str]
+    kernel_module_type: NotRequired[KernelModuleWord]
     """One of `auto`, `open`, `proprietary`. `auto`, `open` or `proprietary`. Default: auto."""
     precompiled: NotRequired[bool]
     """Use images with a module made for the nodes' kernel: `version` is then a branch, and
@@ -204,7 +211,7 @@ class VgpuHostArgs(TypedDict):
 
     enabled: NotRequired[bool]
     """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
-    default_workload: NotRequired[str]
+    default_workload: NotRequired[WorkloadWord]
     """One of `container`, `vm-passthrough`, `vm-vgpu`. What nodes without the label
     `nvidia.com/gpu.workload.config` are for. Default container."""
     manager_repository: NotRequired[str]

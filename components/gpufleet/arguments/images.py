@@ -1,9 +1,11 @@
-"""Inputs of components that restate `gpufleet.spec.images`.
+"""Inputs of components: what restates `gpufleet.spec.images`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import ImageProfileWord
 
 
 class ProxyArgs(TypedDict):
@@ -26,7 +28,7 @@ class ImagesArgs(TypedDict):
     `registry.example.com/mirror` serves `nvcr.io/nvidia/driver` as
     `registry.example.com/mirror/nvidia/driver`. `gpufleet mirror` lists them. Default: the
     vendors' own."""
-    profile: NotRequired[str]
+    profile: NotRequired[ImageProfileWord]
     """Only `stigFips`. `stigFips`: hardened images, see docs/mirror.md. Default: the vendors'
     usual ones."""
     proxy: NotRequired[ProxyArgs]

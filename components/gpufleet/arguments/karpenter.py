@@ -1,9 +1,16 @@
-"""Inputs of components that restate `gpufleet.spec.karpenter`.
+"""Inputs of components: what restates `gpufleet.spec.karpenter`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import (
+    KarpenterBudgetReasonsWord,
+    KarpenterDisruptionConsolidationPolicyWord,
+    KarpenterRequirementOperatorWord,
+    StartupTaintEffectWord,
+)
 
 
 class KarpenterBudgetArgs(TypedDict):
@@ -15,14 +22,14 @@ class KarpenterBudgetArgs(TypedDict):
     """Cron expression in UTC of when it begins to hold. With `duration`. Default: always."""
     duration: NotRequired[str]
     """How long it holds, in hours and minutes."""
-    reasons: NotRequired[list[str]]
+    reasons: NotRequired[list[KarpenterBudgetReasonsWord]]
     """For which reasons. Default: all of them."""
 
 
 class KarpenterDisruptionArgs(TypedDict):
     """When Karpenter may take nodes away that work."""
 
-    consolidation_policy: NotRequired[str]
+    consolidation_policy: NotRequired[KarpenterDisruptionConsolidationPolicyWord]
     """One of `WhenEmpty`, `Balanced`, `WhenEmptyOrUnderutilized`. Default: by intent. training,
     batch, interactive: WhenEmpty; inference: Balanced."""
     consolidate_after: NotRequired[str]
@@ -37,7 +44,7 @@ class KarpenterRequirementArgs(TypedDict):
 
     key: str
     """Label, such as `topology.kubernetes.io/zone`."""
-    operator: str
+    operator: KarpenterRequirementOperatorWord
     """One of `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt`, `Lt`, `Gte`, `Lte`. How the values
     are compared."""
     values: NotRequired[list[str]]
@@ -51,7 +58,7 @@ class StartupTaintArgs(TypedDict):
     """Key of the taint, such as `example.com/agent-not-ready`."""
     value: NotRequired[str]
     """Default: empty."""
-    effect: NotRequired[str]
+    effect: NotRequired[StartupTaintEffectWord]
     """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. Default NoSchedule."""
 
 

@@ -1,23 +1,25 @@
-"""Inputs of components that restate `gpufleet.spec.kubelet`.
+"""Inputs of components: what restates `gpufleet.spec.kubelet`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.words import ManagerPolicyWord, TopologyPolicyWord, TopologyScopeWord
+
 
 class KubeletArgs(TypedDict):
     """Managers of the kubelet, which align the cores and memory of a pod with its GPUs."""
 
-    cpu_manager: NotRequired[str]
+    cpu_manager: NotRequired[ManagerPolicyWord]
     """One of `none`, `static`. `static`: Guaranteed pods that ask for whole CPUs get cores to
     themselves. Default: the platform's, none."""
-    topology_manager: NotRequired[str]
+    topology_manager: NotRequired[TopologyPolicyWord]
     """One of `none`, `bestEffort`, `restricted`, `singleNumaNode`. How strictly cores, memory and
     devices are aligned to NUMA nodes. Default: the platform's, none."""
-    topology_scope: NotRequired[str]
+    topology_scope: NotRequired[TopologyScopeWord]
     """One of `container`, `pod`. Default: container."""
-    memory_manager: NotRequired[str]
+    memory_manager: NotRequired[ManagerPolicyWord]
     """One of `none`, `static`. `static`: memory of Guaranteed pods comes from their NUMA nodes.
     Default: the platform's, none."""
     reserved_cpus: NotRequired[int]

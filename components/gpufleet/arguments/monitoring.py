@@ -1,9 +1,11 @@
-"""Inputs of components that restate `gpufleet.spec.monitoring`.
+"""Inputs of components: what restates `gpufleet.spec.monitoring`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import MonitoringBackendWord
 
 
 class ServerScrapeArgs(TypedDict):
@@ -61,7 +63,7 @@ class DashboardsArgs(TypedDict):
 class MonitoringArgs(TypedDict):
     """GPU metrics, alerts and dashboards."""
 
-    backend: NotRequired[str]
+    backend: NotRequired[MonitoringBackendWord]
     """One of `prometheus`, `victoriaMetrics`, `none`. Default prometheus."""
     namespace: NotRequired[str]
     """Namespace of rules, dashboards and monitors; it is made. Default gpu-monitoring."""

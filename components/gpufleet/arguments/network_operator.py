@@ -1,9 +1,11 @@
-"""Inputs of components that restate `gpufleet.spec.network_operator`.
+"""Inputs of components: what restates `gpufleet.spec.network_operator`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import Any, NotRequired, TypedDict
+
+from gpufleet.arguments.words import MacvlanModeWord, OfedWord, SriovDeviceWord
 
 
 class OfedDrainArgs(TypedDict):
@@ -108,7 +110,7 @@ class SriovResourceArgs(TypedDict):
     """Name of the resource, without `-`."""
     prefix: NotRequired[str]
     """Domain of the resource. Default `nvidia.com`."""
-    device_type: NotRequired[str]
+    device_type: NotRequired[SriovDeviceWord]
     """One of `netDevice`, `accelerator`, `auxNetDevice`. Default netDevice."""
     selectors: SriovSelectorsArgs
     """Which devices."""
@@ -126,7 +128,7 @@ class MacvlanNetworkArgs(TypedDict):
     whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
     master: NotRequired[str]
     """Interface of the node. Default: the one of the default route."""
-    mode: NotRequired[str]
+    mode: NotRequired[MacvlanModeWord]
     """One of `bridge`, `private`, `vepa`, `passthru`. Default bridge."""
     mtu: NotRequired[int]
     """0 to 65536. Default: the master's."""
@@ -163,7 +165,7 @@ class IpoibNetworkArgs(TypedDict):
 class NetworkOperatorSettingsArgs(TypedDict):
     """What the Network Operator runs, in typed form."""
 
-    ofed: NotRequired[str]
+    ofed: NotRequired[OfedWord]
     """One of `inbox`, `operator`, `host`. Who brings DOCA-OFED. Default inbox."""
     ofed_driver: NotRequired[OfedDriverArgs]
     """With `ofed: operator`: which driver. Default: the operator release's own."""

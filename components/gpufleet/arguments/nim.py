@@ -1,15 +1,17 @@
-"""Inputs of components that restate `gpufleet.spec.nim`.
+"""Inputs of components: what restates `gpufleet.spec.nim`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.words import NimModelEngineWord
+
 
 class NimModelArgs(TypedDict):
     """Which of a NIM's model profiles is fetched."""
 
-    engine: NotRequired[str]
+    engine: NotRequired[NimModelEngineWord]
     """One of `tensorrt_llm`, `vllm`, `sglang`. Inference engine. Default: what fits the GPU
     best."""
     tensor_parallelism: NotRequired[int]

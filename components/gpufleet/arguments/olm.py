@@ -1,9 +1,11 @@
-"""Inputs of components that restate `gpufleet.spec.olm`.
+"""Inputs of components: what restates `gpufleet.spec.olm`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import ApprovalWord
 
 
 class OperatorPackageArgs(TypedDict):
@@ -34,7 +36,7 @@ class NodeFeatureDiscoveryPackageArgs(TypedDict):
 class LifecycleManagerArgs(TypedDict):
     """Operators on OpenShift. Their settings are those of `gpuOperator` and `networkOperator`."""
 
-    approval: NotRequired[str]
+    approval: NotRequired[ApprovalWord]
     """One of `automatic`, `manual`. Who lets new versions in. Default automatic."""
     catalog_namespace: NotRequired[str]
     """Namespace of the catalogues. Default `openshift-marketplace`."""

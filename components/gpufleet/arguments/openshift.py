@@ -1,9 +1,11 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.openshift`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.openshift`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import AttachmentWord, DiskFormatWord, MachineRolloutWord
 
 
 class MachineHealthArgs(TypedDict):
@@ -39,7 +41,7 @@ class OpenShiftDiskArgs(TypedDict):
     """1 to 32 of a-z, 0-9 and inner hyphens."""
     size_gib: int
     """1 to 16384, the most that the machine API takes."""
-    format: NotRequired[str]
+    format: NotRequired[DiskFormatWord]
     """One of `thin`, `thick`, `eagerZeroed`. How its space is taken. Default: as the storage
     policy of its datastore has it."""
 
@@ -84,7 +86,7 @@ class OpenShiftOptionsArgs(TypedDict):
     """What only OpenShift on vSphere needs to know: the machine, and the template that brings its
     GPU."""
 
-    rollout: NotRequired[str]
+    rollout: NotRequired[MachineRolloutWord]
     """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
     the machine API changes nothing on machines that exist. Default recreate."""
     health: NotRequired[MachineHealthArgs]
@@ -102,7 +104,7 @@ class OpenShiftOptionsArgs(TypedDict):
     """Name, inventory path or instance UUID of a virtual machine template of Red Hat CoreOS with
     the GPU in it: EFI firmware without Secure Boot, hardware version 20 or later, all memory
     reserved, 64-bit MMIO."""
-    attachment: NotRequired[str]
+    attachment: NotRequired[AttachmentWord]
     """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the template holds its GPU. Default
     dynamicDirectPath."""
     datastore: NotRequired[str]

@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.openshift_aws`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.openshift_aws`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
@@ -6,12 +6,18 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.openshift import MachineConfigurationArgs, MachineHealthArgs
+from gpufleet.arguments.words import (
+    MachineRolloutWord,
+    OpenShiftAwsOptionsMetadataTokensWord,
+    OpenShiftAwsOptionsTenancyWord,
+    OpenShiftAwsOptionsVolumeTypeWord,
+)
 
 
 class OpenShiftAwsOptionsArgs(TypedDict):
     """What only OpenShift on AWS needs to know."""
 
-    rollout: NotRequired[str]
+    rollout: NotRequired[MachineRolloutWord]
     """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
     the machine API changes nothing on machines that exist. Default recreate."""
     health: NotRequired[MachineHealthArgs]
@@ -21,7 +27,7 @@ class OpenShiftAwsOptionsArgs(TypedDict):
     to the pool `worker`."""
     ami_id: NotRequired[str]
     """Image of Red Hat CoreOS in the cluster's region. Default: the connection's."""
-    volume_type: NotRequired[str]
+    volume_type: NotRequired[OpenShiftAwsOptionsVolumeTypeWord]
     """One of `gp2`, `gp3`, `io1`. Type of the root volume. Default gp3."""
     iops: NotRequired[int]
     """Operations per second of the root volume, 100 to 64000; needed with io1, not with gp2.
@@ -34,9 +40,9 @@ class OpenShiftAwsOptionsArgs(TypedDict):
     """Name of a placement group that exists. Default: none."""
     placement_group_partition: NotRequired[int]
     """Partition of a placement group of the strategy `partition`, 1 to 7. Default: none."""
-    tenancy: NotRequired[str]
+    tenancy: NotRequired[OpenShiftAwsOptionsTenancyWord]
     """One of `default`, `dedicated`. `dedicated`: hardware that no other account uses. Default
     default."""
-    metadata_tokens: NotRequired[str]
+    metadata_tokens: NotRequired[OpenShiftAwsOptionsMetadataTokensWord]
     """One of `required`, `optional`. Whether the instance metadata service asks for a session
     token. Default required."""

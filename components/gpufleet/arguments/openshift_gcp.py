@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.openshift_gcp`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.openshift_gcp`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
@@ -6,12 +6,17 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.openshift import MachineConfigurationArgs, MachineHealthArgs
+from gpufleet.arguments.words import (
+    MachineRolloutWord,
+    OpenShiftGcpOptionsDiskTypeWord,
+    OpenShiftGcpOptionsSpotModelWord,
+)
 
 
 class OpenShiftGcpOptionsArgs(TypedDict):
     """What only OpenShift on Google Cloud needs to know."""
 
-    rollout: NotRequired[str]
+    rollout: NotRequired[MachineRolloutWord]
     """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
     the machine API changes nothing on machines that exist. Default recreate."""
     health: NotRequired[MachineHealthArgs]
@@ -21,10 +26,10 @@ class OpenShiftGcpOptionsArgs(TypedDict):
     to the pool `worker`."""
     image: NotRequired[str]
     """Disk image of Red Hat CoreOS, `projects/P/global/images/I`. Default: the connection's."""
-    disk_type: NotRequired[str]
+    disk_type: NotRequired[OpenShiftGcpOptionsDiskTypeWord]
     """One of `pd-balanced`, `pd-ssd`, `pd-standard`. Type of the boot disk. Default: `pd-ssd` on
     A3, else `pd-balanced`."""
-    spot_model: NotRequired[str]
+    spot_model: NotRequired[OpenShiftGcpOptionsSpotModelWord]
     """One of `preemptible`, `spot`. With `capacity: [{spot: {}}]`: `preemptible` machines
     (default) end after 24 hours at the latest; `spot` ones do not, and need a release whose
     machine API has `provisioningModel`: others ignore the field, and the machines are on

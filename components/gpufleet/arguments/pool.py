@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.pool`.
+"""Inputs of components: what restates `gpufleet.spec.pool`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
@@ -17,6 +17,13 @@ from gpufleet.arguments.openshift_gcp import OpenShiftGcpOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
 from gpufleet.arguments.storage import PoolVolumeArgs
 from gpufleet.arguments.vsphere import VsphereOptionsArgs
+from gpufleet.arguments.words import (
+    FabricWord,
+    IntentWord,
+    OwnershipWord,
+    ProvisionerWord,
+    TaintEffectWord,
+)
 
 
 class NodesArgs(TypedDict):
@@ -64,7 +71,7 @@ class TaintArgs(TypedDict):
     """Key of the taint, such as `example.com/team`."""
     value: NotRequired[str]
     """Default: empty."""
-    effect: NotRequired[str]
+    effect: NotRequired[TaintEffectWord]
     """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. In Kubernetes' spelling; each cloud's
     own spelling is rendered. Default NoSchedule."""
 
@@ -83,9 +90,9 @@ class GpuPoolArgs(TypedDict):
     machine the platform offers; 1 on own hardware."""
     nodes: NodesArgs
     """How many nodes."""
-    intent: NotRequired[str]
+    intent: NotRequired[IntentWord]
     """One of `training`, `batch`, `inference`, `interactive`. Default inference."""
-    provisioner: NotRequired[str]
+    provisioner: NotRequired[ProvisionerWord]
     """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`, `computeClass`. Default:
     the fleet's."""
     capacity: NotRequired[list[CapacityArgs]]
@@ -93,9 +100,9 @@ class GpuPoolArgs(TypedDict):
     hardware."""
     sharing: NotRequired[SharingArgs]
     """Default: `exclusive: {}`, whole GPUs."""
-    fabric: NotRequired[str]
+    fabric: NotRequired[FabricWord]
     """One of `none`, `efa`, `tcpx`, `tcpxo`, `rdma`. Default none."""
-    ownership: NotRequired[str]
+    ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     import_id: NotRequired[str]
     """Id of an existing node group to adopt, only with `ownership: managed`."""

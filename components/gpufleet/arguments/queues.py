@@ -1,9 +1,11 @@
-"""Inputs of components that restate `gpufleet.spec.queues`.
+"""Inputs of components: what restates `gpufleet.spec.queues`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import QueueingStrategyWord, ReclaimWord, WithinQueueWord
 
 
 class TeamArgs(TypedDict):
@@ -42,10 +44,10 @@ class CohortArgs(TypedDict):
 class PreemptionArgs(TypedDict):
     """Who may end whose jobs."""
 
-    within_queue: NotRequired[str]
+    within_queue: NotRequired[WithinQueueWord]
     """One of `never`, `lowerPriority`, `lowerOrNewerEqualPriority`. In the same team. Default
     lowerPriority."""
-    reclaim: NotRequired[str]
+    reclaim: NotRequired[ReclaimWord]
     """One of `never`, `lowerPriority`, `any`. Jobs on borrowed quota, when the owner comes back.
     Default any."""
     while_borrowing: NotRequired[bool]
@@ -107,7 +109,7 @@ class QueuesArgs(TypedDict):
     """Name of the group of all teams. Default gpufleet."""
     cohorts: NotRequired[list[CohortArgs]]
     """Groups inside it, at most 100. Default: none, all teams lend to each other alike."""
-    strategy: NotRequired[str]
+    strategy: NotRequired[QueueingStrategyWord]
     """One of `bestEffortFifo`, `strictFifo`. Default bestEffortFifo."""
     preemption: NotRequired[PreemptionArgs]
     """Who may end whose jobs. Default: owners get their quota back at once; in a team, priority

@@ -1,9 +1,16 @@
-"""Inputs of components that restate `gpufleet.spec.scaling`.
+"""Inputs of components: what restates `gpufleet.spec.scaling`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import (
+    KedaScalingAuthModesWord,
+    SignalWord,
+    TriggerSecretParameterWord,
+    WorkloadKindWord,
+)
 
 
 class ScalingTargetArgs(TypedDict):
@@ -22,7 +29,7 @@ class ScalingTargetArgs(TypedDict):
 class ScaleOnArgs(TypedDict):
     """One signal and its target."""
 
-    signal: str
+    signal: SignalWord
     """One of `requestsRunning`, `requestsWaiting`, `kvCache`, `tensorActive`, `gpuUtilisation`,
     `queueLength`. What is measured."""
     target: NotRequired[float]
@@ -48,7 +55,7 @@ class ScalingArgs(TypedDict):
 
     target: ScalingTargetArgs
     """What is scaled."""
-    workload: NotRequired[str]
+    workload: NotRequired[WorkloadKindWord]
     """One of `llmServing`, `serving`, `batch`. Default llmServing."""
     min: int
     """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
@@ -75,7 +82,7 @@ class FallbackArgs(TypedDict):
 class TriggerSecretArgs(TypedDict):
     """A parameter of KEDA's authentication from a Secret; never its content."""
 
-    parameter: str
+    parameter: TriggerSecretParameterWord
     """One of `bearerToken`, `username`, `password`, `ca`, `cert`, `key`, `customAuthHeader`,
     `customAuthValue`. Parameter of KEDA's Prometheus scaler."""
     secret: str
@@ -89,7 +96,7 @@ class KedaScalingArgs(TypedDict):
 
     target: ScalingTargetArgs
     """What is scaled."""
-    workload: NotRequired[str]
+    workload: NotRequired[WorkloadKindWord]
     """One of `llmServing`, `serving`, `batch`. Default llmServing."""
     min: int
     """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
@@ -115,6 +122,6 @@ class KedaScalingArgs(TypedDict):
     """Name of a TriggerAuthentication that exists in the namespace. Default: none."""
     secrets: NotRequired[list[TriggerSecretArgs]]
     """Makes a TriggerAuthentication from these, instead of naming one. Default: none."""
-    auth_modes: NotRequired[str]
+    auth_modes: NotRequired[KedaScalingAuthModesWord]
     """One of `basic`, `bearer`, `tls`, `custom`. How KEDA authenticates; needed with secrets.
     Default: not."""

@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.sharing`.
+"""Inputs of components: what restates `gpufleet.spec.sharing`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
@@ -6,6 +6,13 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from typing import Any, NotRequired, TypedDict
 
 from gpufleet.arguments.device_needs import DeviceNeedArgs
+from gpufleet.arguments.words import (
+    DraDevicesWord,
+    DraSharingWord,
+    MigStrategyWord,
+    TimeSliceWord,
+    VgpuSchedulerWord,
+)
 
 
 class TimeSlicingArgs(TypedDict):
@@ -52,7 +59,7 @@ class MigLayoutArgs(TypedDict):
 class MigArgs(TypedDict):
     """Multi-Instance GPU: hardware slices with memory and fault isolation."""
 
-    strategy: NotRequired[str]
+    strategy: NotRequired[MigStrategyWord]
     """One of `single`, `mixed`. `mixed` (default): one resource per profile. `single`: one
     profile on every GPU, as `nvidia.com/gpu`."""
     layout: NotRequired[str]
@@ -70,12 +77,13 @@ class VgpuArgs(TypedDict):
     """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
 
     profile: str
-    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`. With or
-    without the prefix `grid_` or `nvidia_`, in any case."""
+    """vGPU type as vCenter lists it, `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`, or as
+    `nvidia-smi vgpu -s` prints it: `NVIDIA RTX Pro 6000 Blackwell DC-1-24C`. With or without the
+    prefix, in any case."""
     license_secret: NotRequired[str]
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
-    scheduler: NotRequired[str]
+    scheduler: NotRequired[VgpuSchedulerWord]
     """One of `bestEffort`, `equalShare`, `fixedShare`. What the hosts of the pool are set to, for
     time-sliced types: it decides what part of the GPU each vGPU is promised. Default: nothing is
     known of the hosts, so nothing is promised."""
@@ -91,12 +99,12 @@ class DraArgs(TypedDict):
     """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is
     off."""
 
-    sharing: NotRequired[str]
+    sharing: NotRequired[DraSharingWord]
     """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
     clients: NotRequired[int]
     """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
     number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
-    interval: NotRequired[str]
+    interval: NotRequired[TimeSliceWord]
     """One of `Default`, `Short`, `Medium`, `Long`. With whole GPUs and `timeSlicing`: length of a
     turn. Default: the driver's default."""
     active_thread_percentage: NotRequired[int]
@@ -105,7 +113,7 @@ class DraArgs(TypedDict):
     pinned_memory_mib: NotRequired[int]
     """With `mps`: MiB of device memory that one client may allocate, at most memory / clients.
     Default: memory / clients."""
-    devices: NotRequired[str]
+    devices: NotRequired[DraDevicesWord]
     """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as
     `layouts` says."""
     layout: NotRequired[str]

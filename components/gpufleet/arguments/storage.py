@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.storage`.
+"""Inputs of components: what restates `gpufleet.spec.storage`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """

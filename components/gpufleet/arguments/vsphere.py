@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.vsphere`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.vsphere`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
@@ -7,6 +7,18 @@ from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.vsphere_devices import VsphereDiskArgs, VsphereNetworkArgs
 from gpufleet.arguments.vsphere_policy import VsphereTimeoutsArgs
+from gpufleet.arguments.words import (
+    AttachmentWord,
+    CpuSharesWord,
+    CreateFailureWord,
+    DeletePolicyWord,
+    DrsBehaviorWord,
+    LatencySensitivityWord,
+    VsphereOptionsBoardWord,
+    VsphereOptionsSeparateHostsWord,
+    VsphereUpdatePolicyWord,
+    VsphereWaitForWord,
+)
 
 
 class VsphereTagArgs(TypedDict):
@@ -62,7 +74,7 @@ class VsphereOptionsArgs(TypedDict):
     cpu_reservation_mhz: NotRequired[int]
     """Processor time that a host keeps for each machine, in MHz; 0 reserves none. Default: the
     template's, and with `latencySensitivity: high` all of it."""
-    cpu_shares: NotRequired[str]
+    cpu_shares: NotRequired[CpuSharesWord]
     """One of `low`, `normal`, `high`. Weight of a machine's processor time where a host has too
     little for all. Default: the template's."""
     hardware_version: NotRequired[int]
@@ -82,7 +94,7 @@ class VsphereOptionsArgs(TypedDict):
     alone. Default: none."""
     mmio_gib: NotRequired[int]
     """64-bit MMIO window of each machine. Default: computed from the GPUs' memory."""
-    latency_sensitivity: NotRequired[str]
+    latency_sensitivity: NotRequired[LatencySensitivityWord]
     """One of `normal`, `high`. Whether virtual CPUs get cores of their own. Changes while the
     machine is off. Default normal."""
     extra_disks: NotRequired[list[VsphereDiskArgs]]
@@ -98,32 +110,32 @@ class VsphereOptionsArgs(TypedDict):
     max_per_host: NotRequired[int]
     """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""
-    separate_hosts: NotRequired[str]
+    separate_hosts: NotRequired[VsphereOptionsSeparateHostsWord]
     """One of `preferred`, `required`. DRS anti-affinity rule of the pool's machines: DRS keeps
     them on different hosts where it can (`preferred`), or does not start and move them otherwise
     (`required`). gpufleet makes the rule and removes it with the pool. Default: no rule."""
     vm_group: NotRequired[str]
     """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow
     the cluster's mandatory rules for that group. Default: none."""
-    drs_behavior: NotRequired[str]
+    drs_behavior: NotRequired[DrsBehaviorWord]
     """One of `fullyAutomated`, `partiallyAutomated`, `manual`, `disabled`. What DRS may do with
     each machine. Default: as with others of the cluster."""
     replace_not_ready_minutes: NotRequired[int]
     """A machine whose node has not been Ready for so many minutes, 5 to 10080, is made anew by
     the next update that refreshes the state. Needs the connection's `kubernetes`. Default:
     never."""
-    wait_for: NotRequired[str]
+    wait_for: NotRequired[VsphereWaitForWord]
     """One of `powerOn`, `tools`, `address`, `joined`. How far a new machine must come before it
     counts. Default powerOn."""
-    update_policy: NotRequired[str]
+    update_policy: NotRequired[VsphereUpdatePolicyWord]
     """One of `refuse`, `restart`, `replace`. What to do about a change that needs the machine
     powered off. Default refuse."""
     ignore_user_data_changes: NotRequired[bool]
     """Whether other first-boot data leaves machines that exist as they are. Default false: it
     makes them anew."""
-    on_create_failure: NotRequired[str]
+    on_create_failure: NotRequired[CreateFailureWord]
     """One of `delete`, `keep`. What becomes of a machine whose making failed. Default delete."""
-    delete_policy: NotRequired[str]
+    delete_policy: NotRequired[DeletePolicyWord]
     """One of `trySoft`, `hard`. How a running machine is stopped before it is destroyed. Default
     trySoft."""
     timeouts: NotRequired[VsphereTimeoutsArgs]
@@ -154,7 +166,7 @@ class VsphereOptionsArgs(TypedDict):
     device_ids: NotRequired[list[str]]
     """With `attachment: dynamicDirectPath`, PCI device ids that will do. Default: the catalogue's
     for the pool's GPU."""
-    board: NotRequired[str]
+    board: NotRequired[VsphereOptionsBoardWord]
     """One of `sxm`, `pcie`, `nvl`. With `attachment: dynamicDirectPath`, which boards of the GPU
     will do: their PCI device ids are the catalogue's. Default: all of them."""
     hardware_label: NotRequired[str]
@@ -175,7 +187,7 @@ class VsphereOptionsArgs(TypedDict):
     """Machines of gpufleet that another stack made, or this one before its state was lost, and
     that become machines of this pool as they are: number or name -> vCenter's instance uuid.
     Default: none; a machine of another stack is never touched."""
-    attachment: NotRequired[str]
+    attachment: NotRequired[AttachmentWord]
     """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the GPU gets into the machine.
     Default dynamicDirectPath."""
     networks: NotRequired[list[VsphereNetworkArgs]]

@@ -1,9 +1,11 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.vsphere_devices`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.vsphere_devices`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
 from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import DiskFormatWord, VsphereNetworkAdapterWord
 
 
 class VsphereDiskArgs(TypedDict):
@@ -14,7 +16,7 @@ class VsphereDiskArgs(TypedDict):
     32 of a-z, 0-9 and inner hyphens."""
     size_gib: int
     """1 to 63488 (62 TiB). It can grow while the machine runs, and never shrink."""
-    format: NotRequired[str]
+    format: NotRequired[DiskFormatWord]
     """One of `thin`, `thick`, `eagerZeroed`. How its space is taken. It is chosen when the disk
     is made. Default thin."""
     datastore: NotRequired[str]
@@ -47,7 +49,7 @@ class VsphereNetworkArgs(TypedDict):
     network: str
     """Port group or distributed port group, by name or inventory path. It may change while the
     machine runs."""
-    adapter: NotRequired[str]
+    adapter: NotRequired[VsphereNetworkAdapterWord]
     """One of `vmxnet3`, `e1000e`, `sriov`. Type of the adapter; another type is another adapter,
     with another MAC address. `sriov` is a virtual function of a NIC whose host has SR-IOV on,
     which `fabric: rdma` uses: it comes, moves and goes while the machine is off. Default:

@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.platforms.vsphere_policy`.
+"""Inputs of components: what restates `gpufleet.spec.platforms.vsphere_policy`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """

@@ -15,7 +15,6 @@ from gpufleet.findings import ordered
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.spend import node_prices
 from gpufleet.fleet.windows import DRAIN, bought_window
-from gpufleet.platforms.registry import platform_facts
 
 
 def fleet_calendar(fleet: Fleet, start: datetime, end: datetime) -> FleetCalendar:
@@ -81,7 +80,7 @@ def _windows(pool: Pool, shares: Mapping[str, float] | None, *, named: bool) -> 
         commitments=pool.spec.commitments,
         prices=tuple(node_prices(machine, entry) for entry in pool.capacity),
         shares=shares,
-        separately=platform_facts(pool.platform).scales_each_purchase,
+        separately=pool.platform.facts.scales_each_purchase,
         named=named,
     )
 

@@ -21,6 +21,10 @@ class FeatureKind(StrEnum):
     """A feature gate."""
     VALUE = "value"
     """A value of the program's chart, as a dotted path."""
+    FIELD = "field"
+    """A field of an API that a gate keeps: the server drops it where the gate is off."""
+    LIMIT = "limit"
+    """Maximum number of entries of a list of an API."""
     LINE = "line"
     """A line of releases with another numbering: `name` is as `since`."""
 
@@ -42,6 +46,12 @@ class Feature:
     """Later releases that changed the default, oldest first."""
     gone: str | None = None
     """First release that does not have it any more."""
+    locked: str | None = None
+    """First release in which a gate cannot be changed: a program that is told to does not start."""
+    gate: str = ""
+    """Of a field: the gate that keeps it."""
+    limit: int = 0
+    """Of a limit: the number."""
     source: Source
 
     def is_in(self, release: Release) -> bool:
@@ -71,6 +81,8 @@ class FeatureTable:
     gates: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
     values: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
     lines: Mapping[Release, Release] = field(default_factory=dict[Release, Release])
+    fields: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    limits: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
 
     def in_order(self, release: Release) -> Release:
         """The release in the numbering of the table: 25.12.0 of the DRA driver is as 0.3.0."""
@@ -93,20 +105,19 @@ NO_FEATURES = FeatureTable()
 
 def feature_tables(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, FeatureTable]:
     """All tables by program."""
-    gates: dict[str, dict[str, Feature]] = {}
-    values: dict[str, dict[str, Feature]] = {}
+    named: dict[str, dict[str, dict[str, Feature]]] = {}
     lines: dict[str, dict[Release, Release]] = {}
     for raw in rows:
         row = sourced(Feature, raw, sources)
         if row.kind == FeatureKind.LINE:
             lines.setdefault(row.program, {})[numbers(row.name)] = numbers(row.since)
         else:
-            table = gates if row.kind == FeatureKind.GATE else values
-            table.setdefault(row.program, {})[row.name] = row
+            kinds = named.setdefault(row.program, {})
+            kinds.setdefault(f"{row.kind}s", {})[row.name] = row
     return frozen(
         {
-            name: FeatureTable(gates.get(name, {}), values.get(name, {}), lines.get(name, {}))
-            for name in dict.fromkeys((*gates, *values, *lines))
+            name: FeatureTable(**named.get(name, {}), lines=lines.get(name, {}))
+            for name in dict.fromkeys((*named, *lines))
         }
     )
 

@@ -129,20 +129,27 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VgpuBoard:
-    """The vGPU types of one GPU, compute series: what a hypervisor can hand to machines."""
+    """The vGPU types of one GPU: what a hypervisor can hand to machines."""
 
     names: tuple[str, ...]
-    """How type names begin: `a100d`, `a100dx`. Lower case."""
-    time_sliced: Mapping[int, int] = field(hash=False)
-    """Frame buffer in GB -> most vGPUs of that size on one GPU, all of them that size."""
-    mig_backed: Mapping[str, int] = field(default_factory=FrozenDict[str, int], hash=False)
-    """MIG profile -> most vGPUs of it on one GPU. Empty: none."""
+    """How type names begin, in NVIDIA's spelling: `A100D`, `RTX6000-Ada`."""
+    types: Mapping[str, int] = field(hash=False)
+    """What follows in the name, `20C`, `3-40C` or `1-10CME` -> maximum number of vGPUs of that type
+    on one GPU, all of them that type. Series that the table lacks have no entry."""
     source: Source
+    printed: str = ""
+    """What nvidia-smi prints before the name: `RTX Pro 6000 Blackwell `. Default: nothing."""
     mixed_size: Mapping[int, int] | None = field(default=None, hash=False)
     """Maximum number of vGPUs of a size where the host allows mixed sizes, for the sizes that lose
-    some. Empty:
-    the GPU cannot mix sizes. None: not sourced."""
+    some. Empty: the GPU cannot mix sizes. None: not sourced."""
     notes: str = ""
+
+    @property
+    def time_sliced(self) -> Mapping[int, int]:
+        """Frame buffer in GB -> maximum number on one GPU, of the time-sliced compute types."""
+        return {
+            int(n[:-1]): most for n, most in self.types.items() if n[:-1].isdigit() and "C" in n
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,12 +46,9 @@ def vgpu_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, 
 
 
 def _vgpu_board(raw: RawRow, sources: SourceTable) -> VgpuBoard:
-    counts = {
-        name: frozen({int(gb): most for gb, most in raw[name].items()})
-        for name in ("time_sliced", "mixed_size")
-        if name in raw
-    }
-    return sourced(VgpuBoard, raw, sources, **counts)
+    mixed = raw.get("mixed_size")
+    own = {} if mixed is None else {"mixed_size": frozen({int(gb): n for gb, n in mixed.items()})}
+    return sourced(VgpuBoard, raw, sources, **own)
 
 
 def mig_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, MigGeometry]:

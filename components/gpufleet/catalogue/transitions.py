@@ -25,6 +25,8 @@ class Transition:
     """First version that does not break it any more."""
     driver: bool = False
     """Only where the GPU Operator installs the driver."""
+    switches: str | None = None
+    """Value of the chart: only where the same change switches it on."""
     platform: str | None = None
     """Only there; None: on every platform."""
 

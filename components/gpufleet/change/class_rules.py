@@ -6,7 +6,7 @@ from gpufleet.change.plan import FieldDifference, PoolChange, ResourceOperation
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
 
 _SHOWN = 8
@@ -107,11 +107,11 @@ def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> 
 
 def validate_ownership(old: Pool, new: Pool) -> Iterable[Finding]:
     """Nodes that `pulumi up` deletes because it is to make them no longer, or elsewhere."""
-    if old.platform is not new.platform:
+    if old.platform != new.platform:
         yield error(
             "change-moves-platform",
             "platform",
-            f"{new.name} moves from {old.platform.value} to {new.platform.value}: another cluster "
+            f"{new.name} moves from {old.platform.name} to {new.platform.name}: another cluster "
             "with other nodes, and nothing of the old one is moved there",
             "make a stack of its own for the new cluster, move the work, then remove the old one",
         )

@@ -10,7 +10,7 @@ from gpufleet.change.installed import installed
 from gpufleet.change.plan import FieldDifference, NodeChangeKind
 from gpufleet.fleet.leaf_class import LeafClass, class_of
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
 
 _KINDS = {

@@ -7,7 +7,7 @@ from typing import Any, cast
 from gpufleet.change.files import ABSENT
 from gpufleet.change.plan import FieldDifference
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_files
+from gpufleet.render.platform_files import platform_files
 from gpufleet.spec.base import Ownership, SpecModel
 
 

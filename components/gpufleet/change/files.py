@@ -10,9 +10,9 @@ from gpufleet.change.plan import FieldDifference
 from gpufleet.fleet.input_differences import differing
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_files
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.artefacts import artefacts
+from gpufleet.render.platform_files import platform_files
 
 ABSENT = "none"
 """What is shown where one side has no such field, or its default."""
@@ -20,7 +20,7 @@ ABSENT = "none"
 _OPERANDS = ("cluster-policy.yaml", "nic-cluster-policy.yaml", "subscription.yaml")
 _CONTROLLERS = (
     *("manifests/openshift/cluster-autoscaler.yaml", "manifests/node-feature-discovery/"),
-    "manifests/gke/gpudirect-",
+    *("manifests/gke/gpudirect-", "manifests/gke/driver-installer"),
 )
 _LIVE = (
     *("manifests/gpu-operator/", "manifests/network-operator/", "manifests/nvidia-device-plugin/"),

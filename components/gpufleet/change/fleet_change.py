@@ -42,8 +42,8 @@ from gpufleet.findings import Finding, ordered
 from gpufleet.fleet.cut_over import cut_over, is_cut_over
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.previous_sharing import IN_PLACE
-from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import LayoutChange, Provisioner
 
@@ -81,7 +81,7 @@ def change_plan(
             alone = _alone(one or two, one is None, counts.get(name, 0))
             changes.append(replace(alone, engine=resource_changes(old, new, name)))
             continue
-        if one.platform is not two.platform or _managed(one) != _managed(two):
+        if one.platform != two.platform or _managed(one) != _managed(two):
             changes.append(_taken_over(one, two, (old, new), counts[name]))
             findings += validate_ownership(one, two)
             continue
@@ -117,7 +117,7 @@ def _counted(old: Fleet, nodes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _usual(pool: Pool) -> int:
-    simulated = platform_facts(pool.platform).simulated
+    simulated = pool.platform.facts.simulated
     return pool.nodes.minimum if simulated else pool.nodes.expected
 
 
@@ -171,12 +171,12 @@ def _taken_over(old: Pool, new: Pool, fleets: tuple[Fleet, Fleet], nodes: int) -
     """A pool on another platform, or one that `pulumi up` begins or ceases to make: its nodes are
     others, or go, unless a node group that exists is adopted."""
     adopted = not _managed(old) and new.spec.import_id is not None
-    moved = old.platform is not new.platform
+    moved = old.platform != new.platform
     kind = NodeChangeKind.LIVE if adopted and not moved else NodeChangeKind.NEW_POOL
     if _managed(old) and not moved:
         kind = NodeChangeKind.REMOVED
     field = "platform" if moved else "ownership"
-    was, is_now = (one.platform if moved else one.ownership for one in (old, new))
+    was, is_now = (one.platform.name if moved else one.ownership for one in (old, new))
     leaf_class = LeafClass.LIVE if adopted else LeafClass.REPLACEMENT
     shown = FieldDifference(field, was.value, is_now.value, leaf_class)
     alone = _alone(old, added=False, nodes=nodes)

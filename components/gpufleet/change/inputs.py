@@ -8,8 +8,7 @@ from gpufleet.change.plan import FieldDifference, ResourceChange, ResourceOperat
 from gpufleet.fleet.input_differences import InputDifference, plain
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
-from gpufleet.fleet.platform_rules import PlatformRules
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.spec.base import Ownership
 
 Resources = Mapping[str, Mapping[str, Any]]
@@ -48,7 +47,7 @@ def resources_of(fleet: Fleet, name: str) -> Resources:
 
 def _by_resource(old: Fleet, new: Fleet, name: str) -> Iterator[tuple[str, list[FieldDifference]]]:
     before, after = resources_of(old, name), resources_of(new, name)
-    rules = platform_rules((new if after else old).spec.platform)
+    rules = platform_rules((new if after else old).platform)
     for resource in dict.fromkeys((*before, *after)):
         one, two = before.get(resource), after.get(resource)
         found = (

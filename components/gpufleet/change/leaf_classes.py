@@ -48,6 +48,7 @@ CLUSTER: Mapping[str, LeafClass] = {
     "addons.networkOperator.wait": LeafClass.LIVE,
     "addons.karpenter.accessEntry": LeafClass.LIVE,
     "addons.gpuDirect": LeafClass.OPERAND,
+    "addons.driverInstaller": LeafClass.OPERAND,
     "addons.olm": LeafClass.OPERAND,
     "addons.olm.approval": LeafClass.LIVE,
     "addons.olm.waitMinutes": LeafClass.LIVE,

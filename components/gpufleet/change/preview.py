@@ -9,7 +9,7 @@ from gpufleet.change.live_node import objects, part
 from gpufleet.change.plan import ChangePlan, ResourceOperation
 from gpufleet.findings import Finding, error, ordered, warning
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
 
 _REPLACED = frozenset(
     {"replace", "create-replacement", "delete-replaced", "import-replacement", "discard-replaced"}
@@ -101,7 +101,7 @@ def _of_pool(
     plan: ChangePlan, name: str, fleets: tuple[Fleet, Fleet], found: Mapping[str, PreviewedResource]
 ) -> Iterator[Finding]:
     change = plan.pool(name)
-    rules = platform_rules(fleets[1].spec.platform)
+    rules = platform_rules(fleets[1].platform)
     planned = {rules.engine_name(one.resource): one for one in change.engine}
     for suffix, one in found.items():
         own = planned.get(suffix)

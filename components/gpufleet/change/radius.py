@@ -10,8 +10,8 @@ from gpufleet.change.plan import ChangeCapacity, NodeChangeKind
 from gpufleet.change.steps import DRAIN_SECONDS, REBOOT_SECONDS, gpu_hours
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.platforms.registry import platform_rules
 
 START_SECONDS = 600
 """Expected time until a new node offers its GPUs. Our estimate, as that of a reboot."""

@@ -9,7 +9,6 @@ from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.partition import Partition
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.pool import Intent, Provisioner
 
 _DRAIN = (
@@ -136,7 +135,7 @@ def _shape(partition: Partition) -> object:
 
 
 def _replaced(new: Pool, change: PoolChange) -> Finding:
-    platform = platform_facts(new.platform).title
+    platform = new.platform.facts.title
     who = (
         platform
         if change.kind is NodeChangeKind.NEW_POOL
@@ -183,13 +182,13 @@ def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
     mig = new.gpu.mig
     if mig is None or not mig.reset_needed or not changes_mode(old.partition, new.partition):
         return
-    if platform_facts(new.platform).reset_may_be_forbidden and not reboots(
+    if new.platform.facts.reset_may_be_forbidden and not reboots(
         fleet.spec.addons.gpu_operator.mig_manager.env
     ):
         yield error(
             "change-may-hang",
             "addons.gpuOperator.migManager.env",
-            f"{new.gpu.key} switches MIG mode by a GPU reset, which {new.platform.value} may forbid"
+            f"{new.gpu.key} switches MIG mode by a GPU reset, which {new.platform.name} may forbid"
             "; without WITH_REBOOT the first node would stay in `failed`, without any GPU",
             'write `migManager: {env: {WITH_REBOOT: "true"}}`',
             gpu=new.gpu.key,

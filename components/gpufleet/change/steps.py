@@ -8,9 +8,8 @@ from decimal import Decimal
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.change.plan import Act, NodeChangeKind, Step
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.partition.partition import Partition
-from gpufleet.platforms.registry import platform_facts
-from gpufleet.spec.base import Platform
 
 DRAIN_SECONDS = 300
 """Time given to pods to leave: the GPU Operator's own default for draining (chart v26.7.0
@@ -54,12 +53,12 @@ def steps(
     new: Partition,
     kind: NodeChangeKind,
     gpu: Gpu,
-    platform: Platform,
+    platform: PlatformValue,
     *,
     reboots: bool,
 ) -> tuple[Step, ...]:
     """Everything that is done to one node, in order."""
-    labelling = platform_facts(platform).relabelling
+    labelling = platform.facts.relabelling
     label = Step(Act.LABEL, labelling.who, labelling.text)
     if kind is NodeChangeKind.PLUGIN:
         return (
@@ -92,7 +91,7 @@ def steps(
 
 
 def _mode(
-    old: Partition, new: Partition, gpu: Gpu, platform: Platform, *, reboots: bool
+    old: Partition, new: Partition, gpu: Gpu, platform: PlatformValue, *, reboots: bool
 ) -> tuple[Step, ...]:
     if not changes_layout(old, new):
         return ()
@@ -104,7 +103,7 @@ def _mode(
         text = "switches MIG mode, which this GPU does without a reset once it is idle"
         return (Step(Act.WAIT, who, text),)
     reset = Step(Act.RESET, who, f"{gpu.key} switches MIG mode by a reset of all GPUs of the node")
-    if platform_facts(platform).reset_may_be_forbidden and reboots:
+    if platform.facts.reset_may_be_forbidden and reboots:
         return reset, Step(Act.REBOOT, who, "only if the hypervisor forbids the reset")
     return (reset,)
 

@@ -5,6 +5,8 @@ and no pin of the edition names is not recorded, and an error until it is accept
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any
 
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.transitions import Transition, ordinal
@@ -12,9 +14,12 @@ from gpufleet.change.installed import declared_addon, installed
 from gpufleet.change.leaf_classes import ADDONS
 from gpufleet.change.plan import FieldDifference, NodeChangeKind, PoolChange
 from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from gpufleet.spec.base import Ownership
 
 CHARTS = {
@@ -48,7 +53,7 @@ def validate_transitions(old: Fleet, new: Fleet, reason: str | None) -> Iterator
         )
         if ordinal(one) == ordinal(two):
             continue
-        yield from _crossed(new, chart, path, one, two)
+        yield from _crossed(new, chart, path, one, two, old)
         yield from _of_chart(after, chart, path, (one, two), reason)
     one, two = (fleet.spec.cluster.kubernetes_version for fleet in (old, new))
     yield from _crossed(new, KUBERNETES, "cluster.kubernetesVersion", one, two)
@@ -128,12 +133,26 @@ def _catalogue(fleet: Fleet) -> Catalogue:
     return load(fleet.spec.catalogue, overlay=fleet.spec.catalogue_overlay)
 
 
-def _crossed(fleet: Fleet, subject: str, path: str, old: str, new: str) -> Iterator[Finding]:
+def _crossed(
+    fleet: Fleet, subject: str, path: str, old: str, new: str, before: Fleet | None = None
+) -> Iterator[Finding]:
     drivers = fleet.addons.gpu_operator.driver
     for row in _catalogue(fleet).transitions.get(subject, ()):
         there = row.platform in {None, fleet.spec.platform.value}
-        if there and row.applies(old, new) and (drivers or not row.driver):
-            yield _finding(row, path, f"{subject} {old} -> {new}: ")
+        if not there or not row.applies(old, new) or (row.driver and not drivers):
+            continue
+        if row.switches is not None:
+            was, now = (on and _operator_value(on, row.switches) for on in (before, fleet))
+            if was or not now:
+                continue
+        yield _finding(row, path, f"{subject} {old} -> {new}: ")
+
+
+def _operator_value(fleet: Fleet, key: str) -> Any:
+    values = merged(
+        operator_values(fleet_operator_settings(fleet)), fleet.spec.addons.gpu_operator.values
+    )
+    return reduce(lambda one, part: one.get(part, {}), key.split("."), values)
 
 
 def _finding(row: Transition, path: str, head: str = "") -> Finding:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -16,22 +17,36 @@ from gpufleet.cli.output import UnreadableInputError, print_findings
 from gpufleet.findings import FleetError
 from gpufleet.messages import message, one_line
 
-CORE = {
-    "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
-    "explain": "the same for people: who asks for what, proof of each MIG layout, price",
-    "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
-    "mirror": "every chart and image a site without Internet access must copy",
-    "preflight": "asks the real cloud: offered, quota, reservation, addresses, version; read-only",
-    "change": "what it takes to get from one declaration to another, node by node",
-    "calendar": "which pools and teams have GPUs when: gaps, double bookings, money for nothing",
-    "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
-    "cost": "cost of each pod, team and slice from a metrics dump, to the micro-dollar",
-    "catalogue": "the facts everything rests on, each with source and date",
-    "schema": "JSON Schema of the FleetSpec, for editors",
-    "vsphere": "what a vCenter offers: hosts, GPUs, profiles, free slots, and which pools fit now",
-    "sandbox": "a local control plane with simulated GPU nodes: up, down, status, reset",
+FAMILIES = {
+    "fleet": "the declaration",
+    "gate": "what is refused before it is made",
+    "plan": "what a model needs, and the machines for it",
+    "money": "who pays, what was used, what is wasted",
+    "live": "what is there now",
+    "catalogue": "the facts everything rests on",
+    "sandbox": "try it on this machine",
 }
-"""Name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
+"""Family of commands, in the order of the help -> what it is about."""
+CORE = {
+    "fleet": {
+        "compile": "what follows from a declaration, and every error",
+        "explain": "the same drawn for people: who asks for what, proofs, price",
+        "render": "manifests, Helm values and NVIDIA configuration as files",
+        "change": "from one declaration to another, node by node",
+        "mirror": "charts and images that a site without Internet copies",
+        "schema": "every key, and the JSON Schema for editors",
+    },
+    "gate": {"preflight": "asks the real cloud: offered, quota, reservation; read-only"},
+    "plan": {"partition": "do these MIG instances fit that GPU? proof, or the nearest"},
+    "money": {
+        "cost": "cost of each pod, team and slice from metrics",
+        "calendar": "who has GPUs when: gaps, double bookings",
+    },
+    "live": {"vsphere": "what a vCenter offers, and which pools fit now"},
+    "catalogue": {"catalogue": "GPUs, machines, prices, models, each with its source"},
+    "sandbox": {"sandbox": "a local control plane with simulated GPU nodes"},
+}
+"""Family -> name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
 
 TABLES = "gpufleet.command_tables"
 """Entry points that are tables of commands like `CORE`, each in the package of its modules."""
@@ -43,6 +58,8 @@ class CommandRow:
 
     module: str
     """Module that holds `command`."""
+    family: str
+    """Key of `FAMILIES`."""
     line: str
     """One line of help."""
 
@@ -50,11 +67,16 @@ class CommandRow:
 @cache
 def commands() -> dict[str, CommandRow]:
     """Every command by name: those of the core first, then those of each installed root."""
-    rows = {name: CommandRow(f"gpufleet.cli.{name}", line) for name, line in CORE.items()}
+    rows = dict(_rows("gpufleet.cli", CORE))
     for entry in sorted(entry_points(group=TABLES), key=lambda entry: entry.name):
-        for name, line in entry.load().items():
-            rows[name] = CommandRow(f"{entry.module}.{name}", line)
+        rows.update(_rows(entry.module, entry.load()))
     return rows
+
+
+def _rows(package: str, table: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, CommandRow]]:
+    for family, lines in table.items():
+        for name, line in lines.items():
+            yield name, CommandRow(f"{package}.{name}", family, line)
 
 
 class _LazyGroup(click.Group):
@@ -65,7 +87,7 @@ class _LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # The tables of other roots are read only where the core has no such command.
-        if cmd_name in CORE:
+        if any(cmd_name in names for names in CORE.values()):
             return importlib.import_module(f"gpufleet.cli.{cmd_name}").command
         row = commands().get(cmd_name)
         return None if row is None else importlib.import_module(row.module).command
@@ -84,25 +106,31 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, commands()))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, row.line) for name, row in commands().items()])
+            for family, subject in FAMILIES.items():
+                rows = [
+                    (name.ljust(width), row.line)
+                    for name, row in commands().items()
+                    if row.family == family
+                ]
+                if rows:
+                    formatter.write(f"  {family.capitalize()}: {subject}\n")
+                    with formatter.indentation():
+                        formatter.write_dl(rows)
 
 
 @click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pulumi-gpufleet", prog_name="gpufleet")
 def _program() -> None:
-    """One declaration of a GPU fleet: compiled, proven, priced, rendered and policed.
+    """One declaration of a GPU fleet: compiled, priced, rendered, validated. `pulumi up` deploys.
 
-    Every command reads `-` as standard input, takes `--format text|json`, prints all findings at
-    once and exits 0 (fine, warnings allowed), 1 (a finding of severity error) or 2 (input
-    unreadable, wrong usage, or nothing was looked at). Deploying is `pulumi up`.
+    Commands read `-` as standard input, take `--format text|json`, print all findings at once and
+    exit 0 (fine), 1 (an error was found) or 2 (unreadable, wrong usage, or nothing looked at).
 
     \b
-    Write a fleet.yaml (docs/use-cases.md has one for each case), then:
-        gpufleet compile fleet.yaml            errors, their fixes, and the price
-        gpufleet explain fleet.yaml            what nodes offer, and why
-        gpufleet render fleet.yaml --out out   the files
-    `gpufleet schema` lists every key, `gpufleet catalogue gpus` every GPU.
+        gpufleet explain fleet.yaml     what nodes offer, and what they cost
+        gpufleet audit deploy/          waste and impossibility in manifests
     """
 
 

@@ -13,7 +13,7 @@ from gpufleet.cli.catalogue_rows import TABLES, Row
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.findings import FleetError
 
-_BY_GPU = ("gpus", "mig", "instances", "prices", "offers")
+_BY_GPU = ("gpus", "mig", "vgpu", "drivers", "instances", "prices", "offers")
 _BY_CLOUD = ("instances", "prices")
 
 
@@ -41,7 +41,7 @@ def command(
     prices: Path | None,
     output_format: str,
 ) -> None:
-    """Show a table of the catalogue: gpus, mig, drivers, instances, prices,
+    """Show a table of the catalogue: gpus, mig, vgpu, drivers, instances, prices,
     offers, models, charts, images, sources.
 
     \b

@@ -93,6 +93,15 @@ def _mig(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[
                 }
 
 
+def _vgpu(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
+    for key, board in catalogue.vgpu_boards.items():
+        for name in board.names if gpu in (None, key) else ():
+            for tail, most in board.types.items():
+                row = {"gpu": key, "type": f"{name}-{tail}", "max_per_gpu": most}
+                row["printed"] = f"NVIDIA {board.printed}{name}-{tail}"
+                yield {**row, "notes": board.notes, **_source(board.source)}
+
+
 def _drivers(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
     for fact in catalogue.gpus.values():
         if gpu not in (None, fact.key) or fact.generation is None:
@@ -182,6 +191,7 @@ TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
         ("gpu", "name", "compute_slices", "memory_slots", "starts", "max_instances", "usable_gib",
          "multiprocessors", "evidence", "source", "date"),
     ),
+    "vgpu": (_vgpu, ("gpu", "type", "max_per_gpu", "printed", "source", "date")),
     "drivers": (
         _drivers,
         ("gpu", "first_driver", "last_driver", "kernel_modules", "first_cuda", "last_cuda",

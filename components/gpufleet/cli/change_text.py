@@ -16,8 +16,8 @@ from gpufleet.change.plan import (
 )
 from gpufleet.cli.output import fitted
 from gpufleet.fleet import Fleet
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.platforms.registry import platform_facts, platform_rules
 
 WIDTH = 80
 """Maximum number of characters of a line."""
@@ -107,7 +107,7 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
         lines += [f"    {s.act.value:<9} {s.text} ({s.who})" for s in pool.steps]
-        if pool.labels and not platform_facts(new.spec.platform).simulated:
+        if pool.labels and not new.platform.facts.simulated:
             pairs = " ".join(f"{key}={value}" for key, value in pool.labels.items())
             lines.append(f"    kubectl label node NODE --overwrite {pairs}")
     if pool.rollout is not None:
@@ -161,7 +161,7 @@ def _waves(pool: PoolChange, new: Fleet) -> str:
         return "no node exists: new nodes start with the new sharing"
     width = len(pool.waves[0])
     text = f"{pool.nodes} nodes in {len(pool.waves)} waves of {width}"
-    first = platform_rules(new.spec.platform).node_names(new, pool.name, pool.waves[0][:4])
+    first = platform_rules(new.platform).node_names(new, pool.name, pool.waves[0][:4])
     return f"{text}; first {', '.join(first)}" if first else text
 
 

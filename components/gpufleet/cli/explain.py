@@ -101,7 +101,7 @@ def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:
     """The terms of each pool, by name."""
     spec = fleet.spec
     catalogue = load(spec.catalogue, overlay=spec.catalogue_overlay)
-    cluster = cluster_facts(spec, fleet.pools, catalogue)
+    cluster = cluster_facts(spec, fleet.platform, fleet.pools, catalogue)
     return {pool.name: contract_of(pool, cluster) for pool in cluster.pools}
 
 

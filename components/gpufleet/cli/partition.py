@@ -35,15 +35,22 @@ from gpufleet.render.slots_svg import draw_placement_svg
     '\'{"1g.10gb": 3, "3g.40gb": 1}\'; `-` reads JSON from standard input.',
 )
 @click.option(
+    "--gpus",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    help="GPUs of a machine: also say how many of these instances it holds, set by set.",
+)
+@click.option(
     "--svg",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Also write a picture of the placed layout to this file.",
 )
 @format_option
-def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
+def command(key: str, want: str, gpus: int | None, svg: Path | None, output_format: str) -> None:
     """Can these MIG instances be placed on one GPU?
 
     Prints the proof with start slots and what still fits, or why not and the nearest layouts.
+    With --gpus N also the number of such sets that a machine holds, each set on one GPU.
     Exits 1 when they cannot be placed.
     """
     wanted = _wanted(want)
@@ -58,14 +65,28 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
         findings = (error("gpu-unknown", "gpu", str(problem), fix, value=key),)
     else:
         answer, findings = validate_layout(gpu, wanted, "want")
+    sets = 0 if gpu is None or gpus is None else gpus * _sets_on_one(gpu, wanted, answer)
     if output_format == "json":
-        print_json(_document(answer, findings))
+        more = {} if gpus is None else {"gpus": gpus, "setsPerMachine": sets}
+        print_json(_document(answer, findings) | more)
     else:
         _print_text(key if gpu is None else gpu.key, gpu, answer, findings)
+        if sets and gpus:
+            click.echo(f"{gpus} GPUs hold {sets} of these sets, {sets // gpus} on each GPU")
     if svg is not None and gpu is not None and isinstance(answer, MigPlacement):
         with refusing(file=f"--svg {svg}"):
             write_whole_text(svg, draw_placement_svg(gpu, answer))
     raise SystemExit(exit_code(findings))
+
+
+def _sets_on_one(gpu: Gpu, wanted: dict[str, Any], answer: MigPlacement | Refusal | None) -> int:
+    """How many times the instances can be placed on one GPU."""
+    sets = 0
+    while isinstance(answer, MigPlacement):
+        sets += 1
+        more = {name: count * (sets + 1) for name, count in wanted.items()}
+        answer, _ = validate_layout(gpu, more, "want")
+    return sets
 
 
 def _wanted(text: str) -> dict[str, Any]:

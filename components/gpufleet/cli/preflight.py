@@ -15,8 +15,9 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.components_base.answers import Answers, CannotAskError, Wiring
+from gpufleet.components_base.platform_preflight import platform_preflight
 from gpufleet.findings import ordered
-from gpufleet.platforms.registry import FOLDERS, platform_preflight
+from gpufleet.platforms.registry import PLATFORMS
 
 
 @click.command("preflight")
@@ -54,9 +55,9 @@ def command(
     if compiled.fleet is None or not compiled.deployable:
         _print(Answers(findings=list(compiled.findings)), output_format)
         sys.exit(1)
-    preflight = platform_preflight(compiled.fleet.spec.platform)
+    preflight = platform_preflight(compiled.fleet.platform)
     if preflight is None:
-        asked = ", ".join(platform for platform, folder in FOLDERS.items() if folder.preflight)
+        asked = ", ".join(platform for platform, one in PLATFORMS.items() if one.preflight)
         raise UnreadableInputError(
             f"{source}: preflight does not support platform {compiled.fleet.spec.platform.value}; "
             f"it supports {asked}"

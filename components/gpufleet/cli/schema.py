@@ -8,8 +8,8 @@ import click
 from pydantic import BaseModel
 
 from gpufleet.cli.output import format_option
-from gpufleet.spec import FleetSpec
 from gpufleet.spec.descriptions import descriptions, models_in
+from gpufleet.spec.fleet_spec import FleetSpec
 
 SCHEMA_ID = "https://gpufleet.dev/schema/fleet.json"
 

@@ -10,8 +10,8 @@ import click
 from gpufleet.cli.output import UnreadableInputError, refusing
 from gpufleet.documents.limits import CONFIGURATION
 from gpufleet.findings import FleetError
-from gpufleet.fleet import Compiled, compile_document
-from gpufleet.spec import UnreadableDocumentError, read_document
+from gpufleet.platforms.compiled import Compiled, compile_document
+from gpufleet.spec.document import UnreadableDocumentError, read_document
 
 
 def read_bytes(source: str) -> bytes:

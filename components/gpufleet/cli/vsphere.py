@@ -18,6 +18,7 @@ from gpufleet.cli.output import (
     require_something,
 )
 from gpufleet.cli.source import compile_source
+from gpufleet.installation import install_command
 
 
 @click.group("vsphere")
@@ -166,7 +167,7 @@ def _library() -> Generator[None, None, None]:
         )
     except ModuleNotFoundError as problem:
         raise UnreadableInputError(
-            f"{problem.name} is not installed: pip install 'pulumi-gpufleet[vsphere]'"
+            f"{problem.name} is not installed: `{install_command('vsphere')}`"
         ) from None
     with refusing(VsphereError):
         yield

@@ -46,6 +46,10 @@ class Site:
     """Release of that program, as the context names it."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Gates that the context names."""
+    gates_named: bool = False
+    """Whether the context names gates: an empty mapping says that all have their defaults."""
+    cluster_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Gates of Kubernetes that a declaration names."""
     images: tuple[str, ...] = ()
     """Images of the GPU nodes, by key of the catalogue."""
     env: Mapping[str, str] | None = None
@@ -106,8 +110,9 @@ class Site:
 
     def kubernetes_gate(self, name: str) -> bool | None:
         """Whether a gate of Kubernetes is on here; None where that is not known."""
-        if name in self.feature_gates:
-            return self.feature_gates[name]
+        for own in (self.cluster_gates, self.feature_gates):
+            if name in own:
+                return own[name]
         return None if self.minor is None else kubernetes_gate(name, self.minor, self.catalogue)
 
     @property

@@ -10,10 +10,10 @@ from gpufleet.arguments import ChartsArgs
 from gpufleet.catalogue import UnknownKeyError, load
 from gpufleet.catalogue.model import Chart
 from gpufleet.components_base.inputs import refuse
+from gpufleet.components_base.platform_components import platform_components
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.image_sources import pinned_chart
-from gpufleet.platforms.registry import platform_components, platform_facts
 from gpufleet.spec.addons import Addon, Charts
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.images import Images
@@ -86,6 +86,6 @@ def charts_of(fleet: Fleet) -> ChartsArgs:
     source = fleet.spec.addons.charts.source
     if source is not None:
         return {"source": cast("Any", source.model_dump(exclude_none=True))}
-    if platform_facts(fleet.spec.platform).own_charts:
-        return {"source": {"folder": platform_components(fleet.spec.platform).platform_charts()}}
+    if fleet.platform.facts.own_charts:
+        return {"source": {"folder": platform_components(fleet.platform).platform_charts()}}
     return {}

@@ -1,8 +1,9 @@
 """The boundary of every component: arguments in, plain validated data or one clear error out.
 
-Arguments are TypedDicts in Python's spelling (`gpufleet.arguments`). Type checkers catch a misspelt
-key, plain scripts and other languages do not; whole numbers arrive as floats from a component
-host. Both are put right here, once, before anything is registered.
+Arguments are TypedDicts in Python's spelling (`gpufleet.arguments`); the spelling of files is
+accepted too. Type checkers catch a misspelt key, plain scripts and other languages do not; whole
+numbers arrive as floats from a component host. Both are put right here, once, before anything is
+registered.
 """
 
 import difflib
@@ -114,9 +115,15 @@ def _mapping(
         return {}
     hints = _hints(args_type)
     given = cast("Mapping[str, Any]", args)
-    for key in given:
-        if key not in hints:
+    python = {to_camel(name): name for name in hints}
+    for key in list(given):
+        name = key if key in hints else python.get(key)
+        if name is None:
             findings.append(_unknown(path, str(key), list(hints)))
+        elif name != key and name in given:
+            both = f"`{key}` and `{name}` are one argument"
+            findings.append(error("argument-repeated", _joined(path, key), both, "remove one"))
+    given = {python.get(key, key): value for key, value in given.items()}
     required: frozenset[str] = getattr(args_type, "__required_keys__", frozenset())
     for key in sorted(required - set(given)):
         place = _joined(path, to_camel(key))

@@ -3,10 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import pulumi
 
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.spec.base import Ownership
@@ -63,6 +64,11 @@ class PlatformComponents(Protocol):
         """Folder of the platform's own charts; asked only where `PlatformFacts.own_charts`.
         Raises InvalidArgumentsError where they are not installed."""
         ...
+
+
+def platform_components(platform: PlatformValue) -> PlatformComponents:
+    """The resources of the platform. Imports the SDKs of its providers."""
+    return cast("PlatformComponents", platform.module("components"))
 
 
 def no_operators(parent: pulumi.ComponentResource, name: str, fleet: Fleet) -> OperatorResources:

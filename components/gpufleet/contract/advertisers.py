@@ -12,7 +12,6 @@ from gpufleet.contract.declared_site import declared_program
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error, warning
-from gpufleet.platforms.registry import platform_facts
 
 DRA_VALUES = "addons.draDriver.values"
 _TWO = ContractFact(
@@ -47,7 +46,7 @@ def intended(pool: ContractPool) -> Advertiser:
 
 def advertiser_title(pool: ContractPool) -> str:
     """Who is to advertise the pool's GPUs, as sentences name it."""
-    who, plugin = intended(pool), platform_facts(pool.platform).plugin
+    who, plugin = intended(pool), pool.platform.facts.plugin
     return plugin.title if who is Advertiser.PLATFORM and plugin is not None else who.value
 
 
@@ -80,7 +79,7 @@ def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
         pools=[p.name for p in served],
         facts=chain(
             ContractFact("the DRA driver is installed", "addons.draDriver.enabled"),
-            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.4.1"),
+            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.5.0"),
             ContractFact(
                 f"{served[0].name} is served by {advertiser_title(served[0])}", served[0].path
             ),

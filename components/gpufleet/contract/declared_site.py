@@ -49,5 +49,6 @@ def declared_site(spec: FleetSpec, catalogue: Catalogue) -> Site:
             for addon, place, chart in addons
             if addon.enabled is not False
         ),
+        cluster_gates=spec.cluster.feature_gates,
         catalogue=catalogue,
     )

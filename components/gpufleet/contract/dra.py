@@ -13,13 +13,12 @@ from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.contract.declared_site import declared_site
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED, claims_api
-from gpufleet.contract.kubernetes_gates import gate_off
+from gpufleet.contract.kubernetes_gates import gate_off, own_gates
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.partition import dra_gates
 from gpufleet.partition.partition import Partition
-from gpufleet.platforms.registry import platform_facts
-from gpufleet.spec.base import Platform
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
@@ -34,29 +33,39 @@ OPERATOR_ROOT = "/run/nvidia/driver"
 
 
 def validate_dra(
-    members: Sequence[Member], spec: FleetSpec, catalogue: Catalogue
+    members: Sequence[Member], spec: FleetSpec, platform: PlatformValue, catalogue: Catalogue
 ) -> Iterator[Finding]:
     """Findings about all pools that use claims, together; none without such a pool."""
     dynamic = [member for member in members if member[2].dra is not None]
+    site = declared_site(spec, catalogue)
+    yield from own_gates(site)
+    facts = platform.facts
+    if spec.cluster.feature_gates and not facts.beta_claims.switch:
+        yield warning(
+            "cluster-gate-fixed",
+            "cluster.featureGates",
+            f"gates of the control plane of {facts.title} cannot be set: these count as given, and "
+            "fields that they keep are dropped where they are not on",
+            "remove them",
+        )
     if not dynamic:
         return
     version = minor_of(spec.cluster.kubernetes_version)
-    site = declared_site(spec, catalogue)
     for _, path, partition, image in dynamic:
         place = f"{path}.sharing.dra"
-        yield from _validate_version(partition, place, version, spec.platform, site)
-        yield from _validate_advertiser(f"{path}.sharing.dra", image, spec.platform)
+        yield from _validate_version(partition, place, version, platform, site)
+        yield from _validate_advertiser(f"{path}.sharing.dra", image, platform)
     yield from _validate_api(spec, version)
-    yield from _validate_driver(dynamic, spec)
+    yield from _validate_driver(dynamic, spec, platform)
     yield from _validate_gates(dynamic, spec, site)
     yield from _validate_classes(members, site)
 
 
-def driver_root(image: NodeImage | None, platform: Platform) -> str:
+def driver_root(image: NodeImage | None, platform: PlatformValue) -> str:
     """Where the driver's files are on a node of this image: the chart's `nvidiaDriverRoot`."""
     if image is None or not image.driver:
         return OPERATOR_ROOT
-    return platform_facts(platform).driver_root
+    return platform.facts.driver_root
 
 
 def driver_gates(partitions: Iterable[Partition]) -> tuple[str, ...]:
@@ -66,12 +75,12 @@ def driver_gates(partitions: Iterable[Partition]) -> tuple[str, ...]:
 
 
 def _validate_version(
-    partition: Partition, place: str, version: tuple[int, int], platform: Platform, site: Site
+    partition: Partition, place: str, version: tuple[int, int], platform: PlatformValue, site: Site
 ) -> Iterable[Finding]:
     made = partition.dra
     assert made is not None
     said = f"{version[0]}.{version[1]}"
-    facts = platform_facts(platform)
+    facts = platform.facts
     beta = facts.beta_claims
     if version < minor_of(beta.since):
         yield error(
@@ -112,7 +121,8 @@ def _validate_version(
             "dra-kubernetes-gate-off",
             f"{place}.{field}",
             off.message,
-            f'write `kubernetesVersion: "{off.on_since}"`, or {instead}',
+            (f'write `kubernetesVersion: "{off.on_since}"`, ' if off.on_since else "")
+            + f"name it in `cluster.featureGates` where it is on, or {instead}",
             value=said,
             limit=off.on_since,
             gate=gate,
@@ -153,12 +163,12 @@ def fleet_claims_api(spec: FleetSpec) -> str:
 
 
 def _validate_advertiser(
-    place: str, image: NodeImage | None, platform: Platform
+    place: str, image: NodeImage | None, platform: PlatformValue
 ) -> Iterable[Finding]:
     """Two advertisers assign every GPU twice. The operator's plugin is kept away by a label."""
     if image is None or not image.device_plugin:
         return
-    plugin = platform_facts(platform).plugin
+    plugin = platform.facts.plugin
     fix = (
         "choose an image without a device plugin"
         if plugin is None
@@ -175,7 +185,9 @@ def _validate_advertiser(
     )
 
 
-def _validate_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+def _validate_driver(
+    dynamic: Sequence[Member], spec: FleetSpec, platform: PlatformValue
+) -> Iterable[Finding]:
     addon = spec.addons.dra_driver
     if addon.enabled is False:
         names = ", ".join(pool.name for pool, _, _, _ in dynamic)
@@ -195,7 +207,7 @@ def _validate_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Fin
         )
     roots: dict[str, list[str]] = {}
     for pool, _, _, image in dynamic:
-        roots.setdefault(driver_root(image, spec.platform), []).append(pool.name)
+        roots.setdefault(driver_root(image, platform), []).append(pool.name)
     if len(roots) > 1 and "nvidiaDriverRoot" not in addon.values:
         shown = "; ".join(f"{root}: {', '.join(names)}" for root, names in sorted(roots.items()))
         last = dynamic[-1]

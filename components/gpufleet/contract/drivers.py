@@ -17,7 +17,6 @@ from gpufleet.contract.hardened import DRIVER_VERSION
 from gpufleet.contract.operator_values import VALUES, operator_value, place, said, switch
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
-from gpufleet.platforms.registry import platform_facts
 
 _VERSION = "addons.gpuOperator.driver.version"
 
@@ -102,7 +101,7 @@ def _pool(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
 def _other_image(pool: ContractPool, cluster: ClusterFacts) -> str:
     """The platform's images whose driver supports the GPU of a pool; empty: none is known."""
     fitting: list[str] = []
-    platform = platform_facts(pool.platform).image_platform
+    platform = pool.platform.facts.image_platform
     for image in cluster.catalogue.images.values():
         branch = image.branch_for(pool.gpu.key) if image.platform == platform else None
         if branch is None or driver_problem(pool.gpu, branch, cluster.catalogue) is not None:

@@ -11,7 +11,6 @@ from gpufleet.contract.provisioner_model import modelled
 from gpufleet.contract.rdma import RDMA, network_operator_present, rdma_pools
 from gpufleet.contract.tolerations import GPU_KEY, needed
 from gpufleet.partition.shares import RESOURCES
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.pool import Fabric, Provisioner
 
 
@@ -43,8 +42,8 @@ def _terms(pool: ContractPool, cluster: ClusterFacts) -> Iterator[Term]:
 
 def _found_by(cluster: ClusterFacts) -> Term:
     spec = cluster.spec
-    present = network_operator_present(spec)
-    owner, _ = decide_discovery(spec.addons, spec.platform, present)
+    present = network_operator_present(spec, cluster.platform)
+    owner, _ = decide_discovery(spec.addons, cluster.platform, present)
     who = {
         DiscoveryOwner.GPU_OPERATOR: "Node Feature Discovery of the GPU Operator",
         DiscoveryOwner.NETWORK_OPERATOR: "Node Feature Discovery of the Network Operator",
@@ -82,7 +81,7 @@ def _advertised(pool: ContractPool) -> Term:
 
 def _chosen_plugin(pool: ContractPool) -> ContractFact:
     """The setting by which the platform's own plugin serves the pool."""
-    plugin = platform_facts(pool.platform).plugin
+    plugin = pool.platform.facts.plugin
     if plugin is None:
         return pool.image_fact
     section = plugin.setting.partition(".")[0]

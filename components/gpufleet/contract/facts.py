@@ -7,8 +7,9 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.model import Chart, InstanceType, NodeImage
 from gpufleet.contract.contract_fact import ContractFact
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.partition.partition import Partition
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 
@@ -25,7 +26,7 @@ class ContractPool:
     name: str
     path: str
     spec: GpuPool
-    platform: Platform
+    platform: PlatformValue
     provisioner: Provisioner
     gpu: Gpu
     gpus_per_node: int
@@ -82,6 +83,7 @@ class ClusterFacts:
     """The cluster that all pools share."""
 
     spec: FleetSpec
+    platform: PlatformValue
     pools: tuple[ContractPool, ...]
     operator_chart: Chart
     network_chart: Chart

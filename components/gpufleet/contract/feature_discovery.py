@@ -8,11 +8,11 @@ from enum import StrEnum
 
 from gpufleet.contract.facts import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.addons import Addons
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 
 NETWORK_VALUES = "addons.networkOperator.values"
 _BUNDLED = ContractFact(
@@ -33,7 +33,7 @@ class DiscoveryOwner(StrEnum):
 
 
 def decide_discovery(
-    addons: Addons, platform: Platform, network_operator: bool
+    addons: Addons, platform: PlatformValue, network_operator: bool
 ) -> tuple[DiscoveryOwner, tuple[Finding, ...]]:
     """Who runs it, given whether the Network Operator is in the cluster, and what contradicts."""
     operator = addons.gpu_operator
@@ -45,7 +45,7 @@ def decide_discovery(
         if isinstance(written, bool)
         else "addons.gpuOperator.nodeFeatureDiscovery.enabled"
     )
-    if platform_facts(platform).lifecycle_manager:
+    if platform.facts.lifecycle_manager:
         if ours is not False:
             return DiscoveryOwner.OWN_OPERATOR, ()
         return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)

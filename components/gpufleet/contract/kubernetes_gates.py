@@ -1,29 +1,21 @@
 """Gates of Kubernetes that a field of a claim or class needs, by minor version.
 
 The API server drops a field whose gate is off and does not report it (`dropDisabledFields` of
-`pkg/registry/resource`). Which minor has which gate on: features.jsonl of the catalogue, from
-`pkg/features/kube_features.go`.
+`pkg/registry/resource`). Which minor has which gate on, and which fields a gate keeps: rows of
+features.jsonl, from `pkg/features/kube_features.go` and `resource/*/types.go`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.catalogue.features import numbers
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
-
-FIELDS: Mapping[str, str] = {
-    "extendedResourceName": "DRAExtendedResource",
-    "firstAvailable": "DRAPrioritizedList",
-    "tolerations": "DRADeviceTaints",
-    "capacity": "DRAConsumableCapacity",
-    "distinctAttribute": "DRAConsumableCapacity",
-    "adminAccess": "DRAAdminAccess",
-}
-"""Field of a class, request or constraint of resource.k8s.io -> the gate that keeps it (k8s.io/api
-v0.36.3 `resource/v1/types.go`, `+featureGate`)."""
+from gpufleet.findings import Finding, error
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +35,11 @@ def gate_off(gate: str, site: Site) -> GateOff | None:
     row = site.catalogue.features(KUBERNETES).gates[gate]
     said = ".".join(map(str, site.minor))
     state = (
-        f"is off by default in Kubernetes {said}"
-        if row.is_in(site.minor)
-        else f"Kubernetes {said} does not have"
+        f"Kubernetes {said} does not have"
+        if not row.is_in(site.minor)
+        else "this cluster has switched off"
+        if gate in (*site.cluster_gates, *site.feature_gates)
+        else f"is off by default in Kubernetes {said}"
     )
     return GateOff(
         gate,
@@ -55,11 +49,47 @@ def gate_off(gate: str, site: Site) -> GateOff | None:
     )
 
 
+def own_gates(site: Site) -> Iterator[Finding]:
+    """Gates that a declaration names and its Kubernetes does not have, or does not let change."""
+    table, minor = site.catalogue.features(KUBERNETES), site.minor
+    for name, on in site.cluster_gates.items() if minor is not None else ():
+        path, row = child("cluster.featureGates", name), table.gates.get(name)
+        said = ".".join(map(str, minor or ()))
+        if row is None:
+            yield error(
+                "cluster-gate-unknown",
+                path,
+                f"{name} is not a gate of resource.k8s.io: nothing that is made needs it",
+                nearest_fix(name, table.gates, "remove the line"),
+                value=name,
+            )
+        elif minor is not None and not row.is_in(minor):
+            yield error(
+                "cluster-gate-unknown",
+                path,
+                f"Kubernetes {said} has no gate {name}, it came with {row.since}",
+                "remove the line",
+                value=name,
+                limit=row.since,
+            )
+        elif minor and row.locked and minor >= numbers(row.locked) and on is not row.is_on(minor):
+            yield error(
+                "cluster-gate-locked",
+                path,
+                f"{name} is locked from Kubernetes {row.locked} on: what is started with "
+                f"{str(on).lower()} does not start",
+                "remove the line",
+                value=on,
+                limit=row.locked,
+            )
+
+
 def dropped_fields(spec: Any, path: str, site: Site) -> Iterator[tuple[str, GateOff]]:
     """Fields of a class or claim that the API server would drop, with the gate of each."""
     entries, items = as_mapping(spec), as_list(spec)
+    gated = site.catalogue.features(KUBERNETES).fields
     for key, value in (entries or {}).items():
-        off = gate_off(FIELDS[key], site) if key in FIELDS and value else None
+        off = gate_off(gated[key].gate, site) if key in gated and value else None
         if off is not None:
             yield child(path, key), off
         elif key not in ("parameters", "selectors"):

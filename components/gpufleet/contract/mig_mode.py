@@ -6,9 +6,8 @@ WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset
 
 from gpufleet.catalogue import Gpu
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, warning
-from gpufleet.platforms.registry import platform_facts
-from gpufleet.spec.base import Platform
 
 
 def with_reboot(cluster: ClusterFacts) -> bool:
@@ -32,17 +31,17 @@ def _needs_reset(pool: ContractPool) -> bool:
     return pool.partition.mig_enabled and mode_may_need_reboot(pool.gpu, pool.platform)
 
 
-def mode_may_need_reboot(gpu: Gpu, platform: Platform) -> bool:
+def mode_may_need_reboot(gpu: Gpu, platform: PlatformValue) -> bool:
     """Whether GPUs of a platform switch MIG mode by a reset that its hypervisor may forbid."""
     reset = gpu.mig is not None and gpu.mig.reset_needed
-    return reset and platform_facts(platform).reset_may_be_forbidden
+    return reset and platform.facts.reset_may_be_forbidden
 
 
 def _stuck(pool: ContractPool) -> Finding:
     return warning(
         "mig-mode-may-need-reboot",
         "addons.gpuOperator.migManager.env",
-        f"GPUs of {pool.name} switch MIG mode by a reset, which {pool.platform.value} may forbid: "
+        f"GPUs of {pool.name} switch MIG mode by a reset, which {pool.platform.name} may forbid: "
         "the node would end in mig.config.state=failed and offer no slices",
         'write `migManager: {env: {WITH_REBOOT: "true"}}`',
         pool=pool.name,

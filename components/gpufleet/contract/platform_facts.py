@@ -1,13 +1,13 @@
 """Plain facts of a platform, which rules, renderers, planner and policies ask for.
 
-Each platform folder has one `PlatformFacts`; `gpufleet.platforms.registry` finds it. What has to be
+Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`. What has to be
 computed from a pool or a fleet is a method of `PlatformRules` (`gpufleet.fleet.platform_rules`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import Cloud, InstanceType
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -74,6 +74,11 @@ OWN_CONTROL_PLANE = BetaClaims(
 """Where the owner of the cluster starts its control plane."""
 
 
+def no_fabric(_: InstanceType) -> Fabric:
+    """Where pods reach no network between machines but the plain one."""
+    return Fabric.NONE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformFacts:
     """What is so on one platform, whatever the fleet."""
@@ -103,6 +108,8 @@ class PlatformFacts:
     """Who can add nodes."""
     fabrics: tuple[Fabric, ...] = (Fabric.NONE,)
     """Networks between GPU nodes."""
+    fabric_of: Callable[[InstanceType], Fabric] = no_fabric
+    """The fastest network between machines of a type that pods can use."""
     topology_levels: tuple[str, ...] = ()
     """Node labels that say where in the network a node is, the widest first."""
     spot_takes_a_price: bool = True

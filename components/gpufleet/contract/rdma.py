@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 
 from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import operator_value, place, said
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.addons import GpuOperator, Ofed
-from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric
 
@@ -32,23 +31,23 @@ def rdma_pools(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
     return tuple(p for p in cluster.pools if _uses_network_operator(p.fabric, p.platform))
 
 
-def network_operator_present(spec: FleetSpec) -> bool:
+def network_operator_present(spec: FleetSpec, platform: PlatformValue) -> bool:
     """Whether the Network Operator is in the cluster: as declared, else with RDMA pools."""
     declared = spec.addons.network_operator.enabled
     if declared is not None:
         return declared
-    return any(_uses_network_operator(pool.fabric, spec.platform) for pool in spec.pools)
+    return any(_uses_network_operator(pool.fabric, platform) for pool in spec.pools)
 
 
-def _uses_network_operator(fabric: Fabric, platform: Platform) -> bool:
-    return fabric is Fabric.RDMA and platform_facts(platform).rdma_by_network_operator
+def _uses_network_operator(fabric: Fabric, platform: PlatformValue) -> bool:
+    return fabric is Fabric.RDMA and platform.facts.rdma_by_network_operator
 
 
 def validate_rdma(cluster: ClusterFacts) -> Iterator[Finding]:
     """Findings about the way from NIC to GPU, over both operators and the images."""
     operator = cluster.spec.addons.gpu_operator
     pools = rdma_pools(cluster)
-    if pools and not network_operator_present(cluster.spec):
+    if pools and not network_operator_present(cluster.spec, cluster.platform):
         yield _no_network_operator(pools)
     if operator.enabled is False:
         return
@@ -78,7 +77,7 @@ def _no_network_operator(pools: tuple[ContractPool, ...]) -> Finding:
 
 def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
     network = cluster.spec.addons.network_operator
-    present = network_operator_present(cluster.spec)
+    present = network_operator_present(cluster.spec, cluster.platform)
     asked = said(operator, RDMA)
     ofed = network.ofed
     ofed_fact = ContractFact(f"DOCA-OFED comes from: {ofed.value}", "addons.networkOperator.ofed")

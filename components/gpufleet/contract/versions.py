@@ -15,7 +15,7 @@ def validate_versions(cluster: ClusterFacts) -> Iterator[Finding]:
     """Findings about versions that do not fit."""
     if cluster.operated and cluster.spec.addons.gpu_operator.enabled is not False:
         yield from _kubernetes(cluster, cluster.operator_chart)
-    if network_operator_present(cluster.spec):
+    if network_operator_present(cluster.spec, cluster.platform):
         yield from _kubernetes(cluster, cluster.network_chart)
 
 

@@ -7,19 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from gpufleet.contract.dra import Member
+from gpufleet.contract.platform import Platforms
 from gpufleet.findings import Finding, error, warning
 from gpufleet.partition.vgpu import VgpuCut, scheduler_value
-from gpufleet.platforms.registry import platform_facts
-from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
-def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> Iterator[Finding]:
+def validate_vgpu(
+    members: Sequence[Member], spec: FleetSpec, platforms: Platforms
+) -> Iterator[Finding]:
     """Findings about all vGPU pools together; none without such a pool."""
     guests = [member for member in members if member[2].vgpu is not None]
     if not guests:
         return
-    facts = platform_facts(spec.platform)
+    facts = platforms[spec.platform].facts
     for _, path, _, _ in guests:
         if not facts.vgpu:
             yield error(
@@ -28,7 +29,7 @@ def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> Iterator[Findin
                 f"a vGPU profile cannot be chosen on {spec.platform.value}",
                 "choose an instance type with a fraction of a GPU, or another way of sharing",
                 value=spec.platform.value,
-                allowed=tuple(p.value for p in Platform if platform_facts(p).vgpu),
+                allowed=tuple(p.value for p, one in platforms.items() if one.facts.vgpu),
             )
     yield from _validate_license(guests, spec)
     yield from _validate_secrets(guests)
@@ -36,7 +37,7 @@ def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> Iterator[Findin
     yield from _validate_schedulers(guests)
     if facts.vgpu and not facts.simulated:
         yield from _validate_guest_driver(guests, spec)
-        yield from _validate_kinds(members, guests, spec)
+        yield from _validate_kinds(members, guests, spec, by_charts=not facts.lifecycle_manager)
 
 
 def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:
@@ -155,13 +156,12 @@ def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterabl
 
 
 def _validate_kinds(
-    members: Sequence[Member], guests: Sequence[Member], spec: FleetSpec
+    members: Sequence[Member], guests: Sequence[Member], spec: FleetSpec, *, by_charts: bool
 ) -> Iterable[Finding]:
     """Guest and data-centre driver are two drivers: one ClusterPolicy installs one of them."""
     others = [pool.name for pool, _, part, _ in members if part.vgpu is None]
     driver = _mapping(spec.addons.gpu_operator.values.get("driver"))
     separate = _mapping(driver.get("nvidiaDriverCRD")).get("enabled") is True
-    by_charts = not platform_facts(spec.platform).lifecycle_manager
     if by_charts and spec.addons.gpu_operator.driver.data_center is not None:
         return
     if others and not separate:

@@ -2,11 +2,9 @@
 
 from gpufleet.fleet.as_dict import fleet_as_dict
 from gpufleet.fleet.compile import compile_fleet
-from gpufleet.fleet.document import Compiled, compile_data, compile_document
 from gpufleet.fleet.model import Fleet, Machine, NodeRange, NodeTaint, Pool, SpendBounds, Unbounded
 
 __all__ = [
-    "Compiled",
     "Fleet",
     "Machine",
     "NodeRange",
@@ -14,8 +12,6 @@ __all__ = [
     "Pool",
     "SpendBounds",
     "Unbounded",
-    "compile_data",
-    "compile_document",
     "compile_fleet",
     "fleet_as_dict",
 ]

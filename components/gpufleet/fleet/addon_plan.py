@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.feature_discovery import DiscoveryOwner
 from gpufleet.contract.owners import OwnedParts, Owner, cuts_mig, operator_installed
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.tolerations import KeyToleration, needed
 from gpufleet.fleet.model import (
@@ -21,7 +22,7 @@ from gpufleet.fleet.model import (
     Pool,
 )
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import RdmaResource
@@ -33,6 +34,7 @@ DEFAULT_RDMA = "rdma_shared_device_a"
 
 def plan_addons(
     spec: FleetSpec,
+    platform: PlatformValue,
     pools: Sequence[Pool],
     parts: OwnedParts,
     strategy: str,
@@ -47,8 +49,10 @@ def plan_addons(
         for taint in pool.taints
         if taint not in (GPU_TAINT, TPU_TAINT)
     )
-    operator = _operator(spec, operated, parts, strategy, discovery, tolerations, catalogue)
-    network = _network(spec, pools, discovery, tolerations, catalogue)
+    operator = _operator(
+        spec, platform, operated, parts, strategy, discovery, tolerations, catalogue
+    )
+    network = _network(spec, platform, pools, discovery, tolerations, catalogue)
     plugin = _device_plugin(
         spec, operated, strategy, discovery, operator, network, tolerations, catalogue
     )
@@ -58,7 +62,7 @@ def plan_addons(
         plugin,
         _neuron(spec, pools, catalogue),
         tuple(
-            platform_rules(spec.platform).subscriptions(
+            platform_rules(platform).subscriptions(
                 spec, operator, network, discovery is DiscoveryOwner.OWN_OPERATOR, catalogue
             )
         ),
@@ -91,7 +95,7 @@ def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
     return [
         pool
         for pool in pools
-        if pool.fabric is Fabric.RDMA and platform_facts(pool.platform).rdma_by_network_operator
+        if pool.fabric is Fabric.RDMA and pool.platform.facts.rdma_by_network_operator
     ]
 
 
@@ -103,6 +107,7 @@ def nodes_exist_already(pool: Pool) -> bool:
 
 def _operator(
     spec: FleetSpec,
+    platform: PlatformValue,
     operated: Sequence[Pool],
     parts: OwnedParts,
     strategy: str,
@@ -112,7 +117,7 @@ def _operator(
 ) -> OperatorPlan:
     declared = spec.addons.gpu_operator
     chart = catalogue.chart(GPU_OPERATOR)
-    rules = platform_rules(spec.platform)
+    rules = platform_rules(platform)
     host = rules.operator_host(spec, operated)
     # A pool that was cut until now needs the MIG manager too: it is the one that takes MIG off.
     cuts = [
@@ -147,6 +152,7 @@ def _operator(
 
 def _network(
     spec: FleetSpec,
+    platform: PlatformValue,
     pools: Sequence[Pool],
     discovery: DiscoveryOwner,
     tolerations: tuple[KeyToleration, ...],
@@ -154,7 +160,7 @@ def _network(
 ) -> NetworkPlan:
     declared = spec.addons.network_operator
     chart = catalogue.chart(NETWORK_OPERATOR)
-    rules = platform_rules(spec.platform)
+    rules = platform_rules(platform)
     with_rdma = rdma_pools(pools)
     rdma = declared.rdma
     if rdma is None:
@@ -162,7 +168,7 @@ def _network(
         rdma = (RdmaResource(name=DEFAULT_RDMA),) if implied else ()
     there_already = any(nodes_exist_already(pool) for pool in with_rdma)
     return NetworkPlan(
-        enabled=network_operator_present(spec),
+        enabled=network_operator_present(spec, platform),
         ownership=declared.ownership,
         version=declared.version or chart.version,
         namespace=rules.operator_namespace(NETWORK_OPERATOR, chart.namespace, catalogue),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
 from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
@@ -11,12 +12,15 @@ from gpufleet.fleet.licence_rules import validate_licence
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.fleet.network_rules import validate_network_operator
 from gpufleet.fleet.neuron import validate_neuron_addon
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
 def validate_addons(
-    spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan, catalogue: Catalogue
+    spec: FleetSpec,
+    platform: PlatformValue,
+    pools: Sequence[Pool],
+    plan: AddonPlan,
+    catalogue: Catalogue,
 ) -> list[Finding]:
     """All findings about the settings of the add-ons."""
     return [
@@ -26,15 +30,15 @@ def validate_addons(
         *validate_device_plugin(spec, pools, plan),
         *validate_neuron_addon(spec, pools),
         *validate_hardened(spec, pools, plan, catalogue),
-        *_lifecycle_manager(spec),
+        *_lifecycle_manager(spec, platform),
     ]
 
 
-def _lifecycle_manager(spec: FleetSpec) -> Iterator[Finding]:
+def _lifecycle_manager(spec: FleetSpec, platform: PlatformValue) -> Iterator[Finding]:
     """Settings of a manager of operators that the platform does not have."""
-    addons, platform = spec.addons, platform_facts(spec.platform)
+    addons = spec.addons
     declared = "olm" in addons.model_fields_set and addons.olm.model_fields_set
-    if platform.lifecycle_manager or not declared:
+    if platform.facts.lifecycle_manager or not declared:
         return
     yield error(
         "olm-not-on-platform",

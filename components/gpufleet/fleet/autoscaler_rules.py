@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Intent, Provisioner
 
@@ -21,12 +21,14 @@ UNNEEDED = {
 """How long a node must be idle before it goes, by what the pool is for."""
 
 
-def validate_autoscalers(spec: FleetSpec, pools: Iterable[Pool]) -> list[Finding]:
+def validate_autoscalers(
+    spec: FleetSpec, platform: PlatformValue, pools: Iterable[Pool]
+) -> list[Finding]:
     """What is switched on where it would do nothing."""
-    return list(_validate(spec, pools))
+    return list(_validate(spec, platform, pools))
 
 
-def _validate(spec: FleetSpec, pools: Iterable[Pool]) -> Iterable[Finding]:
+def _validate(spec: FleetSpec, platform: PlatformValue, pools: Iterable[Pool]) -> Iterable[Finding]:
     for pool in pools:
         if pool.spec.karpenter is not None and not pool.provisioner.by_node_pool:
             yield error(
@@ -36,7 +38,7 @@ def _validate(spec: FleetSpec, pools: Iterable[Pool]) -> Iterable[Finding]:
                 "remove them, or write `provisioner: karpenter`",
                 found=pool.provisioner.value,
             )
-    offered = platform_facts(spec.platform).provisioners
+    offered = platform.facts.provisioners
     if spec.addons.karpenter.enabled and Provisioner.KARPENTER not in offered:
         yield error(
             "karpenter-not-on-eks",

@@ -85,7 +85,7 @@ def validate_balance(pools: Sequence[Pool]) -> Iterator[Finding]:
 
 def _validate_machine(pool: Pool, share: HostShare) -> Iterator[Finding]:
     cores, memory = share.most_cores, share.memory_bytes
-    path = f"{pool.path}.{'instanceTypes' if pool.machines[0].instance else pool.platform.value}"
+    path = f"{pool.path}.{'instanceTypes' if pool.machines[0].instance else pool.platform.name}"
     if cores is not None and cores < LEAST_CORES:
         yield warning(
             "balance-cores-low",

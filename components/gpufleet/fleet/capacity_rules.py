@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from gpufleet.catalogue.model import InstanceType, PriceStatus
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine, Pool
-from gpufleet.platforms.registry import platform_facts, platform_rules
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
@@ -46,7 +47,7 @@ def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
     ]
     groups = pool.provisioner in {Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER}
     made = groups and pool.ownership is not Ownership.EXISTING
-    simulated = platform_facts(pool.platform).simulated
+    simulated = pool.platform.facts.simulated
     if pool.nodes.minimum == 0 or not made or simulated or not later:
         return
     if len(later) < len(pool.capacity):
@@ -96,12 +97,12 @@ def _ended(pools: Sequence[Pool], at: datetime) -> Iterable[Finding]:
 def validate(
     pool: GpuPool,
     path: str,
-    platform: Platform,
+    platform: PlatformValue,
     provisioner: Provisioner,
     machines: Sequence[Machine],
 ) -> list[Finding]:
     """What is wrong with the pool's capacity list."""
-    facts = platform_facts(platform)
+    facts = platform.facts
     modes = [entry.mode for entry in pool.capacity]
     findings: list[Finding] = []
     for index, mode in enumerate(modes):
@@ -111,7 +112,7 @@ def validate(
                 error(
                     "capacity-not-on-platform",
                     place,
-                    f"{platform.value} has no {mode} capacity; it has {', '.join(facts.capacity)}",
+                    f"{platform.name} has no {mode} capacity; it has {', '.join(facts.capacity)}",
                     f"write {facts.capacity[0]}: {{}}",
                     found=mode,
                     allowed=list(facts.capacity),
@@ -141,7 +142,7 @@ def validate(
                 error(
                     "spot-price-not-on-platform",
                     f"{path}.capacity[{index}].spot.maxPriceUsdPerHour",
-                    f"{platform.value} accepts no highest price for spot capacity: spend and "
+                    f"{platform.name} accepts no highest price for spot capacity: spend and "
                     "budget would use a bound that does not exist",
                     "remove it; spot never costs more than on demand",
                     found=entry.spot.max_price_usd_per_hour,

@@ -14,6 +14,7 @@ from gpufleet.contract import owners
 from gpufleet.contract.dra import validate_dra
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.owners import operator_installed
+from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.validate import validate_contract
 from gpufleet.contract.vgpu import validate_vgpu
@@ -33,11 +34,10 @@ from gpufleet.fleet.kubelet import validate_kubelet
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.fleet.platform_rules import PlatformRules
+from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
 from gpufleet.fleet.value_rules import validate_raw_values
-from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
@@ -47,6 +47,8 @@ class Compilation:
     until then reading it raises AttributeError."""
 
     spec: FleetSpec
+    platforms: Platforms
+    """All that there are: some findings name those that could do what is asked."""
     catalogue: Catalogue
     """The prices in it are those of the cluster's region."""
     paths: tuple[str, ...]
@@ -68,6 +70,16 @@ class Compilation:
     spend: SpendBounds = field(init=False)
     addons: AddonPlan = field(init=False)
 
+    @property
+    def platform(self) -> PlatformValue:
+        """The platform that the declaration names."""
+        return self.platforms[self.spec.platform]
+
+    @property
+    def rules(self) -> PlatformRules:
+        """What that platform computes."""
+        return platform_rules(self.platform)
+
 
 @dataclass(frozen=True, slots=True)
 class CompilePass:
@@ -84,6 +96,7 @@ class CompilePass:
 def compile_fleet(
     spec: FleetSpec,
     catalogue: Catalogue,
+    platforms: Platforms,
     *,
     pool_index: Sequence[int] | None = None,
     as_of: date | None = None,
@@ -101,14 +114,15 @@ def compile_fleet(
     index = range(len(spec.pools)) if pool_index is None else pool_index
     made = Compilation(
         spec,
-        regional_catalogue(spec, catalogue),
+        platforms,
+        regional_catalogue(spec, platforms[spec.platform], catalogue),
         tuple(f"pools[{i}]" for i in index),
         as_of,
         _moment(as_of) if at is None else at,
     )
     for one in PASSES:
         made.findings += one.run(made)
-    return Fleet(spec, made.pools, made.addons, ordered(made.findings), made.spend)
+    return Fleet(spec, made.platform, made.pools, made.addons, ordered(made.findings), made.spend)
 
 
 def _day(as_of: date | None) -> date | None:
@@ -123,10 +137,10 @@ def _moment(as_of: date | None) -> datetime | None:
 
 def _validate_declaration(made: Compilation) -> Iterable[Finding]:
     """Names, teams and region, before anything is chosen."""
-    spec, facts = made.spec, platform_facts(made.spec.platform)
+    spec, facts = made.spec, made.platform.facts
     clouds = () if facts.cloud is None else (facts.cloud,)
     return [
-        *pool_rules.validate_fleet(spec, made.paths),
+        *pool_rules.validate_fleet(spec, made.paths, made.platforms),
         *check_region(spec.cluster.region, clouds, made.catalogue, "cluster.region"),
     ]
 
@@ -136,7 +150,7 @@ def _draft_pools(made: Compilation) -> Iterable[Finding]:
     findings: list[Finding] = []
     drafts: list[PoolDraft] = []
     for pool, path in zip(made.spec.pools, made.paths, strict=True):
-        draft, found = draft_pool(pool, path, made.spec, made.catalogue)
+        draft, found = draft_pool(pool, path, made.spec, made.platform, made.catalogue)
         findings += found
         if draft is not None:
             drafts.append(draft)
@@ -164,7 +178,10 @@ def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
     """Claims and vGPUs: what all pools that use them must agree on."""
     members = [(d.spec, d.path, d.partition, d.image) for d in made.drafts]
     claimed = [(d.spec, d.path, d.claimed or d.partition, d.image) for d in made.drafts]
-    return [*validate_dra(claimed, made.spec, made.catalogue), *validate_vgpu(members, made.spec)]
+    return [
+        *validate_dra(claimed, made.spec, made.platform, made.catalogue),
+        *validate_vgpu(members, made.spec, made.platforms),
+    ]
 
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
@@ -172,12 +189,12 @@ def _compile_pools(made: Compilation) -> Iterable[Finding]:
     served = [cut for draft in made.drafts if draft.operated for cut in draft.partitions]
     operator = operator_installed(made.spec.addons.gpu_operator, made.parts, served)
     made.pools = tuple(
-        compiled_pool(draft, made.spec, made.parts, made.at, operator=operator)
+        compiled_pool(draft, made.spec, made.platform, made.parts, made.at, operator=operator)
         for draft in made.drafts
     )
     day = _day(made.as_of) or made.catalogue.about.date
     return [
-        *validate_prices(made.spec, made.pools, made.catalogue, day),
+        *validate_prices(made.spec, made.platform, made.pools, made.catalogue, day),
         *validate_windows(made.pools, made.at),
         *validate_cut_overs(made.pools),
         *validate_compute_domains(made.pools),
@@ -189,9 +206,9 @@ def _validate_contract(made: Compilation) -> Iterable[Finding]:
     """Taints, tolerations, advertisers and versions across layers."""
     spec, pools = made.spec, made.pools
     return [
-        *platform_rules(spec.platform).validate_contract(spec, pools),
+        *made.rules.validate_contract(spec, pools),
         *validate_raw_values(spec, made.catalogue),
-        *validate_contract(cluster_facts(spec, pools, made.catalogue)),
+        *validate_contract(cluster_facts(spec, made.platform, pools, made.catalogue)),
     ]
 
 
@@ -199,27 +216,22 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
     """What only the platform refuses, and autoscalers that it has no use for."""
     spec, pools = made.spec, made.pools
     return [
-        *platform_rules(spec.platform).validate_pools(spec, pools),
-        *(
-            found
-            for pool in pools
-            for found in platform_rules(spec.platform).validate_pod_volumes(pool)
-        ),
-        *(found for pool in pools for found in _validate_kubelet(spec, pool)),
-        *validate_autoscalers(spec, pools),
+        *made.rules.validate_pools(spec, pools),
+        *(found for pool in pools for found in made.rules.validate_pod_volumes(pool)),
+        *(found for pool in pools for found in _validate_kubelet(made.rules, pool)),
+        *validate_autoscalers(spec, made.platform, pools),
     ]
 
 
-def _validate_kubelet(spec: FleetSpec, pool: Pool) -> Iterable[Finding]:
-    rules = platform_rules(spec.platform)
+def _validate_kubelet(rules: PlatformRules, pool: Pool) -> Iterable[Finding]:
     refused, needed = rules.refused_kubelet_settings(pool), rules.needed_reservations(pool)
     return validate_kubelet(pool, refused, needed)
 
 
 def _decide_discovery(made: Compilation) -> Iterable[Finding]:
     spec = made.spec
-    present = network_operator_present(spec)
-    made.discovery, findings = decide_discovery(spec.addons, spec.platform, present)
+    present = network_operator_present(spec, made.platform)
+    made.discovery, findings = decide_discovery(spec.addons, made.platform, present)
     return findings
 
 
@@ -232,19 +244,19 @@ def _plan_addons(made: Compilation) -> Iterable[Finding]:
     """What exists once per cluster."""
     spec, pools = made.spec, made.pools
     made.addons = plan_addons(
-        spec, pools, made.parts, made.mig_strategy, made.discovery, made.catalogue
+        spec, made.platform, pools, made.parts, made.mig_strategy, made.discovery, made.catalogue
     )
     day = _day(made.as_of) or made.catalogue.about.date
     return [
-        *validate_addons(spec, pools, made.addons, made.catalogue),
+        *validate_addons(spec, made.platform, pools, made.addons, made.catalogue),
         *validate_branches(spec, pools, made.catalogue, day),
-        *platform_rules(spec.platform).validate_addons(spec, pools, made.addons),
+        *made.rules.validate_addons(spec, pools, made.addons),
     ]
 
 
 def _validate_arguments(made: Compilation) -> Iterable[Finding]:
     """What the provider refuses of each pool, in the arguments that components register."""
-    rules = platform_rules(made.spec.platform)
+    rules = made.rules
     wrong = [one.path for one in made.findings if one.severity is Severity.ERROR]
     return rules.validate_arguments(made.spec, [p for p in made.pools if _renders(p, wrong, rules)])
 
@@ -262,7 +274,7 @@ def _within(path: str, place: str) -> bool:
 
 
 def _validate_queues(made: Compilation) -> Iterable[Finding]:
-    return validate_queue_declaration(made.spec, made.pools)
+    return validate_queue_declaration(made.spec, made.platforms, made.pools)
 
 
 PASSES = (

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.facts import ClusterFacts, ContractPool
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 
@@ -27,10 +28,13 @@ def pool_facts(pool: Pool) -> ContractPool:
     )
 
 
-def cluster_facts(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> ClusterFacts:
+def cluster_facts(
+    spec: FleetSpec, platform: PlatformValue, pools: Sequence[Pool], catalogue: Catalogue
+) -> ClusterFacts:
     """All pools, and the charts of the cluster's operators."""
     return ClusterFacts(
         spec=spec,
+        platform=platform,
         pools=tuple(pool_facts(pool) for pool in pools),
         operator_chart=catalogue.chart("gpu-operator"),
         network_chart=catalogue.chart("network-operator"),

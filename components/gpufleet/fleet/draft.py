@@ -8,6 +8,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.operator_values import switch
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
@@ -15,11 +16,10 @@ from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
 from gpufleet.fleet.model import Machine, NodeRange, NodeTaint, Pool, Previous, accelerator_taint
 from gpufleet.fleet.neuron import assign_devices, is_neuron
 from gpufleet.fleet.node_images import choose_image, in_fips_mode
+from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.presets import resolve_presets
-from gpufleet.platforms.registry import platform_facts, platform_rules
-from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Provisioner
@@ -59,19 +59,19 @@ class PoolDraft:
 
 
 def draft_pool(
-    pool: GpuPool, path: str, spec: FleetSpec, catalogue: Catalogue
+    pool: GpuPool, path: str, spec: FleetSpec, platform: PlatformValue, catalogue: Catalogue
 ) -> tuple[PoolDraft | None, list[Finding]]:
     """The draft of one pool and what is wrong with it; None where nothing can follow from it."""
-    facts, rules = platform_facts(spec.platform), platform_rules(spec.platform)
+    facts, rules = platform.facts, platform_rules(platform)
     provisioner = pool.provisioner or spec.provisioner
-    chosen, gpu, found = machines.choose(pool, path, spec.platform, catalogue)
+    chosen, gpu, found = machines.choose(pool, path, platform, catalogue)
     findings = list(found)
     capacity = pool.capacity or capacity_rules.default(facts)
-    findings += pool_rules.validate(pool, path, spec.platform, provisioner, chosen)
+    findings += pool_rules.validate(pool, path, platform, provisioner, chosen)
     if provisioner is not Provisioner.MANAGED:
         pool = pool.model_copy(update={"provisioner": provisioner})  # the fleet's may be meant
     validated = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
-    findings += capacity_rules.validate(validated, path, spec.platform, provisioner, chosen)
+    findings += capacity_rules.validate(validated, path, platform, provisioner, chosen)
     if gpu is None or not chosen:
         return None, findings
     if gpu.vendor not in facts.vendors:
@@ -173,6 +173,7 @@ def _not_supported(path: str, gpu: Gpu, machine: Machine, spec: FleetSpec) -> Fi
 def compiled_pool(
     draft: PoolDraft,
     spec: FleetSpec,
+    platform: PlatformValue,
     parts: contract_owners.OwnedParts,
     at: datetime | None = None,
     *,
@@ -181,9 +182,9 @@ def compiled_pool(
     """The pool, once the parts that the GPU Operator installs are known, and whether the cluster
     has an operator. `at` is the moment that is looked at: what is bought for another time costs
     nothing then."""
-    facts, rules = platform_facts(spec.platform), platform_rules(spec.platform)
+    facts, rules = platform.facts, platform_rules(platform)
     pool = draft.spec
-    nodes = node_range(pool, spec.platform)
+    nodes = node_range(pool, platform)
     gpu_taint = (accelerator_taint(draft.gpu),) if pool.gpu_taint else ()
     taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
     previous = draft.previous
@@ -197,7 +198,7 @@ def compiled_pool(
         name=pool.name,
         path=draft.path,
         spec=pool,
-        platform=spec.platform,
+        platform=platform,
         provisioner=draft.provisioner,
         ownership=pool.ownership,
         intent=pool.intent,
@@ -209,7 +210,7 @@ def compiled_pool(
         partition=draft.partition,
         image=draft.image,
         owners=owners,
-        labels=_labels(draft, draft.partition, spec, operator=operator),
+        labels=_labels(draft, draft.partition, rules, operator=operator),
         taints=rules.node_taints(taints, pool, draft.machines[0], draft.capacity),
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
         spend=spend.pool_spend(
@@ -225,13 +226,17 @@ def compiled_pool(
         and owners.device_plugin is contract_owners.Owner.GPU_OPERATOR,
         previous=None
         if previous is None
-        else Previous(previous, _labels(draft, previous, spec, operator=operator)),
+        else Previous(previous, _labels(draft, previous, rules, operator=operator)),
         at=at,
     )
 
 
 def _labels(
-    draft: PoolDraft, partition: Partition, spec: FleetSpec, *, operator: bool
+    draft: PoolDraft,
+    partition: Partition,
+    rules: PlatformRules,
+    *,
+    operator: bool,
 ) -> dict[str, str]:
     pool = draft.spec
     labels = {
@@ -241,7 +246,7 @@ def _labels(
             if draft.operated
             else {POOL_LABEL: pool.name}
         ),
-        **platform_rules(spec.platform).node_labels(pool, draft.capacity),
+        **rules.node_labels(pool, draft.capacity),
         **_operand_labels(draft, operator=operator),
     }
     if pool.team is not None:
@@ -261,7 +266,7 @@ def _operand_labels(draft: PoolDraft, *, operator: bool) -> dict[str, str]:
     return dict(contract_owners.NO_OPERANDS) if kept_off else {}
 
 
-def node_range(pool: GpuPool, platform: Platform) -> NodeRange:
+def node_range(pool: GpuPool, platform: PlatformValue) -> NodeRange:
     """Bounds of the pool's nodes; `expected` is half way between them where nothing is reported."""
     zones = platform_rules(platform).zones_counted(pool)
     low, high, expected = pool.nodes.min, pool.nodes.max, pool.nodes.expected

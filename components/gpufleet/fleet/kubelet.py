@@ -105,7 +105,7 @@ def validate_kubelet(
                 refused[field],
                 f"remove `{field}`",
                 value=value,
-                limit=pool.platform.value,
+                limit=pool.platform.name.value,
             )
     static = ManagerPolicy.STATIC
     reservations = {

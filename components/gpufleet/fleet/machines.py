@@ -5,10 +5,10 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Cloud, Gpu, InstanceType
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import GIB, Machine
-from gpufleet.platforms.registry import platform_facts, platform_rules
-from gpufleet.spec.base import Platform
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.pool import GpuPool
 
 _COUNTED = ("nvidia", "aws")
@@ -19,7 +19,7 @@ MAX_INSTANCE_TYPES = 20
 
 
 def choose(
-    pool: GpuPool, path: str, platform: Platform, catalogue: Catalogue
+    pool: GpuPool, path: str, platform: PlatformValue, catalogue: Catalogue
 ) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
     """The pool's machines in order of preference, their GPU, and what is wrong with the choice.
 
@@ -28,7 +28,7 @@ def choose(
     gpu, findings = _declared_gpu(pool, path, catalogue)
     if findings:
         return (), None, findings
-    if not platform_facts(platform).clouds:
+    if not platform.facts.clouds:
         return _own_machine(pool, path, platform, gpu)
     if pool.instance_types:
         return _from_instance_types(pool, path, platform, gpu, catalogue)
@@ -81,11 +81,11 @@ def _machine(row: InstanceType) -> Machine:
 
 
 def _from_gpu(
-    pool: GpuPool, path: str, platform: Platform, gpu: Gpu, catalogue: Catalogue
+    pool: GpuPool, path: str, platform: PlatformValue, gpu: Gpu, catalogue: Catalogue
 ) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
     rows = [
         row
-        for cloud in platform_facts(platform).clouds
+        for cloud in platform.facts.clouds
         for row in catalogue.instances_with_gpu(gpu.key, cloud)
         if row.accelerator.count is not None
     ]
@@ -99,10 +99,10 @@ def _from_gpu(
                 error(
                     "gpu-not-on-platform",
                     f"{path}.gpu",
-                    f"no {platform.value} instance type carries a whole {gpu.key}",
+                    f"no {platform.name} instance type carries a whole {gpu.key}",
                     "nearest in memory there: " + ", ".join(g.key for g in near),
                     found=gpu.key,
-                    platform=platform.value,
+                    platform=platform.name.value,
                     offered=sorted(g.key for g in offered),
                 ),
             ),
@@ -119,7 +119,7 @@ def _from_gpu(
                 error(
                     "gpus-per-node-not-offered",
                     f"{path}.gpusPerNode",
-                    f"no {platform.value} machine carries {wanted} x {gpu.key}; there are machines "
+                    f"no {platform.name} machine carries {wanted} x {gpu.key}; there are machines "
                     f"with {', '.join(map(str, counts))}",
                     f"write {min(counts, key=lambda n: (abs(n - wanted), n))}",
                     found=wanted,
@@ -147,17 +147,17 @@ def _memory_apart(one: Gpu, other: Gpu) -> int:
     return abs((one.nominal_gb or 0) - (other.nominal_gb or 0))
 
 
-def _gpus_of(platform: Platform, catalogue: Catalogue) -> list[Gpu]:
+def _gpus_of(platform: PlatformValue, catalogue: Catalogue) -> list[Gpu]:
     keys = {
         row.accelerator.gpu
         for row in catalogue.instances.values()
-        if row.cloud in platform_facts(platform).clouds and row.accelerator.fraction == 1
+        if row.cloud in platform.facts.clouds and row.accelerator.fraction == 1
     }
     return [catalogue.gpu(key) for key in keys if catalogue.gpu(key).vendor == "nvidia"]
 
 
 def _from_instance_types(
-    pool: GpuPool, path: str, platform: Platform, gpu: Gpu | None, catalogue: Catalogue
+    pool: GpuPool, path: str, platform: PlatformValue, gpu: Gpu | None, catalogue: Catalogue
 ) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
     findings: list[Finding] = []
     rows: list[InstanceType] = []
@@ -178,7 +178,7 @@ def _from_instance_types(
                 )
             )
             continue
-        if row.cloud not in platform_facts(platform).clouds:
+        if row.cloud not in platform.facts.clouds:
             findings.append(_elsewhere(row, place, platform, catalogue))
         elif (
             row.accelerator.count is None and catalogue.gpu(row.accelerator.gpu).vendor in _COUNTED
@@ -216,19 +216,21 @@ def _instance(name: str, gpu: Gpu | None, count: int, catalogue: Catalogue) -> I
     return catalogue.instance(name)
 
 
-def _elsewhere(row: InstanceType, place: str, platform: Platform, catalogue: Catalogue) -> Finding:
+def _elsewhere(
+    row: InstanceType, place: str, platform: PlatformValue, catalogue: Catalogue
+) -> Finding:
     same: list[str] = []
-    for cloud in platform_facts(platform).clouds:
+    for cloud in platform.facts.clouds:
         same += [r.name for r in catalogue.instances_with_gpu(row.accelerator.gpu, cloud)]
     return error(
         "instance-type-not-on-platform",
         place,
-        f"{row.name} is sold by {row.cloud.value}, and the fleet runs on {platform.value}",
+        f"{row.name} is sold by {row.cloud.value}, and the fleet runs on {platform.name}",
         f"with the same GPU there: {', '.join(same[:3])}"
         if same
-        else f"{platform.value} has no machine with {row.accelerator.gpu}",
+        else f"{platform.name} has no machine with {row.accelerator.gpu}",
         found=row.name,
-        platform=platform.value,
+        platform=platform.name.value,
     )
 
 
@@ -284,7 +286,7 @@ def _shape(row: InstanceType) -> dict[str, str]:
 
 
 def _own_machine(
-    pool: GpuPool, path: str, platform: Platform, gpu: Gpu | None
+    pool: GpuPool, path: str, platform: PlatformValue, gpu: Gpu | None
 ) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
     findings: list[Finding] = []
     if pool.instance_types:
@@ -292,8 +294,8 @@ def _own_machine(
             error(
                 "instance-types-on-premises",
                 f"{path}.instanceTypes",
-                f"{platform.value} has no instance types",
-                f"write `gpu` and `gpusPerNode`, and the machine's shape under `{platform.value}`",
+                f"{platform.name} has no instance types",
+                f"write `gpu` and `gpusPerNode`, and the machine's shape under `{platform.name}`",
                 found=list(pool.instance_types),
             )
         )
@@ -306,7 +308,7 @@ def _own_machine(
     return (
         (
             Machine(
-                name=f"{platform.value}:{pool.name}",
+                name=f"{platform.name}:{pool.name}",
                 architecture="amd64",
                 vcpu=size.vcpu,
                 memory_bytes=None if size.memory_gib is None else size.memory_gib * GIB,

@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
 from gpufleet.contract.owners import Owners
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import windows
 from gpufleet.partition.partition import Partition
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import RdmaResource
@@ -121,7 +122,7 @@ class Pool:
     path: str
     """Path of the declaration: `pools[0]`."""
     spec: GpuPool
-    platform: Platform
+    platform: PlatformValue
     provisioner: Provisioner
     ownership: Ownership
     intent: Intent
@@ -311,6 +312,7 @@ class Fleet:
     """Everything that follows from one FleetSpec and one catalogue edition."""
 
     spec: FleetSpec
+    platform: PlatformValue
     pools: tuple[Pool, ...]
     """The pools that could be compiled: all of them exactly when no finding is an error."""
     addons: AddonPlan

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
 from gpufleet.spec.base import Platform
 
@@ -118,3 +119,8 @@ class PlatformAdoption:
     def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:  # noqa: ARG002
         """`addons` of the declaration, as far as objects that no chart brings say them."""
         return {}
+
+
+def platform_adoption(platform: PlatformValue) -> PlatformAdoption:
+    """What the platform reads out of resources that exist. Pure."""
+    return platform.module("adoption").ADOPTION

@@ -1,8 +1,7 @@
 """What a platform computes from pools and fleets: the pure half that compile and renderers ask.
 
-The folder of a platform has one instance, `RULES` in its module `platform`, which
-`gpufleet.platforms.registry` finds. The default of each method is what holds where a platform has
-nothing of its own, so a subclass states differences only.
+The folder of a platform has one instance, `RULES` in its module `platform`. The default of each
+method is what holds where a platform has nothing of its own, so a subclass states differences only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding
 from gpufleet.fleet.input_differences import InputDifference, differing, plain
 from gpufleet.fleet.leaf_class import LeafClass
@@ -29,7 +29,7 @@ from gpufleet.fleet.rollout import Rollout
 from gpufleet.fleet.storage_rules import validate_storage
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
+from gpufleet.spec.pool import GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
 
 
@@ -122,10 +122,6 @@ class PlatformRules:
     ) -> tuple[NodeTaint, ...]:
         """All taints of the nodes, given those of accelerator and declaration."""
         return taints
-
-    def fabric_of(self, row: InstanceType) -> Fabric:
-        """The fastest network between machines of a type that pods can use."""
-        return Fabric.NONE
 
     # What the kubelet of nodes takes
 
@@ -282,3 +278,8 @@ class PlatformRules:
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
         """Names of nodes that are known before they are made; none where they are not."""
         return []
+
+
+def platform_rules(platform: PlatformValue) -> PlatformRules:
+    """What the platform computes. Pure: no pulumi, no network."""
+    return platform.module("platform").RULES

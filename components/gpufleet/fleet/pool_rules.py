@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.kubelet_labels import OWN_DOMAINS, WELL_KNOWN, kubelet_sets
+from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import GPU_TAINT, Machine
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.partition.model import Partition
-from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.cluster import Cluster
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -32,7 +33,7 @@ RESERVED_PREFIXES = (
 def validate(
     pool: GpuPool,
     path: str,
-    platform: Platform,
+    platform: PlatformValue,
     provisioner: Provisioner,
     machines: Sequence[Machine],
 ) -> list[Finding]:
@@ -48,27 +49,27 @@ def validate(
 
 
 def _platform(
-    pool: GpuPool, path: str, platform: Platform, provisioner: Provisioner
+    pool: GpuPool, path: str, platform: PlatformValue, provisioner: Provisioner
 ) -> Iterable[Finding]:
-    facts = platform_facts(platform)
+    facts = platform.facts
     if provisioner not in facts.provisioners:
         allowed = [p.value for p in facts.provisioners]
         yield error(
             "provisioner-not-on-platform",
             f"{path}.provisioner" if pool.provisioner else "provisioner",
-            f"{provisioner.value} cannot provision nodes on {platform.value}",
+            f"{provisioner.value} cannot provision nodes on {platform.name}",
             f"write {allowed[0]}" if len(allowed) == 1 else f"one of {', '.join(allowed)}",
             found=provisioner.value,
             allowed=allowed,
         )
     for other in Platform:
-        if other is not platform and getattr(pool, other.section, None) is not None:
+        if other is not platform.name and getattr(pool, other.section, None) is not None:
             yield error(
                 "options-of-other-platform",
                 f"{path}.{other.value}",
-                f"`{other.value}` settings have no meaning on {platform.value}",
+                f"`{other.value}` settings have no meaning on {platform.name}",
                 "remove them",
-                platform=platform.value,
+                platform=platform.name.value,
             )
     if provisioner is Provisioner.KARPENTER and pool.sharing.dra is not None:
         yield error(
@@ -93,14 +94,14 @@ def _platform(
         )
 
 
-def _fabric(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding]:
-    fabrics = platform_facts(platform).fabrics
+def _fabric(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Finding]:
+    fabrics = platform.facts.fabrics
     if pool.fabric not in fabrics:
         allowed = [f.value for f in fabrics]
         yield error(
             "fabric-not-on-platform",
             f"{path}.fabric",
-            f"{platform.value} has no {pool.fabric.value}; it has {', '.join(allowed)}",
+            f"{platform.name} has no {pool.fabric.value}; it has {', '.join(allowed)}",
             f"write {allowed[-1]}",
             found=pool.fabric.value,
             allowed=allowed,
@@ -108,9 +109,9 @@ def _fabric(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding]:
 
 
 def _labels(
-    pool: GpuPool, path: str, platform: Platform, provisioner: Provisioner
+    pool: GpuPool, path: str, platform: PlatformValue, provisioner: Provisioner
 ) -> Iterable[Finding]:
-    facts = platform_facts(platform)
+    facts = platform.facts
     by_kubelet = (
         facts.kubelet_sets_labels
         and not provisioner.by_node_pool
@@ -158,12 +159,12 @@ def _taints(pool: GpuPool, path: str) -> Iterable[Finding]:
         seen.add((taint.key, taint.effect))
 
 
-def _ownership(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding]:
-    if pool.import_id is not None and not platform_facts(platform).importable:
+def _ownership(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Finding]:
+    if pool.import_id is not None and not platform.facts.importable:
         yield error(
             "import-not-on-platform",
             f"{path}.importId",
-            f"node groups are taken over on EKS and GKE, and {platform.value} has none",
+            f"node groups are taken over on EKS and GKE, and {platform.name} has none",
             "remove importId; `ownership: existing` counts nodes that someone else makes",
             found=pool.import_id,
         )
@@ -214,7 +215,9 @@ def _shared(pool: GpuPool, partition: Partition) -> str | None:
     return None
 
 
-def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> Iterator[Finding]:
+def validate_fleet(
+    spec: FleetSpec, paths: Sequence[str], platforms: Platforms
+) -> Iterator[Finding]:
     """Findings about the pools and teams together."""
     by_name: dict[str, str] = {}
     by_import: dict[str, str] = {}
@@ -252,8 +255,8 @@ def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> Iterator[Finding]:
             if teams is not None and team not in teams
             for near in [nearest_names(team, teams, 1)]
         )
-    yield from _cluster(spec)
-    example = platform_facts(spec.platform).example_region
+    yield from _cluster(spec, platforms)
+    example = platforms[spec.platform].facts.example_region
     if example is not None and spec.cluster.region is None:
         yield error(
             "region-missing",
@@ -263,11 +266,11 @@ def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> Iterator[Finding]:
         )
 
 
-def _cluster(spec: FleetSpec) -> Iterable[Finding]:
+def _cluster(spec: FleetSpec, platforms: Platforms) -> Iterable[Finding]:
     """Fields of the cluster that the platform does not read."""
     for name, field in Cluster.model_fields.items():
         value = getattr(spec.cluster, name)
-        readers = [one for one in Platform if name in platform_facts(one).cluster_fields]
+        readers = [key for key, one in platforms.items() if name in one.facts.cluster_fields]
         if not readers or spec.platform in readers or value == field.default:
             continue
         key = field.alias or name

@@ -11,9 +11,9 @@ from datetime import date
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.instance import InstanceType, Price
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, info, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 
@@ -25,9 +25,9 @@ DEFAULT_PRICE_AGE_DAYS = 365
 _PARTITIONS = {"us-gov-": "GovCloud", "cn-": "China"}
 
 
-def regional_catalogue(spec: FleetSpec, catalogue: Catalogue) -> Catalogue:
+def regional_catalogue(spec: FleetSpec, platform: PlatformValue, catalogue: Catalogue) -> Catalogue:
     """The catalogue with the prices of the cluster's region, as `prices` asks."""
-    if platform_facts(spec.platform).cloud is None:
+    if platform.facts.cloud is None:
         return catalogue
     return catalogue.in_region(spec.cluster.region, estimate=not spec.strict_prices)
 
@@ -61,12 +61,16 @@ def _listed(pool: Pool) -> Iterator[tuple[InstanceType, str, Price]]:
 
 
 def validate_prices(
-    spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue, as_of: date
+    spec: FleetSpec,
+    platform: PlatformValue,
+    pools: Sequence[Pool],
+    catalogue: Catalogue,
+    as_of: date,
 ) -> list[Finding]:
     """Prices of another region, prices that are not known in the region, and old prices."""
     region = spec.cluster.region
     found: list[Finding] = []
-    if region is not None and platform_facts(spec.platform).cloud is not None:
+    if region is not None and platform.facts.cloud is not None:
         found += _elsewhere(region, pools)
         found += _unknown_here(region, pools, catalogue)
     return [*found, *_old(pools, as_of)]

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
+from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.queue_topologies import topology_levels
-from gpufleet.platforms.registry import platform_facts
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 from gpufleet.spec.queues import NetworkTopology, Queues, Reclaim
@@ -40,7 +40,9 @@ FRAMEWORKS = (
 """Integrations of Kueue v0.19.2, as the configuration of its chart lists them."""
 
 
-def validate_queue_declaration(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_queue_declaration(
+    spec: FleetSpec, platforms: Platforms, pools: Sequence[Pool]
+) -> list[Finding]:
     """Everything that is wrong with `queues`; nothing without it."""
     queues = spec.queues
     if queues is None:
@@ -55,7 +57,7 @@ def validate_queue_declaration(spec: FleetSpec, pools: Sequence[Pool]) -> list[F
         *_frameworks(queues),
         *_preemption(queues),
         *_priorities(queues),
-        *_topologies(spec, queues, known, declared),
+        *_topologies(platforms[spec.platform], platforms, queues, known, declared),
         *_atomic(queues, known, declared),
     ]
 
@@ -221,13 +223,17 @@ def _priorities(queues: Queues) -> Iterator[Finding]:
 
 
 def _topologies(
-    spec: FleetSpec, queues: Queues, known: dict[str, Pool], declared: set[str]
+    platform: PlatformValue,
+    platforms: Platforms,
+    queues: Queues,
+    known: dict[str, Pool],
+    declared: set[str],
 ) -> Iterator[Finding]:
     placed: dict[str, str] = {}
     for index, topology in enumerate(queues.topologies):
         path = f"queues.topologies[{index}]"
-        if not topology_levels(topology, spec.platform):
-            labelled = (p.value for p in Platform if platform_facts(p).topology_levels)
+        if not topology_levels(topology, platform):
+            labelled = (p.value for p, one in platforms.items() if one.facts.topology_levels)
             yield error(
                 "topology-levels-missing",
                 f"{path}.levels",

@@ -31,7 +31,7 @@ def validate_storage(
             yield error(
                 "storage-not-on-platform",
                 f"{place}.{kind}",
-                f"volumes of kind {kind} are not offered on {pool.platform.value}; it has {can}",
+                f"volumes of kind {kind} are not offered on {pool.platform.name}; it has {can}",
                 f"remove {volume.name}, or write another kind",
                 found=kind,
             )

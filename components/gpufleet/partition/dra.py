@@ -1,6 +1,6 @@
 """Dynamic Resource Allocation: what the DRA driver serves on a node, and what a claim gets.
 
-Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1. A claim is shared by letting several pods use
+Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0. A claim is shared by letting several pods use
 the one ResourceClaim; each claim made from a template has its devices to itself.
 """
 

@@ -3,7 +3,7 @@
 Every GPU has one set of counters. The whole GPU takes all of it; a MIG device takes one counter for
 each memory slot it covers, and its multiprocessors, memory and media engines. So all devices that
 the scheduler allocates together are a layout the GPU can hold, and the scheduler needs no geometry.
-Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 `cmd/gpu-kubelet-plugin/partitions.go`; copy
+Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 `cmd/gpu-kubelet-plugin/partitions.go`; copy
 engines are left out, because their figures are no budget.
 """
 

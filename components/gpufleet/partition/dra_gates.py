@@ -1,6 +1,6 @@
 """Feature gates of NVIDIA's DRA driver: what needs them, which exclude others.
 
-Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 `pkg/featuregates/featuregates.go`. The chart
+Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 `pkg/featuregates/featuregates.go`. The chart
 checks none of this: a conflict renders, and the driver's pods crash. Which release has which gate
 is in the catalogue's features.jsonl.
 """

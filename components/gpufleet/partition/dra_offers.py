@@ -1,6 +1,6 @@
 """Kinds of device that the DRA driver publishes, and the ways in which pods share one claim.
 
-Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 `cmd/gpu-kubelet-plugin`.
+Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 `cmd/gpu-kubelet-plugin`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,24 +1,26 @@
 """vGPU types: what a name promises, how many fit on one GPU, what the machine then sees.
 
-Grammar of names as vCenter lists them: `[grid_|nvidia_]<board>[-<slices>]-<GB><series>[me]`. A
-number of slices makes the type MIG-backed. The catalogue's table is for planning; which types a
-host offers, only the host says.
+A name is `<board>[-<slices>]-<GB><series>[<attribute>]`; a number of slices makes the type
+MIG-backed (NVIDIA/vgpu-device-manager `pkg/types/vgpu_type.go`). Which types a board has, its row
+of the catalogue says; which a host offers, only the host.
 """
 
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu, VgpuBoard
+from gpufleet.catalogue.lookup import squeezed
 from gpufleet.findings import Finding, error, has_errors, info, warning
 from gpufleet.partition.rules import small_shares
 from gpufleet.spec.sharing import Vgpu, VgpuScheduler
 
-_GRAMMAR = re.compile(
-    r"(?:(?P<prefix>grid|nvidia)_)?(?P<board>[a-z0-9]+(?:-ada)?)"
-    r"(?:-(?P<slices>[1-9]))?-(?P<gb>[1-9][0-9]{0,2})(?P<series>[abcq])(?P<media>me)?"
+_NAME = re.compile(
+    r"(?:nvidia\.com/)?(?:(?P<prefix>grid|nvidia)[ _-])?(?P<board>[a-z0-9][a-z0-9 _-]*?)"
+    r"(?:-(?P<slices>[1-9]))?-(?P<gb>[1-9][0-9]{0,2})(?P<series>[abcq])"
+    r"(?P<attribute>me|nome|meall|gfx)?"
 )
 _GIB = 1 << 30
 SERIES = {
@@ -34,31 +36,37 @@ class VgpuType:
     """A type name, taken apart."""
 
     board: str
-    """`a100d`: lower case."""
+    """Without separators, in lower case: `a100d`, `rtxpro6000blackwelldc`."""
     slices: int | None
     """MIG slices of a MIG-backed type; None: time-sliced."""
     gigabytes: int
     """Frame buffer."""
     series: str
     """`c`, `q`, `b` or `a`."""
-    media: bool = False
-    """MIG-backed with the media extension."""
+    attribute: str = ""
+    """Of the MIG slice behind it: `me`, `nome`, `meall` or `gfx`; empty: none."""
     prefix: str = field(default="grid_", compare=False)
     """What the name began with: hosts of newer releases list `nvidia_`."""
+    printed: str = field(default="", compare=False)
+    """What nvidia-smi prints before the board, from the table."""
+    spelling: str = field(default="", compare=False)
+    """The board as the table spells it; empty where no table has it."""
+
+    @property
+    def tail(self) -> str:
+        """What follows the board: `20C`, `1-10CME`."""
+        slices = "" if self.slices is None else f"{self.slices}-"
+        return f"{slices}{self.gigabytes}{self.series}{self.attribute}".upper()
 
     @property
     def name(self) -> str:
-        """NVIDIA's own spelling: `A100D-3-40C`, `A100D-1-10CME`."""
-        slices = "" if self.slices is None else f"-{self.slices}"
-        tail = "ME" if self.media else ""
-        return f"{self.board}{slices}-{self.gigabytes}{self.series}".upper() + tail
+        """NVIDIA's own spelling: `A100D-3-40C`, `DC-1-2Q`."""
+        return f"{self.spelling or self.board.upper()}-{self.tail}"
 
     @property
-    def mig_profile(self) -> str | None:
-        """The MIG profile behind it: `3g.40gb`; None when it is time-sliced."""
-        if self.slices is None:
-            return None
-        return f"{self.slices}g.{self.gigabytes}gb" + ("+me" if self.media else "")
+    def vcenter(self) -> str:
+        """As vCenter lists it: `grid_a100d-3-40c`, `nvidia_rtx_pro_6000_blackwell_dc-1-2q`."""
+        return f"{self.prefix}{self.printed}{self.name}".lower().replace(" ", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,9 @@ class VgpuCut:
     license_secret: str | None
     scheduler: VgpuScheduler | None = None
     time_slice_ms: int | None = None
+    whole_slice: bool = False
+    """Whether each vGPU has a MIG slice of its own: where the slice is larger, several take turns
+    on it."""
 
     @property
     def promised_time(self) -> Fraction | None:
@@ -88,7 +99,7 @@ class VgpuCut:
 
     @property
     def mig_backed(self) -> bool:
-        """Whether a MIG slice backs it; else vGPUs take turns on the GPU."""
+        """Whether MIG slices back it; else vGPUs take turns on the GPU."""
         return self.type.slices is not None
 
 
@@ -109,18 +120,40 @@ _SCHEDULERS = {
 
 
 def parse_type(name: str) -> VgpuType | None:
-    """A vGPU type name in any case, with or without its prefix; None when it is none."""
-    match = _GRAMMAR.fullmatch(name.lower())
-    if match is None or (match["media"] and match["slices"] is None):
+    """A vGPU type name as vCenter, nvidia-smi, node labels or KubeVirt write it, in any case, with
+    or without its prefix; None when it is none."""
+    match = _NAME.fullmatch(name.lower())
+    if match is None or (match["attribute"] and match["slices"] is None):
         return None
     return VgpuType(
-        board=match["board"],
+        board=squeezed(match["board"]),
         slices=int(match["slices"]) if match["slices"] else None,
         gigabytes=int(match["gb"]),
         series=match["series"],
-        media=match["media"] is not None,
-        prefix="nvidia_" if name.lower().startswith("nvidia_") else "grid_",
+        attribute=match["attribute"] or "",
+        prefix="nvidia_" if match["prefix"] == "nvidia" else "grid_",
     )
+
+
+def of_board(board: VgpuBoard, found: VgpuType) -> VgpuType | None:
+    """The type in the spelling of a board's row; None where the name is of another board."""
+    for name in board.names:
+        full = squeezed(board.printed + name)
+        if found.board in (full, squeezed(name)):
+            prefix = "nvidia_" if board.printed else found.prefix
+            return replace(found, board=full, prefix=prefix, printed=board.printed, spelling=name)
+    return None
+
+
+def boards_of(gpus: Iterable[Gpu], name: str) -> list[tuple[Gpu, VgpuType]]:
+    """GPUs that have the board of a type's name, with the type: two boards may share a short
+    name."""
+    found = parse_type(name)
+    return [
+        (gpu, known)
+        for gpu in gpus
+        if found and gpu.vgpu and (known := of_board(gpu.vgpu, found)) is not None
+    ]
 
 
 def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | None, list[Finding]]:
@@ -138,95 +171,86 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
                 value=declared.profile,
             )
         ]
-    findings = [*_check_series(found, where), *_check_board(gpu, found, where)]
-    per_gpu = None if has_errors(findings) or gpu.vgpu is None else _per_gpu(gpu.vgpu, found)
-    if not has_errors(findings):
-        findings += _check_size(gpu, found, per_gpu, where)
+    known = None if gpu.vgpu is None else of_board(gpu.vgpu, found)
+    findings = [*_check_board(gpu, found, known, where)]
+    found = known or found
+    findings += _check_series(gpu, found, where)
+    per_gpu = None
+    if gpu.vgpu is not None and not has_errors(findings):
+        per_gpu = gpu.vgpu.types.get(found.tail)
+        findings += _check_type(gpu, gpu.vgpu, found, where)
     if has_errors(findings):
         return None, findings
-    findings += _check_count(gpu, found, count, place)
-    findings += _check_scheduler(found, declared, place)
+    profile = f"{found.slices}g.{found.gigabytes}gb"
+    profiles = {*gpu.mig_published}
+    if gpu.mig is not None:
+        profiles |= {*gpu.mig.profiles, *gpu.mig.alternate_names}
+    whole = found.slices is not None and profile in profiles
+    findings += _check_count(found, per_gpu, count, place)
+    findings += _check_scheduler(found, whole, declared, place)
     findings += _check_turns(found, declared, place)
     if has_errors(findings):
         return None, findings
-    memory = found.gigabytes * _GIB
     if per_gpu is not None:
         fraction = Fraction(1, per_gpu)
     else:
-        fraction = Fraction(found.gigabytes, gpu.nominal_gb or found.gigabytes)
+        fraction = min(Fraction(found.gigabytes, gpu.nominal_gb or found.gigabytes), Fraction(1))
     made = VgpuCut(
         found,
         per_gpu,
         fraction,
-        memory,
+        found.gigabytes * _GIB,
         declared.license_secret,
         declared.scheduler,
         declared.time_slice_ms,
+        whole,
     )
     return made, findings
 
 
 def most_per_gpu(gpus: Iterable[Gpu], name: str) -> int | None:
     """Maximum number of vGPUs of the type on one GPU, all of one size, or None when no table
-    says."""
-    found = parse_type(name)
-    boards = [gpu.vgpu for gpu in gpus if gpu.vgpu is not None]
-    for board in boards:
-        if found is not None and found.board in board.names:
-            return _per_gpu(board, found)
-    return None
+    says, or two boards of that name differ."""
+    found = {
+        gpu.vgpu.types[known.tail]
+        for gpu, known in boards_of(gpus, name)
+        if gpu.vgpu is not None and known.tail in gpu.vgpu.types
+    }
+    return found.pop() if len(found) == 1 else None
 
 
-def _per_gpu(board: VgpuBoard, found: VgpuType) -> int | None:
-    if found.mig_profile is not None:
-        return board.mig_backed.get(found.mig_profile)
-    return board.time_sliced.get(found.gigabytes)
-
-
-def _types(board: VgpuBoard, prefix: str) -> list[str]:
-    """Every type of a GPU as vCenter would list it."""
-    first = board.names[0]
-    sliced = [f"{prefix}{first}-{gb}c" for gb in board.time_sliced]
-    backed: list[str] = []
-    for profile in board.mig_backed:
-        slices, _, size = profile.partition("g.")
-        gigabytes, _, media = size.partition("gb")
-        backed.append(f"{prefix}{first}-{slices}-{gigabytes}c{media.removeprefix('+')}")
-    return sliced + backed
-
-
-def _examples(gpu: Gpu, near: str | None = None, prefix: str = "grid_") -> str | None:
+def _examples(gpu: Gpu, near: VgpuType | None = None) -> str | None:
     if gpu.vgpu is None:
         return None
-    known = _types(gpu.vgpu, prefix)
-    close = difflib.get_close_matches(near.lower(), known, n=3, cutoff=0) if near else known[:3]
-    return f"write one of {', '.join(close)}, as the host offers it"
+    prefix = "nvidia_" if gpu.vgpu.printed or (near and near.prefix == "nvidia_") else "grid_"
+    series = near.series if near and near.series == "q" else "c"
+    tails = [tail.lower() for tail in gpu.vgpu.types if series.upper() in tail]
+    # A slice of that many gigabytes is nearer than the same letters.
+    wanted = near.tail.lower() if near else ""
+    close = difflib.get_close_matches(wanted, tails, n=3, cutoff=0) if near else tails[:3]
+    first = f"{prefix}{gpu.vgpu.printed}{gpu.vgpu.names[0]}".lower().replace(" ", "_")
+    return f"write one of {', '.join(f'{first}-{tail}' for tail in close)}, as the host offers it"
 
 
-def _check_series(found: VgpuType, where: str) -> Iterable[Finding]:
+def _check_series(gpu: Gpu, found: VgpuType, where: str) -> Iterable[Finding]:
     if found.series == "c":
         return
-    plain = VgpuType(found.board, found.slices, found.gigabytes, "c", found.media).name.lower()
-    text = f"series {found.series} is for {SERIES[found.series]}"
-    if found.series == "q":
-        yield warning(
-            "vgpu-series-not-compute",
-            where,
-            f"{text}; its capacities are not in the table and are taken from the compute series",
-            f"write `{found.prefix}{plain}` for containers",
-            value=found.series,
-        )
-        return
-    yield error(
+    plain = replace(found, series="c")
+    there = gpu.vgpu is None or plain.tail in gpu.vgpu.types
+    say = warning if found.series == "q" else error
+    yield say(
         "vgpu-series-not-compute",
         where,
-        f"{text}: CUDA containers need the compute series",
-        f"write `{found.prefix}{plain}`",
+        f"series {found.series} is for {SERIES[found.series]}: CUDA containers "
+        + ("run on it, and need its licence" if say is warning else "need the compute series"),
+        f"write `{plain.vcenter}`" if there else _examples(gpu, plain),
         value=found.series,
     )
 
 
-def _check_board(gpu: Gpu, found: VgpuType, where: str) -> Iterable[Finding]:
+def _check_board(
+    gpu: Gpu, found: VgpuType, known: VgpuType | None, where: str
+) -> Iterable[Finding]:
     if gpu.vgpu is None:
         yield warning(
             "vgpu-board-not-in-table",
@@ -236,64 +260,40 @@ def _check_board(gpu: Gpu, found: VgpuType, where: str) -> Iterable[Finding]:
             "compare with what the hosts offer before ordering machines",
             gpu=gpu.key,
         )
-    elif found.board not in gpu.vgpu.names:
+    elif known is None:
+        own = [f"{gpu.vgpu.printed}{name}" for name in gpu.vgpu.names]
         yield error(
             "vgpu-other-gpu",
             where,
             f"{found.name} is a type of another board: those of {gpu.key} begin with "
-            f"{' or '.join(gpu.vgpu.names)}",
-            _examples(gpu, f"{found.prefix}{gpu.vgpu.names[0]}-{found.gigabytes}c", found.prefix),
+            f"{' or '.join(own)}",
+            _examples(gpu, found),
             value=found.board,
-            allowed=gpu.vgpu.names,
+            allowed=tuple(own),
         )
 
 
-def _check_size(gpu: Gpu, found: VgpuType, per_gpu: int | None, where: str) -> Iterable[Finding]:
-    if gpu.nominal_gb is not None and found.gigabytes > gpu.nominal_gb:
-        yield error(
-            "vgpu-larger-than-gpu",
-            where,
-            f"a frame buffer of {found.gigabytes} GB on a GPU of {gpu.nominal_gb} GB",
-            _examples(gpu, found.prefix + found.name, found.prefix),
-            value=found.gigabytes,
-            limit=gpu.nominal_gb,
-        )
+def _check_type(gpu: Gpu, board: VgpuBoard, found: VgpuType, where: str) -> Iterable[Finding]:
+    if found.tail in board.types:
         return
-    if found.mig_profile is not None and not gpu.has_mig:
-        yield error(
-            "vgpu-mig-unsupported",
-            where,
-            f"{found.name} is MIG-backed, and {gpu.key} has no MIG",
-            f"write `{found.prefix}{found.board}-{found.gigabytes}c`",
-            gpu=gpu.key,
-        )
-        return
-    profiles = tuple(gpu.mig.profiles) if gpu.mig is not None else ()
-    if found.mig_profile is not None and profiles and found.mig_profile not in profiles:
-        yield error(
-            "vgpu-mig-profile-unknown",
-            where,
-            f"{found.name} would be backed by {found.mig_profile}, which {gpu.key} does not have "
-            f"(it has {', '.join(profiles)})",
-            _examples(gpu, found.prefix + found.name, found.prefix),
-            value=found.mig_profile,
-        )
-        return
-    if per_gpu is None and gpu.vgpu is not None:
-        yield warning(
-            "vgpu-size-not-in-table",
-            where,
-            f"{found.name} is in no published table of {gpu.key}: how many fit on a GPU is not "
-            "checked",
-            _examples(gpu, found.prefix + found.name, found.prefix),
-            value=found.name,
-        )
+    # A series of which the table has no type is one that its source leaves out.
+    listed = any(found.series.upper() in tail for tail in board.types)
+    yield (error if listed else warning)(
+        "vgpu-type-unknown",
+        where,
+        f"{gpu.key} has no type {found.name} ({board.source.key})"
+        if listed
+        else f"the table has no types of series {found.series} of {gpu.key}: how many fit on a GPU "
+        "is not checked",
+        _examples(gpu, found),
+        value=found.name,
+    )
 
 
-def _check_scheduler(found: VgpuType, declared: Vgpu, place: str) -> Iterable[Finding]:
+def _check_scheduler(found: VgpuType, whole: bool, declared: Vgpu, place: str) -> Iterable[Finding]:
     """Source: NVIDIA AI Enterprise 8.1, vGPU for Compute, Scheduling Policies."""
     scheduler = declared.scheduler
-    if scheduler is not None and found.slices is not None:
+    if scheduler is not None and whole:
         yield error(
             "vgpu-scheduler-of-mig",
             f"{place}.scheduler",
@@ -333,10 +333,10 @@ def _check_turns(found: VgpuType, declared: Vgpu, place: str) -> Iterable[Findin
     )
 
 
-def _check_count(gpu: Gpu, found: VgpuType, count: int, place: str) -> Iterable[Finding]:
+def _check_count(found: VgpuType, per_gpu: int | None, count: int, place: str) -> Iterable[Finding]:
     if count == 1:
         return
-    if found.media:
+    if found.attribute == "me":
         yield warning(
             "vgpu-media-extension-twice",
             f"{place}.profile",
@@ -346,7 +346,7 @@ def _check_count(gpu: Gpu, found: VgpuType, count: int, place: str) -> Iterable[
             value=count,
             limit=1,
         )
-    elif found.gigabytes != gpu.nominal_gb:
+    elif per_gpu != 1:
         yield info(
             "vgpu-several-in-one-machine",
             f"{place}.profile",

@@ -7,9 +7,9 @@ from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.image_sources import pinned_chart
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.shares import gib
-from gpufleet.platforms.registry import platform_facts, platform_files, platform_rules
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
 from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, ArtefactKind
@@ -37,6 +37,7 @@ from gpufleet.render.manifests import (
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
 from gpufleet.render.nvidia_drivers import nvidia_drivers
+from gpufleet.render.platform_files import platform_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
 from gpufleet.render.vgpu import vgpu_device_file, vgpu_scheduler_file
 from gpufleet.spec.base import Ownership
@@ -49,7 +50,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     What is `existing` is left out, except that its pools count in quotas and can be asked for.
     """
     found = [
-        *platform_files(fleet.spec.platform).cluster_files(fleet),
+        *platform_files(fleet.platform).cluster_files(fleet),
         *network_operator_files(fleet),
         *_gpu_operator(fleet),
         *plugin_chart_files(fleet),
@@ -66,7 +67,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
 
 def validate_artefacts(fleet: Fleet) -> list[Finding]:
     """What the targets cannot hold though the declaration is legal."""
-    own = platform_files(fleet.spec.platform).validate_files(fleet)
+    own = platform_files(fleet.platform).validate_files(fleet)
     return [*validate_queues(fleet), *validate_alerts(fleet), *own]
 
 
@@ -94,7 +95,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
             f"{folder}/quota.yaml",
             ArtefactKind.MANIFEST,
             "leave for the GPU Operator's pods to be critical, which "
-            f"{platform_facts(fleet.spec.platform).title} asks for",
+            f"{fleet.platform.facts.title} asks for",
             yaml_text(quota),
         )
     if drivers := nvidia_drivers(fleet):

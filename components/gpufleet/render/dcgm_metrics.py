@@ -12,7 +12,6 @@ from typing import Any
 from gpufleet.contract.tolerations import GPU_TOLERATION, needed
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.scrape_objects import exporter_pools, runs_operator_exporter
 from gpufleet.spec.monitoring import Monitoring
 
@@ -148,7 +147,7 @@ def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any
             {"key": one.key, "operator": "Exists", "effect": one.effect} for one in tolerated
         ],
     }
-    facts = platform_facts(fleet.spec.platform)
+    facts = fleet.platform.facts
     # A plugin of the platform's own comes with a driver of its own; one of an image does not.
     if facts.plugin is not None and any(pool.served_by_platform for pool in watched):
         values |= _with_driver_of(facts.driver_root, values)

@@ -1,7 +1,7 @@
 """Claims in place of plugin resources: DeviceClasses, claim templates, shared claims, configs.
 
 Formats: resource.k8s.io/v1, or a beta version of it on Kubernetes before 1.34;
-resource.nvidia.com/v1beta1 as kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 decodes it, strictly.
+resource.nvidia.com/v1beta1 as kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 decodes it, strictly.
 Whole GPUs use the class of the driver's chart, which answers `nvidia.com/gpu`; a second class with
 that name would take it over, so none is made.
 """

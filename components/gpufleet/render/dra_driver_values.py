@@ -1,6 +1,6 @@
 """Values of the chart of NVIDIA's DRA driver.
 
-Keys and defaults: dra-driver-nvidia-gpu 0.4.1 `values.yaml`. The chart has no values schema and
+Keys and defaults: dra-driver-nvidia-gpu 0.5.0 `values.yaml`. The chart has no values schema and
 checks no feature gate.
 """
 
@@ -109,7 +109,7 @@ def fleet_dra_driver_settings(fleet: Fleet) -> DraDriverSettings:
     """What the pools of a fleet ask of the driver."""
     cuts = list(claim_cuts(fleet))
     served = [pool for pool, _ in cuts]
-    roots = {driver_root(pool.image, fleet.spec.platform) for pool in served}
+    roots = {driver_root(pool.image, fleet.platform) for pool in served}
     taints = {
         (taint.key, taint.value, taint.effect)
         for pool in served

@@ -7,8 +7,8 @@ from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.queue_topologies import topology_levels
-from gpufleet.platforms.registry import platform_rules
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
@@ -64,7 +64,7 @@ def topologies(fleet: Fleet) -> list[dict[str, Any]]:
             "metadata": {"name": declared.name, "labels": dict(LABELS)},
             "spec": {
                 "levels": [
-                    {"nodeLabel": level} for level in topology_levels(declared, fleet.spec.platform)
+                    {"nodeLabel": level} for level in topology_levels(declared, fleet.platform)
                 ]
             },
         }

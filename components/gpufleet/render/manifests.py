@@ -4,7 +4,6 @@ from typing import Any
 
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     fleet_operator_settings,
@@ -39,7 +38,7 @@ def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, An
     """Leave for the pods of a namespace to be critical, as those of the GPU Operator and of
     NVIDIA's DRA driver are by the defaults of their charts; None where none is needed: some
     platforms admit pods of the two system priority classes only where a quota counts them."""
-    if not platform_facts(fleet.spec.platform).quota_for_critical_pods:
+    if not fleet.platform.facts.quota_for_critical_pods:
         return None
     return {
         "apiVersion": "v1",

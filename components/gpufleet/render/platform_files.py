@@ -1,11 +1,11 @@
 """What `gpufleet render` writes on one platform only.
 
-A platform's folder has one instance, `FILES` in its module `artefacts`, which
-`gpufleet.platforms.registry` finds.
+A platform's folder has one instance, `FILES` in its module `artefacts`.
 """
 
 from collections.abc import Iterable
 
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.render.artefact import Artefact
@@ -30,3 +30,8 @@ class PlatformFiles:
     def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
         """What the targets cannot hold though the declaration is legal."""
         return ()
+
+
+def platform_files(platform: PlatformValue) -> PlatformFiles:
+    """The files that `gpufleet render` writes on the platform only. Pure."""
+    return platform.module("artefacts").FILES

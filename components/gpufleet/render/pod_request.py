@@ -9,10 +9,10 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
+from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
 from gpufleet.partition.dra import DraOffer, NeededDevices
 from gpufleet.partition.grant import Grant
-from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.dra import pod_claim
 from gpufleet.spec.images import Images
 from gpufleet.spec.pool import Fabric

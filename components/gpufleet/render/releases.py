@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet
-from gpufleet.platforms.registry import platform_files
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.device_plugin_values import CHART as PLUGIN
 from gpufleet.render.device_plugin_values import plugin_release_values
@@ -19,6 +18,7 @@ from gpufleet.render.manifests import gpu_operator_release_values
 from gpufleet.render.network_operator import network_release_values
 from gpufleet.render.neuron_values import CHART as NEURON
 from gpufleet.render.neuron_values import neuron_release_values
+from gpufleet.render.platform_files import platform_files
 from gpufleet.render.prometheus_adapter_rules import CHART as ADAPTER
 from gpufleet.render.prometheus_adapter_rules import adapter_release_values
 from gpufleet.render.scrape_objects import EXPORTER, installs_exporter
@@ -62,7 +62,7 @@ def _releases(fleet: Fleet) -> Iterator[FleetRelease]:
         yield fleet_release(
             fleet, NEURON, values, addons.neuron_device_plugin, namespace=plan.neuron.namespace
         )
-    yield from platform_files(fleet.spec.platform).releases(fleet)
+    yield from platform_files(fleet.platform).releases(fleet)
     if fleet.spec.queues is not None and addons.kueue.ownership is not existing:
         yield fleet_release(fleet, KUEUE, kueue_release_values(fleet), addons.kueue)
     if installs_keda(fleet):

@@ -132,6 +132,14 @@ class GpuDirect(SpecModel):
     range. Default: they are given in `connection.gpuNetworks`."""
 
 
+class DriverInstaller(SpecModel):
+    """Google's installer of NVIDIA's driver on GKE."""
+
+    enabled: bool = True
+    """Install the driver on Container-Optimized OS, on nodes of pools with `gke: {driver:
+    gpuOperator}`. Default true; false where Google's own manifest was applied already."""
+
+
 class ChartSource(SpecModel):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -182,6 +190,8 @@ class Addons(SpecModel):
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
     gpu_direct: GpuDirect = Field(default_factory=GpuDirect)
     """Only on GKE: plugins of NCCL and the device injector. Default: with pools of a `fabric`."""
+    driver_installer: DriverInstaller = Field(default_factory=DriverInstaller)
+    """Only on GKE: Google's installer of the driver. Default: with pools that need it."""
     kueue: Addon = Field(default_factory=Addon)
     """Kueue. Default: with `queues`."""
     keda: Addon = Field(default_factory=Addon)

@@ -46,6 +46,12 @@ class Cluster(SpecModel):
     """Region of the cloud, `us-east-1`, `us-central1`. Needed there; own hardware has none."""
     kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
     """Minor version of the API server. Default "1.36"."""
+    feature_gates: Annotated[dict[str, bool], Field(max_length=64)] = Field(
+        default_factory=dict[str, bool]
+    )
+    """Gates of resource.k8s.io that your API server, scheduler and kubelets are started with, where
+    they differ from the defaults of the version: `{DRADeviceTaintRules: true}`. gpufleet does not
+    set them: what needs a gate is then accepted or refused. Default: none."""
     project: str | None = Field(default=None, min_length=1, max_length=63)
     """GKE: the Google Cloud project. Default: the provider's."""
     autopilot: bool = False

@@ -109,10 +109,11 @@ class Vgpu(SpecModel):
     """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
 
     profile: Annotated[
-        str, StringConstraints(pattern=r"^[A-Za-z0-9_]+-[A-Za-z0-9-]+$", max_length=60)
+        str, StringConstraints(pattern=r"^[A-Za-z0-9_ ]+-[A-Za-z0-9-]+$", max_length=60)
     ]
-    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`. With or
-    without the prefix `grid_` or `nvidia_`, in any case."""
+    """vGPU type as vCenter lists it, `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`, or as
+    `nvidia-smi vgpu -s` prints it: `NVIDIA RTX Pro 6000 Blackwell DC-1-24C`. With or without the
+    prefix, in any case."""
     license_secret: SecretName | None = None
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""

@@ -1,10 +1,14 @@
 """Commands of the planner: `gpufleet` finds this table by its entry point."""
 
 COMMANDS = {
-    "size": "memory ledger, speed and the cheapest GPU, slice or share for a model",
-    "plan": "workloads -> a FleetSpec that compiles and passes the policies",
-    "pack": "shares onto GPUs and nodes at least cost, with a lower bound and the gap",
-    "rightsize": "what pods used of their GPUs by measurement, and what would have been enough",
-    "own": "a rented fleet against machines of your own over years: money, month, utilisation",
+    "plan": {
+        "size": "memory, speed and the cheapest GPU, slice or share for a model",
+        "plan": "workloads -> a declaration that compiles and passes the rules",
+        "pack": "shares onto GPUs and nodes at least cost, with a proof",
+    },
+    "money": {
+        "rightsize": "what pods used of their GPUs, and what would be enough",
+        "own": "rented against machines of your own, over years",
+    },
 }
-"""Name -> one line of help. The module of that name in this package holds `command`."""
+"""Family -> name -> one line of help. The module of that name in this package holds `command`."""

@@ -36,8 +36,8 @@ def command(spec: str, hardware: str, prices: str | None, output_format: str) ->
 
     The cloud is paid for the expected nodes of each pool; machines are bought for its most nodes.
     JSON: {"comparison": {"pools", "years", "ownUsd", "cloudUsd", "residualUsd", "monthsToEven",
-    "evenAtUtilisation"}, "findings"}. Exits 1 when either file has an error, 2 when one cannot be
-    read.
+    "evenAtUtilisation", "taken"}, "findings"}. Exits 1 when either file has an error, 2 when one
+    cannot be read.
     """
     if spec == hardware == "-":
         raise UnreadableInputError("only one of SPEC and HARDWARE can be standard input")

@@ -35,6 +35,7 @@ from gpufleet_planner.planning.offer_plan import (
     provider_plans_as_list,
     provider_plans_text,
 )
+from gpufleet_planner.planning.places import places_text, plan_in_places
 from gpufleet_planner.planning.plan import PlannedFleet, plan
 from gpufleet_planner.planning.plan_as_dict import plan_as_dict
 from gpufleet_planner.planning.scaling import autoscaling_hint
@@ -51,6 +52,11 @@ from gpufleet_planner.planning.spec_text import cost_line, spec_text
     help="Also plan on machines that no platform provisions: `catalogue` or a provider of it "
     "(azure, oci, coreweave, lambda, nebius), or a file of gpuhunt or SkyPilot. May be repeated.",
 )
+@click.option(
+    "--regions",
+    metavar="A,B",
+    help="Also plan the same workloads in these regions, of any cloud: one row for each place.",
+)
 @click.option("--html", "html", metavar="OUT", help="Also write a page with pictures.")
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
@@ -60,6 +66,7 @@ def command(
     file: str,
     manifest_file: str | None,
     offers: tuple[str, ...],
+    regions: str | None,
     explain: bool,
     as_of: datetime | None,
     html: str | None,
@@ -75,10 +82,11 @@ def command(
     \b
         gpufleet plan workloads.yaml > fleet.yaml
         gpufleet plan workloads.yaml --manifests pods.yaml
+        gpufleet plan workloads.yaml --regions us-east-1,eu-west-1,us-central1
         gpufleet plan workloads.yaml --offers catalogue --offers vast.csv
 
-    JSON: {"spec", "pools", "workloads", "cost", "confidence", "offers", "findings"}. Exits 1 when
-    a workload or the fleet has an error, 2 when FILE cannot be read.
+    JSON: {"spec", "pools", "workloads", "cost", "confidence", "offers", "places", "findings"}.
+    Exits 1 when a workload or the fleet has an error, 2 when FILE cannot be read.
     """
     data = read_mapping(file)
     answer = plan(data, as_of=as_of)
@@ -97,7 +105,9 @@ def command(
             )
             write_file(html, page)
     elsewhere, notes = plan_on_offers(data, offers)
-    findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
+    wanted = [name.strip() for name in (regions or "").split(",") if name.strip()]
+    places, unknown = plan_in_places(data, wanted, as_of)
+    findings = ordered((*answer.findings, *notes, *unknown, *_policies(answer, documents)))
     if manifest_file is not None and answer.spec is not None:
         findings = ordered((*findings, *_write(manifest_file, answer)))
     if output_format == "json":
@@ -107,12 +117,15 @@ def command(
                 **plan_as_dict(answer, hints),
                 "manifests": list(planned_objects(answer)),
                 "offers": provider_plans_as_list(elsewhere),
+                "places": [place.as_dict() for place in places],
                 **_explained(answer, explain),
                 "findings": [f.as_dict() for f in findings],
             }
         )
     else:
         click.echo(spec_text(answer, explain=explain), nl=False)
+        if places:
+            click.echo(commented(places_text(places)), nl=False)
         if elsewhere:
             click.echo(commented(provider_plans_text(elsewhere)), nl=False)
         print_findings(findings)

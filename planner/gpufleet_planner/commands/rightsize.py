@@ -15,6 +15,7 @@ from rich.table import Table
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.regions import check_region
 from gpufleet.cli import prometheus
+from gpufleet.cli.help_screen import ScreenCommand
 from gpufleet.cli.output import (
     exit_code,
     format_option,
@@ -28,16 +29,16 @@ from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding, has_errors, ordered
-from gpufleet.fleet import compile_data
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.render.artefact import Artefact, ArtefactKind
-from gpufleet.spec import fleet_part
 from gpufleet.spec.base import Platform
+from gpufleet.spec.document import fleet_part
 from gpufleet_planner.commands.size_choices import SELLERS
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import usd
-from gpufleet_planner.rightsize.advice import Advice, Conclusion, advise
+from gpufleet_planner.rightsize.advice import MAXIMUM_SLOWDOWN, Advice, Conclusion, advise
 from gpufleet_planner.rightsize.changes import WorkingHours, changes
 from gpufleet_planner.rightsize.usage import MEMORY, QUERY, workloads
 
@@ -46,7 +47,10 @@ _CRON_FIELDS = 5
 _CRON = re.compile(r"[0-9A-Za-z*?/, -]+")
 
 
-@click.command()
+@click.command(
+    cls=ScreenCommand,
+    first=("url", "days", "spec", "platform", "region", "out", "output_format"),
+)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--prometheus", "url", metavar="URL", help="Ask this server instead of files.")
 @click.option(
@@ -77,6 +81,14 @@ _CRON = re.compile(r"[0-9A-Za-z*?/, -]+")
     metavar="PERCENT",
     help="Smaller savings are not proposed.",
 )
+@click.option(
+    "--max-slowdown",
+    type=click.FloatRange(1, 100),
+    default=float(MAXIMUM_SLOWDOWN),
+    show_default=True,
+    metavar="TIMES",
+    help="The same work takes at most this many times as long on what is proposed.",
+)
 @click.option("--write", "out", metavar="DIR", help="Write fleet.yaml and patches (needs --spec).")
 @click.option(
     "--working-hours",
@@ -95,6 +107,7 @@ def command(
     region: str | None,
     isolation: str,
     least_saving: int,
+    max_slowdown: float,
     out: str | None,
     working_hours: tuple[str, str, str] | None,
     show_query: bool,
@@ -113,7 +126,8 @@ def command(
         gpufleet rightsize use.json --spec fleet.yaml --write rightsized
 
     A proposal has the measured peak of memory with a margin of 5 %, and the measured compute and
-    memory traffic take at most 90 % of it. The saving is the part of the machines that becomes
+    memory traffic take at most 90 % of it. One request or step takes at most twice as long there
+    (`--max-slowdown`). The saving is the part of the machines that becomes
     free: it is money once others use it or the nodes go away. Devices that pods share, and compute
     that was not measured, are `unknown`. `--write` changes nothing but DIR.
 
@@ -148,6 +162,7 @@ def command(
                 catalogue,
                 isolation=Isolation(isolation),
                 least_saving=Fraction(least_saving, 100),
+                max_slowdown=Fraction(max_slowdown),
             )
             for one in measured
         ]
@@ -185,7 +200,7 @@ def _market(
 ) -> tuple[dict[str, Any], Market, Catalogue, list[Finding]]:
     if spec is None:
         name, catalogue = platform or "", load()
-        cloud = platform_facts(Platform(name)).cloud
+        cloud = PLATFORMS[Platform(name)].facts.cloud
         clouds = () if cloud is None else (cloud,)
         unknown = list(check_region(region, clouds, catalogue, "--region"))
         return {}, Market((name,), region), catalogue, unknown
@@ -196,7 +211,7 @@ def _market(
         return declared, Market(()), load(), findings
     stated = compiled.fleet.spec
     catalogue = load(stated.catalogue, overlay=stated.catalogue_overlay)
-    sells = platform_facts(stated.platform).cloud is not None
+    sells = PLATFORMS[stated.platform].facts.cloud is not None
     market = Market((stated.platform.value,) if sells else (), stated.cluster.region)
     errors = [one for one in findings if one.severity.value == "error"]
     return declared, market, catalogue, errors

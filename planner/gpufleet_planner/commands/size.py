@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import load
+from gpufleet.cli.help_screen import ScreenCommand
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -131,7 +132,32 @@ def _refuse(context: click.Context, option: click.Parameter, value: str | None) 
         raise click.BadParameter(f"{found.message}; {found.fix}", context, option)
 
 
-@click.command("size")
+@click.command(
+    "size",
+    cls=ScreenCommand,
+    first=(
+        "model",
+        "workload",
+        "context",
+        "batch",
+        "prompt",
+        "output",
+        "engine",
+        "weights",
+        "gpu",
+        "mig",
+        "mps",
+        "time_slicing",
+        "tensor",
+        "token_ms",
+        "requests_per_second",
+        "platforms",
+        "region",
+        "budget_usd_per_hour",
+        "output_format",
+        "explain",
+    ),
+)
 @click.argument("file", required=False)
 @_options
 @format_option

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import check_region
 from gpufleet.findings import Finding, has_errors
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Isolation, WorkloadNeed, resolve
@@ -28,7 +28,7 @@ from gpufleet_planner.planning.target import ServingTarget
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing
 
-SELLERS = tuple(p.value for p in Platform if platform_facts(p).cloud is not None)
+SELLERS = tuple(p.value for p, one in PLATFORMS.items() if one.facts.cloud is not None)
 """Platforms on which a machine can be bought."""
 
 _SHOWN = 8
@@ -143,7 +143,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     if need is None:
         return Chosen(None, findings)
     # A split stated for one GPU is no reason to spread over others what they cannot.
-    platforms = (platform_facts(Platform(name)) for name in asked.market.platforms)
+    platforms = (PLATFORMS[Platform(name)].facts for name in asked.market.platforms)
     clouds = [facts.cloud for facts in platforms if facts.cloud is not None]
     findings += check_region(asked.market.region, clouds, catalogue, "region")
     offers, notes = offered_machines(asked.offers, catalogue)

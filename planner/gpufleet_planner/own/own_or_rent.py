@@ -56,6 +56,8 @@ class OwnOrRent:
     machines worth nothing; None: not in these years."""
     even_at: Decimal | None
     """Part of the time the machines must be needed for both to cost the same; None: at no part."""
+    taken: tuple[str, ...]
+    """Which price the cloud is paid at, and what the file does not give and counts as 0."""
     findings: tuple[Finding, ...]
 
 
@@ -95,8 +97,40 @@ def own_or_rent(fleet: Fleet, plan: OwnHardwarePlan, catalogue: Catalogue) -> Ow
         residual,
         _months_to_even(years),
         _even_at(tuple(sides.values()), plan),
+        _taken(fleet, tuple(sides), plan, catalogue),
         tuple(findings),
     )
+
+
+_COSTS = {
+    "power": "usd_per_kwh",
+    "room": "usd_per_kw_month",
+    "people": "usd_per_year",
+    "network": "usd_per_year",
+    "failures and service": "maintenance",
+    "interest": "interest",
+}
+"""Cost of own hardware -> field of the file that has it."""
+
+
+def _taken(
+    fleet: Fleet, names: tuple[str, ...], plan: OwnHardwarePlan, catalogue: Catalogue
+) -> tuple[str, ...]:
+    """Each pool's price with its origin, and the costs that no field gives."""
+    lines: list[str] = []
+    for pool in fleet.pools:
+        if pool.name not in names:
+            continue
+        way, row = pool.capacity[0].mode, pool.machines[0].instance
+        origin = "" if row is None else row.price(way).source.key
+        kind = f"list, {origin}" if origin in catalogue.sources else origin or "stated"
+        lines.append(f"price of {pool.name}: {pool.hourly_usd:,.2f} USD/h, {way} ({kind})")
+    if any("(list" in line for line in lines):
+        lines.append("committed prices are lower: give yours with --prices")
+    missing = [cost for cost, name in _COSTS.items() if not getattr(plan, name)]
+    if names and missing:
+        lines.append(f"0, as not given: {', '.join(missing)}")
+    return tuple(lines)
 
 
 def _side(
@@ -254,6 +288,7 @@ def own_or_rent_as_dict(answer: OwnOrRent) -> dict[str, Any]:
         "cloudUsd": _usd(answer.cloud),
         "residualUsd": _usd(answer.residual),
         "monthsToEven": answer.months_to_even,
+        "taken": list(answer.taken),
         "evenAtUtilisation": None if answer.even_at is None else round(float(answer.even_at), 4),
     }
 
@@ -279,6 +314,7 @@ def own_or_rent_text(answer: OwnOrRent) -> str:
     paid = "not in these years" if even is None else f"for good after {even} months"
     lines.append(f"own hardware has paid for itself {paid}")
     lines.append(_even_text(answer.even_at))
+    lines += answer.taken
     return "\n".join(lines) + "\n"
 
 

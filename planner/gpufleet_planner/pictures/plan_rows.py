@@ -44,8 +44,9 @@ def _slices(pool: FilledPool) -> Iterator[Blocks]:
     waiting: dict[str, list[str]] = defaultdict(list)
     for name, option in pool.members:
         waiting[option.share.profile or ""] += [name] * option.devices
-    for profile in waiting:
-        waiting[profile].reverse()
+    for profile, names in waiting.items():
+        first = pool.layout.before.get(profile, 0)
+        names[:] = reversed(names[first : first + pool.layout.asked[profile]])
     for _ in range(pool.nodes):
         for devices, count in pool.layout.gpus:
             proof = place(geometry, dict(devices))

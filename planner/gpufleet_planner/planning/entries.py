@@ -5,7 +5,7 @@ from dataclasses import replace
 from gpufleet.catalogue import Catalogue
 from gpufleet.environment import strict_prices
 from gpufleet.findings import Finding, error, has_errors
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, WorkloadNeed, resolve
@@ -20,7 +20,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     """Where the workloads of a file may run, and an error for every unknown GPU."""
     keys, findings = check_gpus(head.gpus, catalogue)
     owned: list[OwnedHardware] = []
-    usable = OWN in platform_facts(head.platform).capacity
+    usable = OWN in PLATFORMS[head.platform].facts.capacity
     for index, row in enumerate(head.hardware if usable else ()):
         key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
         findings = (*findings, *found)

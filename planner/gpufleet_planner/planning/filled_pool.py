@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from gpufleet_planner.planning.layouts import NodeLayout, lay_out_pools
+from gpufleet_planner.planning.layouts import NodeLayout, lay_out_fewest, lay_out_pools
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
@@ -63,7 +63,12 @@ class FilledPool:
     @property
     def spare_gpus(self) -> Fraction:
         """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
-        used = sum((o.devices * o.share.weighted(_HALF) for _, o in self.members), Fraction(0))
+        if self.layout is not None:
+            parts = {o.share.profile or "": o.share.weighted(_HALF) for _, o in self.members}
+            slices = self.layout.asked.items()
+            used = sum((count * parts[name] for name, count in slices), Fraction(0))
+        else:
+            used = sum((o.devices * o.share.weighted(_HALF) for _, o in self.members), Fraction(0))
         return self.nodes * self.key.machine.gpus - used
 
 
@@ -116,13 +121,14 @@ def nodes_of(key: PoolKey, demand: Demand) -> int:
     return _whole_nodes(machine.gpus, {int(size): copies for size, copies in demand.items()})
 
 
-def layouts_of(key: PoolKey, demand: Demand) -> tuple[NodeLayout, ...]:
-    """MIG: what the nodes of each pool are cut into."""
+def layouts_of(key: PoolKey, demand: Demand, *, fewest: bool = False) -> tuple[NodeLayout, ...]:
+    """MIG: what the nodes of each pool are cut into; `fewest` takes longer."""
     machine = key.machine
     slices = {str(name): count for name, count in demand.items()}
     if key.profile is not None:
         return (_one_profile(machine, slices),)
-    return lay_out_pools(machine.gpu, slices, machine.gpus)
+    lay_out = lay_out_fewest if fewest else lay_out_pools
+    return lay_out(machine.gpu, slices, machine.gpus)
 
 
 def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
@@ -131,7 +137,7 @@ def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
     if key.kind is not DeviceShare.MIG:
         yield FilledPool(key, nodes_of(key, demand), members, None)
         return
-    for layout in layouts_of(key, demand):
+    for layout in layouts_of(key, demand, fewest=True):
         own = tuple(row for row in members if row[1].share.profile in layout.asked)
         yield FilledPool(key, layout.nodes, own, layout)
 

@@ -1,14 +1,16 @@
 """Slices onto GPUs onto equal nodes: what each node of a MIG pool is cut into."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations, product
 from math import ceil
 
 from gpufleet.catalogue import Gpu
 from gpufleet.partition.placement import MigPlacement, place
+from gpufleet_planner.packing import highs
+from gpufleet_planner.packing.patterns import maximal_patterns
 
 MAXIMUM_STRANDED = 1
 """Compute slices of a GPU that a layout may strand where one with more saves no node: the policies
@@ -31,6 +33,8 @@ class NodeLayout:
     """GPUs that the slices need at least, by compute and memory volume."""
     stranded: int = 0
     """Compute slices of all nodes that no instance can use."""
+    before: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Slices of the same profiles that earlier pools are for."""
 
     @property
     def gpus_cut(self) -> int:
@@ -44,6 +48,67 @@ def lay_out_pools(
     """Pools for these slices: one, or several of which each serves some of the profiles, where that
     takes fewer nodes. From one pool for each profile, pools are joined while no node is added."""
     return _pools(gpu, tuple(sorted(wanted.items())), gpus_per_node)
+
+
+@lru_cache(maxsize=4096)
+def _fewest(gpu: Gpu, wanted: _Devices, gpus_per_node: int) -> tuple[NodeLayout, ...]:
+    alike = _pools(gpu, wanted, gpus_per_node)
+    bound = ceil(volume_bound(gpu, dict(wanted)) / gpus_per_node)
+    if sum(pool.nodes for pool in alike) == bound or not highs.available():
+        return alike
+    patterns = _fewest_patterns(gpu, dict(wanted))
+    if ceil(len(patterns) / gpus_per_node) >= sum(pool.nodes for pool in alike):
+        return alike
+    starts = range(0, len(patterns), gpus_per_node)
+    nodes = Counter(tuple(patterns[start : start + gpus_per_node]) for start in starts)
+    left, before = dict(wanted), dict[str, int]()
+    pools: list[NodeLayout] = []
+    for node, count in nodes.items():
+        cut = Counter(_completed(gpu, devices) for devices in node)
+        offered = {
+            name: count * sum(dict(d).get(name, 0) * n for d, n in cut.items())
+            for name in dict.fromkeys(name for devices in cut for name, _ in devices)
+        }
+        asked = {name: n for name in offered if (n := min(left.get(name, 0), offered[name]))}
+        pools.append(
+            NodeLayout(
+                count,
+                tuple((dict(devices), number) for devices, number in cut.items()),
+                asked,
+                offered,
+                volume_bound(gpu, asked),
+                count * _lost(gpu, cut),
+                {name: before.get(name, 0) for name in asked},
+            )
+        )
+        for name, taken in asked.items():
+            left[name] -= taken
+            before[name] = before.get(name, 0) + taken
+    return tuple(pool for pool in pools if pool.asked)
+
+
+def lay_out_fewest(
+    gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int
+) -> tuple[NodeLayout, ...]:
+    """Pools of fewest nodes: those of `lay_out_pools`, or where the integer program needs fewer
+    nodes, one for each layout of a node; slices of one profile may then be in several pools."""
+    return _fewest(gpu, tuple(sorted(wanted.items())), gpus_per_node)
+
+
+def _fewest_patterns(gpu: Gpu, wanted: Mapping[str, int]) -> list[_Devices]:
+    """Layouts of the fewest GPUs that hold these slices, equal ones next to each other."""
+    assert gpu.mig is not None
+    patterns = maximal_patterns(gpu.mig, wanted)
+    program = highs.IntegerProgram()
+    columns = [program.column(1) for _ in patterns]
+    for name, count in wanted.items():
+        held = {c: n for c, p in zip(columns, patterns, strict=True) if (n := dict(p).get(name))}
+        program.row(held, lower=count)
+    solved = highs.solve(program)
+    found: list[_Devices] = []
+    for devices, value in zip(patterns, solved.values, strict=True):
+        found += [devices] * round(value)
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -9,6 +9,7 @@ workload costs alone.
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
+from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 
 _WEIGHTS = tuple(n / 4 for n in range(5))
@@ -21,11 +22,12 @@ _MOST_SUMS = 5_000
 _TOLERANCE = 1e-9
 
 
-def part_bound(workloads: Sequence[Sequence[Option]]) -> float:
-    """Micro-dollars an hour of the least parts. Slices weigh compute and memory; with one weight
-    for all the parts of one GPU never add up to more than it, so the best weight counts."""
+def tightest(workloads: Sequence[Sequence[Option]]) -> tuple[float, float]:
+    """Micro-dollars an hour of the least parts, and the weight of compute in them. Slices weigh
+    compute and memory; with one weight for all the parts of one GPU never add up to more than it,
+    so the best weight counts."""
     return max(
-        sum(min(_weighted(option, weight) for option in options) for options in workloads)
+        (sum(min(least_part(o, weight) for o in options) for options in workloads), weight)
         for weight in _WEIGHTS
     )
 
@@ -34,7 +36,8 @@ def dearest_alone(workloads: Sequence[Sequence[Option]]) -> float:
     """What the workload costs that is dearest at its cheapest: its machines are there at least,
     the one who else is on them."""
     return max(
-        min(price_of(option) * option.machines for option in options) for options in workloads
+        min(machine_price(option.machine) * option.machines for option in options)
+        for options in workloads
     )
 
 
@@ -58,17 +61,16 @@ def whole_machines_bound(least: float, prices: Iterable[float]) -> float:
     return least
 
 
-def price_of(option: Option) -> float:
-    """Micro-dollars an hour of one of the option's machines."""
-    machine = option.machine
+def machine_price(machine: OfferedMachine) -> float:
+    """Micro-dollars an hour; one without a price counts by its GPUs."""
     return float(machine.micro_usd) if machine.micro_usd is not None else UNPRICED * machine.gpus
 
 
-def _weighted(option: Option, weight: float) -> float:
+def least_part(option: Option, weight: float) -> float:
     """Least an option costs whatever else is on its machines."""
     share, machine = option.share, option.machine
     part = float(share.part)
     if share.slice_parts is not None:
         compute, memory = share.slice_parts
         part = weight * float(compute) + (1 - weight) * float(memory)
-    return price_of(option) * option.devices * part / machine.gpus
+    return machine_price(machine) * option.devices * part / machine.gpus

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
+from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.models.parameters import count_parameters
 from gpufleet.partition.grant import Grant
@@ -54,10 +55,12 @@ def manifest_text(plan: PlannedFleet) -> str:
 
 def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     entry, option = work.entry, work.option
-    pool = fleet.pool(work.pool)
+    pool = fleet.pool(work.pools[0])
     asked = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
     share, images = _share(work, pool.partition.shares), fleet.spec.addons.images
     spec = pod_spec(pool, share, asked.resources, images)
+    if len(work.pools) > 1:
+        _let_choose(spec, work.pools)
     container = spec["containers"][0]
     if _gpus_of_pod(work) > 1:
         _add_shared_memory(spec)
@@ -131,6 +134,15 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
             "template": template,
         },
     }
+
+
+def _let_choose(spec: dict[str, Any], pools: tuple[str, ...]) -> None:
+    """Nodes of several pools offer the same slice: any of them will do."""
+    del spec["nodeSelector"][POOL_LABEL]
+    named = {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [named]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    spec["affinity"] = {"nodeAffinity": required}
 
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where NCCL and workers of data loaders meet

@@ -10,7 +10,7 @@ from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus, Unknow
 from gpufleet.catalogue.price_range import planned_price
 from gpufleet.findings import Finding, error
 from gpufleet.models.ledger import Basis
-from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import FlexStart, minutes
 
@@ -117,7 +117,7 @@ def machines(
             for row in market.hardware
             if not market.gpus or row.gpu in market.gpus
         ]
-        one_cloud = platform_facts(Platform(platform)).cloud is not None
+        one_cloud = PLATFORMS[Platform(platform)].facts.cloud is not None
         region = market.region if one_cloud else None
         listed = catalogue.in_region(region, estimate=not market.strict_prices)
         for row in listed.instances.values():
@@ -135,7 +135,7 @@ def spot_neighbours(
 ) -> tuple[str, ...]:
     """Names of further spot machines that do for this one: the same GPUs, no less processor and
     memory, cheapest first. Empty where pools hold one type only."""
-    if machine.buy != _SPOT or not platform_facts(Platform(machine.platform)).mixes_machine_types:
+    if machine.buy != _SPOT or not PLATFORMS[Platform(machine.platform)].facts.mixes_machine_types:
         return ()
     found = [
         other
@@ -174,7 +174,7 @@ def check_gpus(
 
 
 def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Catalogue) -> bool:
-    if row.cloud not in platform_facts(Platform(platform)).clouds:
+    if row.cloud not in PLATFORMS[Platform(platform)].facts.clouds:
         return False
     if row.fractional and not market.fractional:
         return False
@@ -209,7 +209,7 @@ def _ways(
     if interruptible:
         ways.append(_SPOT)
     if job:
-        ways += platform_facts(Platform(platform)).job_capacity
+        ways += PLATFORMS[Platform(platform)].facts.job_capacity
     for buy in ways:
         price = row.price(buy)
         if buy not in row.purchase_options or price.offer is PriceStatus.NOT_SOLD:
@@ -232,7 +232,7 @@ def _ways(
             memory_bytes=row.memory_bytes,
             nvme_bytes=row.local_nvme_bytes,
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
-            fabric=platform_rules(Platform(platform)).fabric_of(row).value,
+            fabric=PLATFORMS[Platform(platform)].facts.fabric_of(row).value,
             architecture=row.architecture,
             most_hours=_LONGEST.get(buy),
         )

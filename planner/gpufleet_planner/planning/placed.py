@@ -18,7 +18,8 @@ class PlacedWorkload:
     """None for notebooks."""
     choice: ServingChoice
     option: Option
-    pool: str
+    pools: tuple[str, ...]
+    """One, or for slices the pools whose nodes offer them."""
 
     @property
     def namespace(self) -> str:

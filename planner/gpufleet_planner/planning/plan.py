@@ -11,9 +11,10 @@ from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, 
 from gpufleet.contract.mig_mode import mode_may_need_reboot
 from gpufleet.contract.programs.strategy_env import allows_mps
 from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
-from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
+from gpufleet.fleet import Fleet, Unbounded
 from gpufleet.fleet.chart_values import merged
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.compiled import Compiled, compile_data
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.entries import choose_entry, intent_of, market_of
@@ -71,6 +72,10 @@ class PlannedFleet:
         if any(price is None for price in prices):
             return None
         return Decimal(sum(price or 0 for price in prices)) / _MICRO
+
+    def on(self, pool: str) -> list[PlacedWorkload]:
+        """Workloads that run on a pool."""
+        return [work for work in self.workloads if pool in work.pools]
 
     @property
     def fleets(self) -> tuple[PricedFleet, ...]:
@@ -192,7 +197,7 @@ def _settle(
         try:
             selection = select(
                 candidates,
-                platform_facts(file.head.platform).one_mig_profile,
+                PLATFORMS[file.head.platform].facts.one_mig_profile,
                 lambda key, bans=bans: not any(ban(key) for ban in bans),
             )
         except KeyError as lost:
@@ -257,11 +262,11 @@ def _write(
     needs = {entry.name: need for _, entry, need, _ in chosen}
     entries = {entry.name: entry for _, entry, _, _ in chosen}
     rows: list[dict[str, Any]] = []
-    where: dict[str, str] = {}
+    where: dict[str, list[str]] = {}
     for name, pool in zip(names, selection.pools, strict=True):
         stored: list[int] = []
         for member, option in pool.members:
-            where[member] = name
+            where.setdefault(member, []).append(name)
             need = needs[member]
             if need is not None:
                 stored.append(weights_on_disk(need, option))
@@ -274,7 +279,9 @@ def _write(
             row["team"] = owner  # its quota is all of the pool
         rows.append(row)
     placed = tuple(
-        PlacedWorkload(path, entry, need, choice, selection.chosen[entry.name], where[entry.name])
+        PlacedWorkload(
+            path, entry, need, choice, selection.chosen[entry.name], tuple(where[entry.name])
+        )
         for path, entry, need, choice in chosen
     )
     data = spec_data(file.head, catalogue.edition, rows)
@@ -302,7 +309,7 @@ def _may_need_reboot(key: PoolKey, platform: Platform) -> bool:
     """Whether the operator's MIG manager may have to reboot nodes. Platforms with a plugin of their
     own, which is what names all slices alike, switch MIG mode themselves."""
     mixed = key.kind is DeviceShare.MIG and key.profile is None
-    return mixed and mode_may_need_reboot(key.machine.gpu, platform)
+    return mixed and mode_may_need_reboot(key.machine.gpu, PLATFORMS[platform])
 
 
 def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:

@@ -32,7 +32,7 @@ def plan_as_dict(plan: PlannedFleet, hints: Mapping[str, Any]) -> dict[str, Any]
                 "sharing": pool.key.sharing,
                 "workloads": [member for member, _ in pool.members],
                 "spareGpus": round(float(pool.spare_gpus), 6),
-                "derivation": list(derivation(pool, [w for w in plan.workloads if w.pool == name])),
+                "derivation": list(derivation(pool, plan.on(name))),
             }
             for name, pool in plan.pools
         ],
@@ -40,7 +40,8 @@ def plan_as_dict(plan: PlannedFleet, hints: Mapping[str, Any]) -> dict[str, Any]
             {
                 "name": work.entry.name,
                 "path": work.path,
-                "pool": work.pool,
+                "pool": work.pools[0],
+                "pools": list(work.pools),
                 "option": option_as_dict(work.option),
                 "runnerUp": None if work.runner_up is None else work.runner_up.label,
                 "autoscaling": hints.get(work.entry.name),

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.provisioning import disk_gib
@@ -16,12 +17,12 @@ _NAME_LENGTH = 40
 
 def provisioner(head: PlanHead) -> str:
     """Who adds nodes: what the file says, else what the platform is planned with."""
-    return (head.provisioner or platform_facts(head.platform).planned_provisioner).value
+    return (head.provisioner or PLATFORMS[head.platform].facts.planned_provisioner).value
 
 
 def _has_fixed_size(head: PlanHead) -> bool:
     """Whether no program adds nodes when pods wait."""
-    facts = platform_facts(head.platform)
+    facts = PLATFORMS[head.platform].facts
     if facts.simulated or not facts.clouds:
         return True
     return provisioner(head) == "managed" and not facts.managed_pools_scale
@@ -63,7 +64,7 @@ def pool_data(
     data["sharing"] = _sharing(pool)
     if key.fabric != "none":
         data["fabric"] = key.fabric
-    rules = platform_rules(head.platform)
+    rules = platform_rules(PLATFORMS[head.platform])
     if zones := rules.planned_zones(key.zones, pool.nodes, joined=pool.joined):
         data["zones"] = list(zones)
     size = disk_gib(sum(stored_bytes))

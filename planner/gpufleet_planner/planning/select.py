@@ -1,13 +1,15 @@
 """One option for each workload so that the whole is cheap: shares of one machine are bought once.
 
 Start from the options that are cheapest alone and from those cheapest for their part of a machine;
-move single workloads, and empty whole pools, while the total falls.
+move single workloads, and empty whole pools, while the total falls. Where that is above the bound
+and HiGHS is installed, the integer program finds a cheaper choice or proves that there is none.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpufleet_planner.packing import highs
 from gpufleet_planner.planning.filled_pool import (
     Demand,
     FilledPool,
@@ -21,12 +23,14 @@ from gpufleet_planner.planning.filled_pool import (
 from gpufleet_planner.planning.lower_bound import (
     UNPRICED,
     dearest_alone,
-    part_bound,
-    price_of,
+    least_part,
+    machine_price,
+    tightest,
     whole_machines_bound,
 )
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
+from gpufleet_planner.planning.selection_program import OptionRow, choose_rows
 
 _PASSES = 4
 _IMPOSSIBLE = 1e18
@@ -61,24 +65,11 @@ class Selection:
 Fits = Callable[[PoolKey], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """An option as the search sees it."""
-
-    option: Option
-    pool: int
-    item: str | int
-    count: int
-    part: float
-    order: int
-    """Place among the candidate's options: the best alone is first."""
-
-
 def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) -> Selection:
     """Options for all candidates. `allowed` refuses pools that cannot be declared. Raises KeyError
     with the name of a candidate that has no allowed option, or no room on own machines."""
     keys: dict[PoolKey, int] = {}
-    usable: dict[str, list[_Row]] = {}
+    usable: dict[str, list[OptionRow]] = {}
     for candidate in candidates:
         rows = _rows(candidate, keys, one_profile, allowed)
         if not rows:
@@ -98,12 +89,64 @@ def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) ->
             best = search
     assert best is not None
     best.refuse_impossible()
+    filled, chosen = best.filled(), best.chosen
     bound = _bound(candidates, usable)
-    chosen = {name: row.option for name, row in best.chosen.items()}
-    return Selection(best.filled(), chosen, best.total, bound)
+    if highs.available() and cost_of(filled) > bound:
+        found, least = _by_program(candidates, usable, pools, filled)
+        bound = max(bound, least)
+        if found:
+            other = _Search(pools, usable, found, costs)
+            other.prefer()
+            if cost_of(other.filled()) < cost_of(filled):
+                filled, chosen = other.filled(), other.chosen
+    options = {name: row.option for name, row in chosen.items()}
+    return Selection(filled, options, cost_of(filled), min(bound, cost_of(filled)))
 
 
-def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[_Row]]) -> float:
+def cost_of(pools: Iterable[FilledPool]) -> float:
+    """Micro-dollars an hour of their machines; those without a price count by their GPUs."""
+    return sum(pool.nodes * machine_price(pool.key.machine) for pool in pools)
+
+
+def _by_program(
+    candidates: Sequence[Candidate],
+    usable: Mapping[str, list[OptionRow]],
+    pools: Sequence[PoolKey],
+    known: Sequence[FilledPool],
+) -> tuple[dict[str, OptionRow], float]:
+    """A choice by the integer program, empty where it gave none, and what every choice costs at
+    least. Workloads of different intents share no machine, unless it is owned: each intent has a
+    program of its own."""
+    owned = any(key.machine.most_nodes is not None for key in pools)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for candidate in candidates:
+        groups["" if owned else candidate.intent].append(candidate.name)
+    prices = [machine_price(key.machine) for key in pools]
+    chosen: dict[str, OptionRow] = {}
+    least, complete = 0.0, True
+    for intent, names in groups.items():
+        spent = cost_of(pool for pool in known if owned or pool.key.intent == intent)
+        rows = _within([usable[name] for name in names], spent)
+        picked, bound = choose_rows(pools, prices, rows)
+        least += min(bound, spent)
+        chosen |= dict(zip(names, picked, strict=False))
+        complete = complete and bool(picked)
+    return (chosen if complete else {}), least
+
+
+def _within(usable: Sequence[Sequence[OptionRow]], spent: float) -> list[list[OptionRow]]:
+    """Options with which all workloads may still cost no more than a known choice: the others take
+    more than that with the least parts of the rest."""
+    least, weight = tightest([[row.option for row in rows] for rows in usable])
+    kept: list[list[OptionRow]] = []
+    for rows in usable:
+        parts = [least_part(row.option, weight) for row in rows]
+        limit = spent - least + min(parts)
+        kept.append([r for r, part in zip(rows, parts, strict=True) if part <= limit * (1 + 1e-9)])
+    return kept
+
+
+def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[OptionRow]]) -> float:
     """Sum over the intents: workloads of two intents never share a machine."""
     groups: dict[str, list[list[Option]]] = defaultdict(list)
     for candidate in candidates:
@@ -112,7 +155,8 @@ def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[_Row]]) ->
         max(
             dearest_alone(group),
             whole_machines_bound(
-                part_bound(group), {price_of(option) for options in group for option in options}
+                tightest(group)[0],
+                {machine_price(option.machine) for options in group for option in options},
             ),
         )
         for group in groups.values()
@@ -121,10 +165,10 @@ def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[_Row]]) ->
 
 def _rows(
     candidate: Candidate, keys: dict[PoolKey, int], one_profile: bool, allowed: Fits
-) -> list[_Row]:
+) -> list[OptionRow]:
     """The options that may be declared, best alone first; of those that ask the same of the same
     pool, the one that asks for least."""
-    found: dict[tuple[int, str | int], _Row] = {}
+    found: dict[tuple[int, str | int], OptionRow] = {}
     for order, option in enumerate(candidate.options):
         key = pool_key(candidate.intent, option, one_profile, candidate.zones)
         if key not in keys:
@@ -132,7 +176,7 @@ def _rows(
                 continue
             keys[key] = len(keys)
         item, count = item_of(option)
-        row = _Row(option, keys[key], item, count, _part(option), order)
+        row = OptionRow(option, keys[key], item, count, _part(option), order)
         kept = found.get((row.pool, item))
         if kept is None or row.count < kept.count:
             found[row.pool, item] = row
@@ -151,8 +195,8 @@ class _Search:
     def __init__(
         self,
         pools: Sequence[PoolKey],
-        usable: Mapping[str, list[_Row]],
-        chosen: dict[str, _Row],
+        usable: Mapping[str, list[OptionRow]],
+        chosen: dict[str, OptionRow],
         costs: dict[tuple[int, frozenset[tuple[str | int, int]]], float],
     ) -> None:
         self.pools, self.usable, self.chosen, self.known = pools, usable, chosen, costs
@@ -180,12 +224,10 @@ class _Search:
         nodes, most = nodes_of(key, demand), key.machine.most_nodes
         if most is not None and nodes > most:
             return _IMPOSSIBLE
-        price = key.machine.micro_usd
-        each = float(price) if price is not None else UNPRICED * key.machine.gpus
         # A small amount for each node and each stranded slice decides between equal prices.
-        return nodes * (each + 1e-3) + stranded_of(key, demand) * 1e-4
+        return nodes * (machine_price(key.machine) + 1e-3) + stranded_of(key, demand) * 1e-4
 
-    def _changed(self, row: _Row, sign: int) -> dict[str | int, int]:
+    def _changed(self, row: OptionRow, sign: int) -> dict[str | int, int]:
         demand = dict(self.demands.get(row.pool, {}))
         left = demand.get(row.item, 0) + sign * row.count
         if left:
@@ -194,7 +236,7 @@ class _Search:
             demand.pop(row.item, None)
         return demand
 
-    def _delta(self, name: str, row: _Row) -> float:
+    def _delta(self, name: str, row: OptionRow) -> float:
         old = self.chosen[name]
         less = self._changed(old, -1)
         if old.pool == row.pool:
@@ -204,7 +246,7 @@ class _Search:
         before = self.costs[old.pool] + self.costs.get(row.pool, 0.0)
         return self._cost(old.pool, less) + self._cost(row.pool, more) - before
 
-    def _put(self, name: str, row: _Row) -> None:
+    def _put(self, name: str, row: OptionRow) -> None:
         old = self.chosen[name]
         self.demands[old.pool] = self._changed(old, -1)
         self.demands[row.pool] = self._changed(row, 1)
@@ -230,6 +272,14 @@ class _Search:
             return False
         self._put(name, best)
         return True
+
+    def prefer(self) -> None:
+        """The best option alone that costs no more, for each workload."""
+        for name, rows in self.usable.items():
+            for row in rows[: rows.index(self.chosen[name])]:
+                if self._delta(name, row) <= 0:
+                    self._put(name, row)
+                    break
 
     def _empty(self, pool: int) -> bool:
         """Everybody leaves a pool for what is cheapest elsewhere, if the total falls."""

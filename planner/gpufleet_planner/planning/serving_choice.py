@@ -21,7 +21,7 @@ from gpufleet_planner.sizing.serving_rates import (
     ServingSpeed,
     serving_replica,
 )
-from gpufleet_planner.sizing.spread import spread_of
+from gpufleet_planner.sizing.spread import kind_of, spread_of
 from gpufleet_planner.sizing.throughput import check_capability
 
 _GIB = 1 << 30
@@ -206,7 +206,7 @@ def _embed(
     asked = need.target.input_tokens_per_second
     copies = need.replicas
     # No load test of embeddings is known: the spread of generation is assumed.
-    spread = spread_of(need.model, serving.engine)
+    spread = spread_of(kind_of(need.model, serving.engine, serving.weights))
     lowest, highest = (speed.tokens_per_second / part for part in (spread.most, spread.least))
     rate = speed.tokens_per_second if need.confidence is Assurance.EXPECTED else lowest
     if asked is not None:

@@ -25,7 +25,7 @@ def spec_text(plan: PlannedFleet, *, explain: bool = False) -> str:
     text += yaml_text({key: head.pop(key) for key in before if key in head})
     text += "pools:\n"
     for (name, pool), data in zip(plan.pools, plan.spec["pools"], strict=True):
-        members = [work for work in plan.workloads if work.pool == name]
+        members = plan.on(name)
         lines = "\n".join(derivation(pool, members))
         if explain:
             lines += "".join(f"\n{_numbers(work)}" for work in members)

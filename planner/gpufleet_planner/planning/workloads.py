@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.messages import shown_value
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
 from gpufleet_planner.planning.need import MOST_GPUS, Isolation
@@ -193,7 +193,7 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
     if head is None or wrong:
         return None, (*findings, *wrong)
     findings += _useless_hardware(head)
-    if not platform_facts(head.platform).clouds and not head.hardware:
+    if not PLATFORMS[head.platform].facts.clouds and not head.hardware:
         text = f"{head.platform} sells nothing: the machines you own are missing"
         fix = "write hardware: [{gpu: H100, gpusPerNode: 8, nodes: 2, usdPerGpuHour: 2.10}]"
         findings.append(error("hardware-missing", "hardware", text, fix))
@@ -238,7 +238,7 @@ def _named(value: object) -> str:
 
 def _useless_hardware(head: PlanHead) -> list[Finding]:
     """Own machines on a platform whose pools have none."""
-    facts = platform_facts(head.platform)
+    facts = PLATFORMS[head.platform].facts
     if not head.hardware or OWN in facts.capacity:
         return []
     text = f"nodes on {facts.title} are bought, not owned: no workload is planned on hardware"
@@ -247,7 +247,7 @@ def _useless_hardware(head: PlanHead) -> list[Finding]:
 
 def _without_shape(head: PlanHead) -> list[Finding]:
     """A virtual machine is what someone makes of it: its shape must be said."""
-    facts = platform_facts(head.platform)
+    facts = PLATFORMS[head.platform].facts
     if facts.clouds:
         return []
     return [

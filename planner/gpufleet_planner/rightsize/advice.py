@@ -26,8 +26,9 @@ RESERVED_PART = Fraction(7, 10)
 """Part of a device from which memory that never changes may be reserved rather than used: vLLM
 takes 0.9 or 0.92 of it at the start, JAX 0.75 (JAX documentation, GPU memory allocation)."""
 STEADY = Fraction(98, 100)
-
-
+MAXIMUM_SLOWDOWN = Fraction(2)
+"""A proposal lets the same work take at most this many times as long. Assumed: peaks of a service
+are answered in time by twice the seconds, not by ten times."""
 NEARLY = 1.02
 """Options up to this many times the cheapest count as equally cheap. Assumed."""
 
@@ -110,11 +111,13 @@ def advise(
     *,
     isolation: Isolation = Isolation.MEMORY,
     least_saving: Fraction = Fraction(1, 10),
+    max_slowdown: Fraction = MAXIMUM_SLOWDOWN,
 ) -> Advice:
     """The cheapest share that would have been enough, if it saves at least `least_saving`.
 
     A share is enough when it has the measured peak of memory with a margin of 5 %, and the
-    measured compute and bandwidth take at most 90 % of it. It must have every number format that
+    measured compute and bandwidth take at most 90 % of it, and if the same work takes at most
+    `max_slowdown` times as long there. It must have every number format that
     the present GPU computes in: which of them a program uses is not measured. Pods that use several
     devices get whole GPUs, as shares cannot talk to each other.
     """
@@ -145,7 +148,8 @@ def advise(
     working = [use for use in workload.uses if not _idle(use)]
     needed = max(len({u.device for u in working if u.pod == pod}) for pod in _pods(working))
     busy_pods = _busy_pods(workload)
-    option = _best(device, working, needed, busy_pods, market, catalogue, isolation)
+    limits = isolation, max_slowdown
+    option = _best(device, working, needed, busy_pods, market, catalogue, limits)
     if option is None or price is None or option.micro_usd is None:
         return told.fits("no machine with a price in the market is enough")
     if float(price - option.micro_usd) < float(least_saving) * price:
@@ -248,8 +252,9 @@ def _best(
     pods: int,
     market: Market,
     catalogue: Catalogue,
-    isolation: Isolation,
+    limits: tuple[Isolation, Fraction],
 ) -> Proposal | None:
+    isolation, max_slowdown = limits
     memory = max(use.peak_memory for use in working) * MEMORY_MARGIN
     reserved = any(_may_be_reserved(use, present) for use in working)
     found: list[tuple[float, bool, bool, str, Proposal]] = []
@@ -258,10 +263,13 @@ def _best(
             continue
         if not _has_formats_of(machine.gpu, present.gpu):
             continue
-        for share in _offers(machine, needed, isolation):
+        # Shares of a pod with one device; whole GPUs where it has several.
+        kinds = ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,)
+        for share in shares(machine.gpu, kinds):
             device = share.device
             least = present.usable_bytes if reserved else memory
-            if device.usable_bytes < least or not _keeps_up(present, share, working):
+            enough = device.usable_bytes >= least
+            if not (enough and _keeps_up(present, share, working, max_slowdown)):
                 continue
             option = Proposal(machine, share, needed, pods)
             assert option.micro_usd is not None
@@ -276,15 +284,12 @@ def _best(
     return min((one for one in found if one[0] <= limit), key=lambda one: one[1:4])[4]
 
 
-def _offers(machine: OfferedMachine, needed: int, isolation: Isolation) -> list[ShareOffer]:
-    """Shares of a pod with one device; whole GPUs where it has several."""
-    return shares(machine.gpu, ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,))
-
-
-def _keeps_up(present: Device, other: ShareOffer, working: Sequence[DeviceUse]) -> bool:
+def _keeps_up(
+    present: Device, other: ShareOffer, working: Sequence[DeviceUse], slowest: Fraction
+) -> bool:
     """Whether the measured compute and bandwidth take at most `HEADROOM` of the other share."""
     stretches = _stretches(present, other)
-    if not stretches:
+    if not stretches or max(stretches) > slowest:
         return False
     compute = max(use.compute or 0.0 for use in working)
     # Memory moves only while the engine works: without its own measure compute bounds it.

@@ -7,8 +7,8 @@ from math import ceil
 from typing import Any, cast
 
 from gpufleet.findings import Finding, has_errors, warning
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.pod_request import pod_spec
 from gpufleet_planner.planning.shares import ShareOffer
 from gpufleet_planner.rightsize.advice import Advice, Conclusion, Proposal

@@ -9,6 +9,7 @@ from gpufleet_planner.sizing.lengths import drawn
 from gpufleet_planner.sizing.load_test import LoadFigures, at_random, load_test
 from gpufleet_planner.sizing.request import LoadTestRequest, SizedWorkload, SizeRequest
 from gpufleet_planner.sizing.serving_rates import ServingReplica
+from gpufleet_planner.sizing.spread import spread_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,9 @@ def load_answer(asked: LoadTestRequest, replica: ServingReplica) -> LoadAnswer:
     times = None if asked.rate is None else at_random(asked.rate, asked.prompts)
     lengths = drawn(asked.lengths, asked.prompts, *means)
     found: LoadFigures = load_test(replica.loaded_engine(), lengths, asked.clients, times)
-    least, most = replica.spread.least, replica.spread.most
+    at_once = asked.rate is None and asked.clients is None
+    spread = spread_of(replica.kind, burst=at_once)
+    least, most = spread.least, spread.most
     token, rate = found.token_seconds, found.tokens_per_second
     return LoadAnswer(
         first_token_seconds=found.first_token_seconds,

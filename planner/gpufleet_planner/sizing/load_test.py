@@ -19,7 +19,7 @@ ROUNDS = 3
 """Requests of each client in a load test of NVIDIA's guide (docs.nvidia.com/nim/benchmarking)."""
 REQUEST_SECONDS, APART_SECONDS = 3e-3, 1e-3
 """Server and tokenizer before the engine has a prompt, and the time between prompts of clients that
-ask at the same moment: fitted to two thirds of the load tests of tests/data/closed_loops.csv."""
+ask at the same moment: fitted to two thirds of the load tests of tests/data/load_points.csv."""
 _RETRACTED_STEPS = 20
 """Steps for which SGLang keeps room after it paused a sequence (SGLANG_RETRACT_DECODE_STEPS)."""
 

@@ -21,7 +21,7 @@ from gpufleet_planner.sizing.load_test import (
     Reserve,
     load_test,
 )
-from gpufleet_planner.sizing.spread import Spread, spread_of
+from gpufleet_planner.sizing.spread import ServedKind, Spread, kind_of, spread_of
 from gpufleet_planner.sizing.throughput import attention_flops, device_rate, prefill_mfu
 
 PERCENTILE = 0.95
@@ -30,7 +30,7 @@ _MOST_BUSY = 0.99
 _BUNCH, _MOST_BUNCHED = 0.6, 150.0
 """Prompts that wait for each part of the time that prefills take, by the square of the prompts that
 share a step with one, and at most: the least that cover NVIDIA's load tests with prompts of 500 and
-200 tokens (tests/planner/sizing/load_points.py). They bound what is planned with, not the mean."""
+200 tokens (set `nim` of tests/data/load_points.csv). They bound what is planned with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,13 @@ class ServingReplica:
     """Scheduling that the engine's server adds to each step."""
     server_sequence_seconds: float
     """Sampling and answering that it adds for each sequence of a step."""
-    spread: Spread
+    kind: ServedKind
+    """What decides how far published load tests are from what is computed."""
+
+    @property
+    def spread(self) -> Spread:
+        """How far those of a steady load are."""
+        return spread_of(self.kind)
 
     def held(self, batch: int) -> int:
         """Of so many requests those that run; the others wait for one to end."""
@@ -352,7 +358,7 @@ def serving_replica(
         mixes=profile.mixes if profile else False,
         server_step_seconds=profile.server_step_seconds if profile else 0.0,
         server_sequence_seconds=profile.server_sequence_seconds if profile else 0.0,
-        spread=spread_of(model, serving.engine),
+        kind=kind_of(model, serving.engine, serving.weights),
     )
 
 

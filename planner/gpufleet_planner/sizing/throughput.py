@@ -24,7 +24,7 @@ PREFILL_MFU_16_BIT = {
     (InferenceEngine.VLLM, (9, 0)): 0.40,
 }
 """By engine and compute capability. TensorRT-LLM on A100 and H100 is fitted to two thirds of the
-load tests of Llama-3 in FP16 (tests/data/closed_loops.csv); the other third is what it is compared
+load tests of Llama-3 in FP16 (tests/data/load_points.csv); the other third is what it is compared
 with. vLLM 0.11 on H100: steps of 8,192 tokens of Qwen3-14B take 0.64 s (gpustack/gpustack @
 7ae332a, its performance lab, page of Qwen3-14B on H100: P99 of the time between tokens)."""
 PREFILL_MFU_FP4 = {10: 0.39, 12: 0.58}

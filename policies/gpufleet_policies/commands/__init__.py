@@ -1,9 +1,11 @@
 """Commands of the audit: `gpufleet` finds this table by its entry point."""
 
 COMMANDS = {
-    "audit": "the policy rules over manifests, Helm values, plans, states, previews",
-    "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
-    "policies": "the policy rules, and a pack folder for your own project",
-    "adopt": "a cluster, plan or state that exists -> the FleetSpec that is true already",
+    "fleet": {"adopt": "a cluster, plan or state that exists -> its declaration"},
+    "gate": {
+        "audit": "manifests, values, plans, states, dumps: waste and errors",
+        "check": "one NVIDIA, network or Karpenter configuration",
+        "policies": "the rules, and a policy pack for your project",
+    },
 }
-"""Name -> one line of help. The module of that name in this package holds `command`."""
+"""Family -> name -> one line of help. The module of that name in this package holds `command`."""

@@ -15,8 +15,9 @@ from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.observed import Observations, ObservedResource
 from gpufleet.messages import message, one_line
-from gpufleet.spec import UnreadableDocumentError
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
+from gpufleet.spec.document import UnreadableDocumentError
 
 _SHOWN = 100
 """Longest value in the list for people."""
@@ -54,6 +55,7 @@ def command(
     """
     found = adopt(
         Observations(tuple(_read(sources))),
+        PLATFORMS,
         None if platform is None else Platform(platform),
         import_ids=import_ids,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpufleet.cli.help_screen import ScreenCommand
 from gpufleet.cli.output import (
     UnreadableInputError,
     refusing,
@@ -47,9 +48,10 @@ Examples:
   gpufleet audit . --write-baseline        then: --baseline gpufleet-baseline.json
   gpufleet audit . --fix --diff            then: --fix
 """
+FIRST = ("profile", "config", "baseline", "fail_on", "fix", "output_format", "require_judged")
 
 
-@click.command("audit", epilog=EXAMPLES)
+@click.command("audit", cls=ScreenCommand, first=FIRST, epilog=EXAMPLES)
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @click.option(
     "--profile",
@@ -166,7 +168,7 @@ Examples:
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
-    help="Most processes. Default: as many as there are processors, 8 at most.",
+    help="Maximum processes. Default: as many as there are processors, 8 at most.",
 )
 def command(
     paths: tuple[str, ...],
@@ -199,9 +201,7 @@ def command(
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
     declarations of fleets. Folders are searched for .yaml, .yml and .json. Rules that compare
-    objects see everything of one run together.
-
-    What no rule has judged is named and counted.
+    objects see everything of one run together. What no rule looked at is named and counted.
 
     Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, or with
     --require-judged when something was not judged, 2 when a named file, the settings or the own

@@ -139,7 +139,8 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     A second time changes nothing. Files you changed are never overwritten: the command then names
     them and exits 1, and nothing is written.
 
-    JSON: {"folder", "written": [...], "unchanged": [...], "refused": [...]}.
+    JSON: {"folder", "written": [...], "unchanged": [...], "refused": [...], "local": bool}; `local`
+    says that requirements.txt names a file of this machine.
     """
     from gpufleet_policies.pack_folder import requirement_of, write_pack
 
@@ -152,6 +153,7 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
                 "written": list(done.written),
                 "unchanged": list(done.unchanged),
                 "refused": list(done.changed),
+                "local": done.local,
             }
         )
     else:
@@ -162,6 +164,12 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
         for name in done.changed:
             click.echo(
                 f"{folder / name} was changed and is not overwritten; move it away to have ours",
+                err=True,
+            )
+        if done.local:
+            click.echo(
+                f"{folder / 'requirements.txt'} names a file of this machine: before you commit "
+                "it, write a wheel in your repository or `git+URL@TAG`",
                 err=True,
             )
         if done.written:

@@ -60,7 +60,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         if validate_envelope(document, context, report):
             steps = _HOLDERS[str(kind)]
             place = ".".join(steps)
-            validate_sizes(mapping_at(document, place), place, report)
+            validate_sizes(mapping_at(document, place), place, context, report)
             validating.holder(document, (*steps, "config"))
     elif "opaque" in document and "kind" not in document:
         validating.opaque(document["opaque"], "opaque")

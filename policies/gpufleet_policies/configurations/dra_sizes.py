@@ -1,40 +1,46 @@
-"""Lists of a claim that the API server limits.
+"""Lists of a claim or class that the API server limits: rows of features.jsonl."""
 
-Source: kubernetes/kubernetes pkg/apis/resource/types.go, DeviceRequestsMaxSize and
-FirstAvailableDeviceRequestMaxSize.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpufleet.cluster.program import KUBERNETES
+from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
 
-LARGEST = {"requests": 32, "firstAvailable": 8}
-"""Maximum number of entries."""
 _FIXES = {
     "requests": "ask for several like devices by `count`, or make another claim",
     "firstAvailable": "keep those that are preferred",
+    "selectors": "join expressions by `&&`",
 }
 
 
-def validate_sizes(devices: Mapping[str, Any], path: str, report: CheckReport) -> None:
-    """Requests of a claim, and alternatives of each, at `path` of the document."""
-    _validate(devices, "requests", path, report)
-    for index, entry in enumerate(as_list(devices.get("requests")) or []):
-        place = child(child(path, "requests"), index)
-        _validate(as_mapping(entry) or {}, "firstAvailable", place, report)
+def validate_sizes(holder: Mapping[str, Any], path: str, site: Site, report: CheckReport) -> None:
+    """Requests, alternatives, constraints, configs, selectors and tolerations, at `path`."""
+    limits = site.catalogue.features(KUBERNETES).limits
+    for name, place, found in _lists(holder, path):
+        row = limits.get(name)
+        if row is not None and found > row.limit:
+            report.add(
+                "dra-value-invalid",
+                place,
+                f"{found} entries: the API server takes at most {row.limit}",
+                _FIXES.get(name, "remove some"),
+                value=found,
+                limit=row.limit,
+            )
 
 
-def _validate(holder: Mapping[str, Any], field: str, path: str, report: CheckReport) -> None:
-    found, limit = len(as_list(holder.get(field)) or []), LARGEST[field]
-    if found > limit:
-        report.add(
-            "dra-value-invalid",
-            child(path, field),
-            f"{found} entries: the API server takes at most {limit}",
-            _FIXES[field],
-            value=found,
-            limit=limit,
-        )
+def _lists(holder: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, int]]:
+    """Name, place and length of each list under an object; opaque parameters are not looked at."""
+    for name, value in holder.items():
+        place = child(path, name)
+        entries = as_list(value)
+        if entries is not None:
+            yield name, place, len(entries)
+        for index, entry in enumerate(entries or ()):
+            yield from _lists(as_mapping(entry) or {}, child(place, index))
+        inner = as_mapping(value)
+        if inner is not None and name != "parameters":
+            yield from _lists(inner, place)

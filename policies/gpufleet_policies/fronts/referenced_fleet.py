@@ -67,7 +67,7 @@ def stack_configuration() -> Mapping[str, str]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    from gpufleet.spec import UnreadableDocumentError, fleet_part, read_document
+    from gpufleet.spec.document import UnreadableDocumentError, fleet_part, read_document
 
     try:
         document = read_document(path.read_bytes())

@@ -225,12 +225,7 @@ def _profile(devices: list[Any]) -> Fact[str]:
 
 def vgpu_board(profile: str) -> Fact[str]:
     """The GPU of a vGPU type; unknown for names that the catalogue does not list."""
-    from gpufleet.partition.vgpu import parse_type
+    from gpufleet.partition.vgpu import boards_of
 
-    found = parse_type(profile)
-    if found is None:
-        return unknown("vgpuProfile")
-    for gpu in load().gpus.values():
-        if gpu.vgpu is not None and found.board in gpu.vgpu.names:
-            return known(gpu.key)
-    return unknown("vgpuProfile")
+    found = boards_of(load().gpus.values(), profile)
+    return known(found[0][0].key) if len(found) == 1 else unknown("vgpuProfile")

@@ -159,7 +159,8 @@ def fleet_from_declaration(
     if items(document.get("pools")) and "spend" in document:
         return fleet_from({"fleet": document}, locator, in_program=False)
     # Compiling needs pydantic and the whole catalogue: only those pay who ask for it.
-    from gpufleet.fleet import compile_data, fleet_as_dict
+    from gpufleet.fleet import fleet_as_dict
+    from gpufleet.platforms.compiled import compile_data
 
     compiled = compile_data(document)
     if compiled.fleet is None or not compiled.deployable:

@@ -175,7 +175,7 @@ def _vgpu_profile(pool: PoolFacts, context: RuleContext) -> Fact[str]:
     gigabytes = share.device_bytes >> 30
     if gigabytes not in gpu.vgpu.time_sliced:
         return absent("sharing.vgpu")
-    return known(f"grid_{gpu.vgpu.names[0]}-{gigabytes}c", Provenance.DECLARED)
+    return known(f"grid_{gpu.vgpu.names[0]}-{gigabytes}c".lower(), Provenance.DECLARED)
 
 
 _TOGETHER = (

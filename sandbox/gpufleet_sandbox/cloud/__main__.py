@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from gpufleet.installation import install_command
 from gpufleet_sandbox.cloud.server import cloud_of, serving
 from gpufleet_sandbox.cloud.store import FOLDER_VARIABLE, CloudFolder
 from gpufleet_sandbox.language_host.lifeline import hold
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     except ModuleNotFoundError as problem:
         print(
             f"the stand-in of {arguments[0]} requires {problem.name}, which is not installed: "
-            "`pip install 'gpufleet-sandbox[clouds]'`",
+            f"`{install_command('clouds', sandbox=True)}`",
             file=sys.stderr,
         )
         return 2

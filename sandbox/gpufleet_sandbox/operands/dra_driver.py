@@ -1,6 +1,6 @@
 """NVIDIA's DRA driver as its chart configures it: where it runs, with which gates, or why not.
 
-Follows kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 (read 2026-11-21). What it is started with is
+Follows kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 (read 2026-11-21). What it is started with is
 read from the ConfigMap that the simulator chart writes.
 """
 
@@ -23,6 +23,10 @@ _GATES = {
     "DynamicMIG": False,
     "NVMLDeviceHealthCheck": False,
     "DeviceMetadata": False,
+    "FabricManagerPartitioning": False,
+    "HostManagedIMEXDaemon": False,
+    "DRAListTypeAttributes": False,
+    "ConsumableShares": False,
     "IMEXDaemonsWithDNSNames": True,
     "ComputeDomainCliques": True,
     "CrashOnNVLinkFabricErrors": True,

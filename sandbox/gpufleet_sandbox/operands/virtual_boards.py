@@ -10,10 +10,19 @@ import re
 from gpufleet_sandbox.operands.boards import BOARDS, Board
 
 _NAME = re.compile(
-    r"(?:NVIDIA |GRID )(?P<board>[A-Z0-9]+(?:-A[Dd][Aa])?)(?:-[1-7])?-[1-9][0-9]*[ABCQ](?:ME)?"
+    r"(?:NVIDIA |GRID )(?P<board>(?:RTX Pro [0-9]+ Blackwell )?[A-Z0-9]+(?:-A[Dd][Aa])?)"
+    r"(?:-[1-7])?-[1-9][0-9]*[ABCQ](?:ME|GFX)?"
 )
 _PHYSICAL = {
+    "V100": "Tesla V100-PCIE-16GB",
+    "V100L": "Tesla V100-PCIE-16GB",
+    "V100X": "Tesla V100-SXM2-16GB",
+    "V100D": "Tesla V100-PCIE-32GB",
+    "V100S": "Tesla V100-PCIE-32GB",
+    "V100DX": "Tesla V100-SXM2-32GB",
     "T4": "Tesla T4",
+    "A2": "NVIDIA A2",
+    "RTXA6000": "NVIDIA RTX A6000",
     "A10": "NVIDIA A10",
     "A16": "NVIDIA A16",
     "A30": "NVIDIA A30",
@@ -34,6 +43,15 @@ _PHYSICAL = {
     "H100XL": "NVIDIA H100 NVL",
     "H200": "NVIDIA H200 NVL",
     "H200X": "NVIDIA H200",
+    "H20": "NVIDIA H20",
+    "H20X": "NVIDIA H20-3e",
+    "GH200": "NVIDIA GH200 480GB",
+    "GH200L": "NVIDIA GH200 144G HBM3e",
+    "B200X": "NVIDIA B200",
+    "GB200": "NVIDIA GB200",
+    "B300X": "NVIDIA B300",
+    "RTX PRO 6000 BLACKWELL DC": "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+    "RTX PRO 4500 BLACKWELL DC": "NVIDIA RTX PRO 4500 Blackwell Server Edition",
 }
 """First part of a vGPU's name -> a board of its kind (NVIDIA Virtual GPU Software User Guide, vGPU
 types; read 2026-11-21)."""

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -40,6 +41,20 @@ def test_a_deployment_is_named_through_its_replica_set() -> None:
 def test_a_pod_without_an_owner_is_a_pod() -> None:
     found = advice(replace(SMALL, kind="none"))
     assert [one.workload.kind for one in found.values()] == ["Pod"]
+
+
+def test_a_share_on_which_work_takes_more_than_twice_as_long_needs_a_wider_bound() -> None:
+    slow = advice(SMALL)["chat"]
+    assert slow.slowdown is not None
+    assert slow.slowdown <= 2
+    wide = advise(
+        workloads(read_series(answer([SMALL])))[0], MARKET, load(), max_slowdown=Fraction(20)
+    )
+    assert wide.slowdown is not None
+    assert wide.slowdown > 2
+    assert wide.saving_micro_usd is not None
+    assert slow.saving_micro_usd is not None
+    assert wide.saving_micro_usd > slow.saving_micro_usd
 
 
 def test_hardware_isolation_allows_slices_and_whole_gpus_only() -> None:

@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.output import UnreadableInputError
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_planner.commands.rightsize import command
 from gpufleet_planner.rightsize.usage import QUERY
 from tests.planner.rightsize.samples import Truth, answer

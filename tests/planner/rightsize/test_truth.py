@@ -87,6 +87,8 @@ def enough(truth: Truth, gpu: Gpu, memory: int, compute: Fraction, traffic: Frac
         return False
     slower = max(Fraction(here, there) for here, there in formats)
     less = Fraction(mine.memory_bandwidth, theirs.memory_bandwidth)
+    if max(slower / compute, less / traffic) > 2:  # the bound of `--max-slowdown`
+        return False
     return truth.compute * slower <= compute and truth.bandwidth * less <= traffic
 
 

@@ -1,139 +1,212 @@
-"""Published load tests: time to the first token, time per token and throughput by concurrency.
+"""The one table of published load tests, `tests/data/load_points.csv`: clients that send their next
+request when they have their answer, requests at a fixed rate, and bursts.
 
-`python -m tests.planner.sizing.load_points` prints the table of docs/sizing.md.
+`python -m tests.planner.sizing.load_points` prints the tables of docs/sizing.md;
+`python tools/fit_spreads.py` fits the spreads that plans buy by.
 """
 
+import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
 
 from gpufleet.catalogue import load
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.sizing.device import Device, whole_gpu
-from gpufleet_planner.sizing.serving_rates import ServingReplica, serving_replica
+from gpufleet_planner.sizing.lengths import LengthShape, drawn
+from gpufleet_planner.sizing.load_test import LoadFigures, at_random, load_test
+from gpufleet_planner.sizing.serving_rates import PERCENTILE, ServingReplica, serving_replica
 from tests.planner.sizing.measurements import model
 
-SOURCE = "docs.nvidia.com/nim/benchmarking/llm/1.0.0/performance, Llama-3.3-70b-instruct"
-"""2 x H100 80G, FP8, tensor 2. The tables of 1.5.0 (performance-tables/llm-1_5-llama3_3-70b.html)
-are in the order of those of 1.8.0, which name their lengths."""
+TABLE = Path(__file__).parents[2] / "data" / "load_points.csv"
 
 
 @dataclass(frozen=True)
 class LoadPoint:
-    version: str
-    prompt: int
-    output: int
-    concurrency: int
-    first_token_ms: float
-    token_ms: float
-    tokens_per_second: float
+    """A row of the table, which names its source. Prompt and output are means, around which
+    `lengths` says how they differ (LengthShape). Limits of sequences and tokens are those of the
+    command, else the engine's own on such a GPU; 28,000 prompt tokens a step of the set `closed`
+    are fitted. A `burst` is sent at once, with as many `clients` as prompts; with a `rate` these
+    are the prompts in all.
+
+    Sets: `constants` were looked at when constants were chosen, `apart` were compared once before,
+    `further` are in no table of the docs; `fresh` and `2026` were written down before anything was
+    computed of them; `closed` are NVIDIA's for its course on sizing (NIM, Llama-3, June 2024),
+    `nim` its tables of Llama-3.3-70B on two H100.
+    """
+
+    row: dict[str, str]
 
     @property
     def case(self) -> str:
-        return f"NIM {self.version}, {self.prompt} + {self.output}, {self.concurrency} at once"
+        row = self.row
+        name = row["model"].rpartition("/")[2]
+        gpus = int(row["tensor"]) * int(row["pipeline"])
+        copies = f"{row['replicas']} of " if row["replicas"] != "1" else ""
+        return (
+            f"{name} {row['weights'].upper()}, {copies}{gpus} x {row['gpu'].partition('-')[0]}, "
+            f"{row['engine']}, {row['prompt']} + {row['output']}, {self.load}"
+        )
 
     @property
+    def load(self) -> str:
+        if self.row["load"] == "rate":
+            return f"{self.row['rate']} a second"
+        return f"{self.row['clients']} {'at once' if self.row['load'] == 'burst' else 'clients'}"
+
+    @property
+    def burst(self) -> bool:
+        return self.row["load"] == "burst"
+
+    @property
+    def apart(self) -> bool:
+        """Whether no spread is fitted to it: a third, drawn by a hash, and the set `2026`."""
+        text = f"{self.case}, {self.row['source']}"
+        return self.row["set"] == "2026" or sha256(text.encode()).digest()[0] % 3 == 0
+
+    def number(self, name: str) -> float:
+        return float(self.row[name])
+
+    def count(self, name: str) -> int:
+        return int(self.row[name])
+
+    @property
+    def clients(self) -> int:
+        """Of one replica."""
+        return self.count("clients") // self.count("replicas")
+
+    @cached_property
     def replica(self) -> ServingReplica:
-        device = whole_gpu(load().find_gpu("H100-80GB"))
+        device = whole_gpu(load().find_gpu(self.row["gpu"]), self.row["board"] or None)
         assert isinstance(device, Device)
+        prompt, output = self.count("prompt"), self.count("output")
         serving = Serving(
-            self.prompt + self.output,
-            prompt_tokens=self.prompt,
-            output_tokens=self.output,
-            engine=InferenceEngine.TENSORRT_LLM,
-            weights=WEIGHT_FORMATS["fp8"],
-            kv_cache=KV_FORMATS["fp8"],
-            max_sequences=2048,
+            prompt + output,
+            prompt_tokens=prompt,
+            output_tokens=output,
+            engine=InferenceEngine(self.row["engine"]),
+            weights=WEIGHT_FORMATS[self.row["weights"]],
+            kv_cache=KV_FORMATS[self.row["kv_cache"]],
+            utilisation=Fraction(self.row["utilisation"]) if self.row["utilisation"] else None,
+            max_sequences=self.count("max_sequences"),
+            batched_tokens=self.count("batched_tokens"),
         )
-        found = serving_replica(model("Llama-3.1-70B"), serving, device, Parallelism(tensor=2))
+        split = Parallelism(
+            tensor=self.count("tensor"),
+            pipeline=self.count("pipeline"),
+            expert=self.count("expert"),
+        )
+        found = serving_replica(model(self.row["model"]), serving, device, split)
         assert found is not None
         return found
 
+    @cached_property
+    def computed(self) -> LoadFigures:
+        shape = LengthShape(self.row["lengths"])
+        requests = self.clients * self.count("rounds")
+        lengths = drawn(shape, requests, self.count("prompt"), self.count("output"))
+        times = at_random(self.number("rate"), requests) if self.row["rate"] else None
+        return load_test(self.replica.loaded_engine(), lengths, self.clients, times)
+
     @property
-    def computed(self) -> tuple[float, float, float]:
-        """Milliseconds to the first token and per token, tokens per second, of the mean request;
-        each of the clients sends its next request when it has its answer."""
-        replica = self.replica
-        first = replica.loaded_first_token_seconds(self.concurrency)
-        token = replica.loaded_token_seconds(self.concurrency)
-        rate = self.concurrency * self.output / (first + (self.output - 1) * token)
-        return 1000 * first, 1000 * token, rate
-
-
-def _points(version: str, prompt: int, output: int, rows: str) -> tuple[LoadPoint, ...]:
-    found: list[LoadPoint] = []
-    for line in rows.strip().splitlines():
-        concurrency, *values = line.split()
-        found.append(LoadPoint(version, prompt, output, int(concurrency), *map(float, values)))
-    return tuple(found)
-
-
-LONG_PROMPTS = (
-    *_points("1.8.0", 5000, 500, """
-1 406.77 18.58 51.67
-5 546.7 21.83 218.48
-25 688.69 38.75 623.4
-50 834.51 59.73 814.37
-"""),
-    *_points("1.5.0", 5000, 500, """
-1 368.11 19.94 48.44
-5 446.68 23.89 199.17
-25 751.74 42.12 564.5
-50 1083.13 63.72 738.78
-"""),
-)  # fmt: skip
-SHORT_PROMPTS = _points("1.5.0", 500, 2000, """
-1 71.82 19.26 51.84
-5 109.62 20.04 237.72
-25 159.62 23.28 1032.56
-50 232.46 25.58 1880.75
-100 293.19 32.83 2914.64
-150 448.16 45.57 3096.87
-""")  # fmt: skip
-SHORTEST = _points("1.5.0", 200, 200, """
-1 32.78 19.11 52.15
-5 81.17 19.9 247.26
-25 247.81 21.99 1080.83
-50 377.42 23.94 1936.88
-100 583.54 31.79 2886.57
-150 831.88 44.81 3067.43
-200 925.3 45.92 3947.82
-250 1105.17 49.83 4521.68
-""")  # fmt: skip
-"""The third table of 1.5.0. Its lengths follow from its own figures: at 25 and 50 requests at once,
-concurrency / throughput gives outputs of 189 to 198 tokens, and NIM's tests of that length have
-prompts of 200. It was read on 2026-11-23, after the formulas of tokens and throughput were made."""
-SATURATED = (
-    *_points("1.8.0", 5000, 500, """
-100 7996.25 92.91 917.26
-150 34794.22 92.86 920.9
-200 61680.22 93.06 920.54
-250 88605.32 93.2 920.12
-"""),
-    *_points("1.5.0", 5000, 500, """
-100 17754.93 87.55 777.31
-150 46381.93 87.39 777.94
-200 73326.6 87.64 777.02
-"""),
-)  # fmt: skip
-"""More requests at once than the cache holds: the rest of the first tables. Read on 2026-11-23;
-nothing was fitted to them."""
-POINTS = (*LONG_PROMPTS, *SATURATED, *SHORT_PROMPTS, *SHORTEST)
-
-
-def load_table() -> list[str]:
-    lines = [
-        "| load | first token, ms | token, ms | tokens/s |",
-        "|---|---|---|---|",
-    ]
-    for point in POINTS:
-        first, token, rate = point.computed
-        lines.append(
-            f"| {point.case} | {first:,.0f} of {point.first_token_ms:,.0f} | {token:.1f} of "
-            f"{point.token_ms:.1f} | {rate:,.0f} of {point.tokens_per_second:,.0f} |"
+    def first_token_ms(self) -> tuple[float, float, float]:
+        """Means of arrivals at random and of the test, and what 95 % keep at random."""
+        replica, clients = self.replica, self.clients
+        return (
+            1000 * replica.loaded_first_token_seconds(clients),
+            1000 * self.computed.first_token_seconds,
+            1000 * replica.loaded_first_token_seconds(clients, PERCENTILE),
         )
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.computed.tokens_per_second * self.count("replicas")
+
+    @property
+    def mixture(self) -> bool:
+        return model(self.row["model"]).is_mixture
+
+    def by(self, name: str) -> float | None:
+        """Measured over computed: `first_token_ms`, `token_ms` or `tokens_per_second`; None: not
+        measured."""
+        if not self.row[name]:
+            return None
+        figures = {
+            "first_token_ms": 1000 * self.computed.first_token_seconds,
+            "token_ms": 1000 * self.computed.token_seconds,
+            "tokens_per_second": self.tokens_per_second,
+        }
+        return self.number(name) / figures[name]
+
+    @property
+    def rate_by(self) -> float:
+        """Measured over computed throughput."""
+        return self.number("tokens_per_second") / self.tokens_per_second
+
+    @property
+    def closed_form(self) -> dict[str, float]:
+        """The same figures by the formulas for a mean load, without following a test."""
+        replica, clients, output = self.replica, self.clients, self.count("output")
+        if self.row["rate"]:
+            clients = self._at_rate()
+        first = replica.loaded_first_token_seconds(clients)
+        token = replica.loaded_token_seconds(clients)
+        rate = clients * output / (first + max(output - 1, 1) * token)
+        if self.burst:
+            rate = replica.tokens_per_second(clients)
+        return {
+            "first_token_ms": 1000 * first,
+            "token_ms": 1000 * token,
+            "tokens_per_second": rate * self.count("replicas"),
+        }
+
+    def _at_rate(self) -> int:
+        """Requests at once by Little's law, at most all."""
+        replica, output, busy = self.replica, self.count("output"), 1.0
+        for _ in range(50):
+            first = replica.loaded_first_token_seconds(max(round(busy), 1))
+            token = replica.loaded_token_seconds(max(round(busy), 1))
+            busy = min(self.number("rate") * (first + (output - 1) * token), self.clients)
+        return max(round(busy), 1)
+
+
+def _points() -> tuple[LoadPoint, ...]:
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(map(LoadPoint, csv.DictReader(file)))
+
+
+POINTS = _points()
+
+
+def of(*sets: str) -> tuple[LoadPoint, ...]:
+    """Points of these sets."""
+    return tuple(point for point in POINTS if point.row["set"] in sets)
+
+
+def load_table(points: Iterable[LoadPoint]) -> list[str]:
+    """Computed of measured, and measured by computed; sources are in the table."""
+    lines = [
+        "| load | first token, ms | token, ms | tokens/s | |",
+        "|---|---|---|---|---|",
+    ]
+    for one in points:
+        computed = one.computed
+        cells: list[str] = []
+        for name, value, form in (
+            ("first_token_ms", 1000 * computed.first_token_seconds, ",.0f"),
+            ("token_ms", 1000 * computed.token_seconds, ".1f"),
+            ("tokens_per_second", one.tokens_per_second, ",.0f"),
+        ):
+            measured = f"{one.number(name):{form}}" if one.row[name] else "-"
+            cells.append(f"{value:{form}} of {measured}")
+        lines.append(f"| {one.case} | {' | '.join(cells)} | {one.rate_by:.2f} |")
     return lines
 
 
 if __name__ == "__main__":
-    print("\n".join(load_table()))
+    print("\n".join(load_table(point for point in POINTS if point.apart)))

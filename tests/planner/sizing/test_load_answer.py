@@ -10,8 +10,8 @@ from gpufleet.catalogue import load
 from gpufleet_planner.commands.size import command
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing, size
-from gpufleet_planner.sizing.spread import DENSE
-from tests.planner.sizing.engine_loads import APART
+from gpufleet_planner.sizing.spread import spread_of
+from tests.planner.sizing.load_points import of
 
 BURST = {
     "model": "Qwen/Qwen3-32B",
@@ -32,14 +32,15 @@ def ask(**more: Any) -> Sizing:
 def test_a_burst_is_computed_as_the_published_one() -> None:
     """Qwen3-32B in BF16 on one H100, vLLM 0.11, 1,000 prompts (gpustack/gpustack @ 10e9444): 1,132
     tokens/s are within the range."""
-    (row,) = [one for one in APART if one.case.startswith("Qwen3-32B BF16, 1 x H100, vllm")]
+    (row,) = [one for one in of("apart") if one.case.startswith("Qwen3-32B BF16, 1 x H100, vllm")]
     answer = ask().load_test
     assert answer is not None
     assert answer.token_seconds == pytest.approx(row.computed.token_seconds)
     assert answer.tokens_per_second == pytest.approx(row.computed.tokens_per_second)
     assert answer.first_token_seconds == pytest.approx(row.computed.first_token_seconds)
     low, high = answer.token_seconds_range
-    assert (low, high) == (DENSE.least * answer.token_seconds, DENSE.most * answer.token_seconds)
+    spread = spread_of(row.replica.kind, burst=True)
+    assert (low, high) == (spread.least * answer.token_seconds, spread.most * answer.token_seconds)
     least, most = answer.tokens_per_second_range
     assert least <= 1131.55 <= most
     assert answer.pauses > 100

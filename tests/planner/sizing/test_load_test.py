@@ -129,3 +129,37 @@ def test_arrivals_at_random_have_the_rate() -> None:
     gaps = [after - before for before, after in pairwise(times)]
     # Of an exponential distribution 1/e is longer than the mean.
     assert sum(gap > 1 / 8 for gap in gaps) / len(gaps) == pytest.approx(0.368, abs=0.03)
+
+
+def _measured(prompts_per_step: float, clients: int, room: float = inf) -> LoadFigures:
+    """Steps of 10 ms, 4 ms more for each prompt of 1,000 tokens, answers of 101 tokens."""
+    engine = LoadedEngine(
+        step_seconds=lambda batch, held: 0.010,
+        prefill_seconds=lambda batch, held, tokens: 0.010 + 0.004 * tokens / 1000,
+        delay_seconds=0.0,
+        step_tokens=1000 * prompts_per_step,
+        sequences=room,
+    )
+    return load_test(engine, [(1000, 101)] * 3 * clients, clients)
+
+
+def test_a_prompt_that_just_missed_a_step_pays_another() -> None:
+    """By hand, two clients, in ms; a request takes 3, the second one is 1 behind. Steps 0 to 14 and
+    14 to 28 prefill one prompt each: 17 and 28 - 1 + 3 = 30. The first ends at 28 + 99 x 10 = 1018,
+    has its next prompt there at 1021, in the step from 1028 to 1042: 24; the second ends at 1028,
+    1031, 1056: 28. The third round is as the second, and ends at 3084."""
+    loop = _measured(10, 2)
+    assert loop.first_token_seconds == pytest.approx((17 + 30 + 2 * (24 + 28)) / 6000)
+    assert loop.token_seconds == pytest.approx((10.04 + 10.0) / 2000)
+    assert loop.tokens_per_second == pytest.approx(6 * 101 / 3.084)
+
+
+def test_half_of_a_prompt_in_each_step() -> None:
+    assert _measured(0.5, 1).first_token_seconds == pytest.approx(0.027)
+
+
+def test_who_has_no_room_waits_for_an_end() -> None:
+    """One at a time: 17 ms, then each waits for the other, whose 100 steps take a second."""
+    loop = _measured(10, 2, room=1)
+    assert 0.7 < loop.first_token_seconds < 1.1
+    assert loop.token_seconds == pytest.approx(0.010)

@@ -54,6 +54,17 @@ def _many(number: int) -> str:
     return FINE.replace("]", f"{more}]")
 
 
+def _tolerating(number: int) -> str:
+    """A request with a number of tolerations of device taints."""
+    listed = ", ".join(f"{{key: a{index}, operator: Exists}}" for index in range(number))
+    return claim(f"exactly: {{deviceClassName: gpu.nvidia.com, tolerations: [{listed}]}}")
+
+
+def _answering(name: str) -> str:
+    """A class that answers the name of an extended resource."""
+    return _class("a").replace("spec: {}", f"spec: {{extendedResourceName: {name}}}")
+
+
 def _alternatives(number: int) -> str:
     """A request with a number of alternatives."""
     names = (f"{{name: a{index}, deviceClassName: gpu.nvidia.com}}" for index in range(number))
@@ -72,6 +83,9 @@ CLAIMS: list[CaseRow] = [
     ("dra-field-missing", claim("exactly: {deviceClassName: gpu.nvidia.com, selectors: [{}]}"), FINE, {}),
     ("dra-value-invalid", claim("exactly: {deviceClassName: gpu.nvidia.com, allocationMode: all}"), claim("exactly: {deviceClassName: gpu.nvidia.com, allocationMode: All}"), {}),
     ("dra-value-invalid", _many(33), _many(32), {}),
+    ("dra-value-invalid", _tolerating(17), _tolerating(16), {}),
+    ("dra-value-invalid", _answering("requests.example.com/gpu"), _answering("example.com/gpu"), {}),
+    ("dra-value-invalid", _answering("kubernetes.io/gpu"), _answering("nvidia.com/mig-1g.5gb"), {}),
     ("dra-value-invalid", _alternatives(9), _alternatives(8), {}),
     ("dra-no-requests", _plain("{}"), FINE, {}),
     ("dra-no-requests", _plain("{device: }"), FINE, {}),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.fleet.document import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.configurations.kinds import validate_text
 
 RELEASES = {

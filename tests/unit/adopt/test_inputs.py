@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.commands.adopt import command
@@ -173,6 +173,9 @@ def test_the_eks_blueprint_with_what_it_has_and_a_pool_has_not(tmp_path: Path) -
     # The blueprint's GPU taint has another value than gpufleet's, which pods tolerate by key.
     assert ("taints[0].value", '"true"') in missed
     assert found["imports"][0]["type"] == "aws:eks/nodeGroup:NodeGroup"
+    # Neither the blueprint nor its zones name a region, so that the user does.
+    assert "region" not in found["spec"]["cluster"]
+    found["spec"]["cluster"]["region"] = "us-east-1"
     assert fleet_of(found["spec"]).pools[0].gpu.key == "H100-80GB"
 
 

@@ -52,6 +52,7 @@ def test_a_region_is_read_from_an_arn() -> None:
 def test_a_region_that_nothing_states_is_noted() -> None:
     found = adopted()
     assert (
-        "cluster.region is not known from these resources: write yours instead of us-east-1"
+        "cluster.region is not known from these resources: write it before you compile"
         in found["notes"]
     )
+    assert "region" not in found["spec"]["cluster"]

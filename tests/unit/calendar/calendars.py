@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 
 BLOCK: dict[str, Any] = {
     "id": "cr-0ff6b4e00366a231d",

@@ -16,7 +16,7 @@ from gpufleet.calendar.cells import calendar_grid
 from gpufleet.calendar.fleet_calendar import calendar_of, fleet_calendar
 from gpufleet.cli.calendar import command
 from gpufleet.cli.render import command as render
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from tests.unit.calendar.calendars import at, block_fleet, block_pool, moment
 
 

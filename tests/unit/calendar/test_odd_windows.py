@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from gpufleet.calendar.fleet_calendar import fleet_calendar
 from gpufleet.cli.calendar import command
 from gpufleet.environment import start_moment
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from tests.unit.calendar.calendars import BLOCK, at, block_fleet, block_pool, moment
 
 DAY = {"starts": "2026-12-05T00:00:00Z", "until": "2026-12-06T00:00:00Z"}

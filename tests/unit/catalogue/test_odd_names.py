@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import UnknownKeyError, load
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_planner.planning.offered import offered_machines
 
 GPUS = {

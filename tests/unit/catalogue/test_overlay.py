@@ -13,8 +13,7 @@ from gpufleet.catalogue.edition import edition_folder, read_rows
 from gpufleet.catalogue.overlay_rows import TABLES
 from gpufleet.cli.catalogue import command as catalogue_command
 from gpufleet.findings import FleetError
-from gpufleet.fleet import compile_data
-from gpufleet.fleet.document import Compiled
+from gpufleet.platforms.compiled import Compiled, compile_data
 
 FACTS: dict[str, Any] = {
     "date": "2026-11-20",

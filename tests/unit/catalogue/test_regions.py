@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from gpufleet.catalogue import Cloud, load
 from gpufleet.catalogue.regions import check_region, known_regions
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_planner.commands.size import command
 from gpufleet_planner.planning.plan import plan
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 
 EIGHTHS: dict[str, Any] = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
 HALVES: dict[str, Any] = {"mig": {"layouts": [{"devices": {"3g.40gb": 2}}]}}

@@ -10,8 +10,8 @@ from gpufleet.catalogue.transitions import ordinal
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import NodeChangeKind
 from gpufleet.findings import Severity
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.leaf_class import LeafClass
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.base import Platform
 from tests.unit.change.fleets import WHOLE, compiled, fleet_data
 
@@ -293,6 +293,22 @@ def test_a_record_of_a_driver(old: str, new: str, warned: bool) -> None:
         return vsphere() | {"addons": {"gpuOperator": {"driver": {"version": version}}}}
 
     assert ("gpu-operator-notes" in breaks(driver(old), driver(new))) == warned
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "warned"), [(False, True, True), (True, True, False), (False, False, False)]
+)
+def test_a_record_of_a_value_that_the_same_change_switches_on(
+    before: bool, after: bool, warned: bool
+) -> None:
+    """NVIDIA/cloud-native-docs pull 459: two upgrades to reach NVIDIADriver objects."""
+
+    def operator(version: str, objects: bool) -> Data:
+        values = {"driver": {"nvidiaDriverCRD": {"enabled": objects}}}
+        return vsphere() | {"addons": {"gpuOperator": {"version": version, "values": values}}}
+
+    found = breaks(operator("v26.3.1", before), operator("v26.7.0", after))
+    assert ("cloud-native-docs-459" in found) == warned
 
 
 def test_every_record_is_of_something_that_a_fleet_has() -> None:

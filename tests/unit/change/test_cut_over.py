@@ -17,9 +17,10 @@ from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import LiveNode
 from gpufleet.change.live_pods import read_pods
 from gpufleet.change.plan import Act, NodeChangeKind
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.cut_over import CutOver, cut_over
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.compiled import compile_data
 from tests.unit.change.fleets import EIGHTHS, WHOLE, compiled, fleet_data
 
 DRA: dict[str, Any] = {"dra": {"namespaces": ["lab"]}}
@@ -244,6 +245,6 @@ def test_a_node_that_gives_up_claims_is_not_awaited_by_what_its_class_answers() 
     """An extended resource that a DeviceClass answers is in no node's status."""
     old = {"dra": {**FIXED["dra"], "extendedResource": True, "namespaces": ["lab"]}}
     fleet = compiled(declared("A100-80GB", old, EIGHTHS))
-    registered = platform_rules(fleet.spec.platform).registered(fleet, fleet.pool("cut"))
+    registered = platform_rules(fleet.platform).registered(fleet, fleet.pool("cut"))
     assert registered
     assert not any("waitFor" in str(node) for node in registered.values())

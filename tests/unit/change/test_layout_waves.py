@@ -10,7 +10,7 @@ from gpufleet.catalogue import load
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import Act
 from gpufleet.cli.change_text import plan_text
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.layout_waves import (
     group_labels,
     labels_of,
@@ -18,6 +18,7 @@ from gpufleet.fleet.layout_waves import (
     partition_of,
     wave_of,
 )
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.node_group_arguments import group_labels as eks_group_labels
 from gpufleet.platforms.sandbox.simulated_node import WAIT_ANNOTATION, simulated_nodes
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files

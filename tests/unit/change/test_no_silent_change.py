@@ -14,8 +14,8 @@ import yaml
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import ChangePlan, NodeChangeKind
 from gpufleet.cli.schema import fleet_schema
-from gpufleet.fleet import Fleet, Pool, compile_data
-from gpufleet.platforms.registry import platform_files
+from gpufleet.fleet import Fleet, Pool
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.vsphere.machine_arguments import (
     machine_inputs,
     node_labels,
@@ -26,6 +26,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.platforms.vsphere.vcenter.changes import TABLE, MachineChangeKind
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
+from gpufleet.render.platform_files import platform_files
 from gpufleet.spec.base import Ownership
 from gpufleet_sandbox.cloud.difference import changes
 from tests.unit.change.leaf_mutations import mutations
@@ -155,7 +156,7 @@ def _version(template: dict[str, Any]) -> dict[str, Any]:
 def _arguments(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Arguments of the cloud resources that make the nodes of a pool, as rendered."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    files = platform_files(fleet.spec.platform).pool_files(fleet, fleet.pool(name))
+    files = platform_files(fleet.platform).pool_files(fleet, fleet.pool(name))
     for file in files:
         if file.kind is ArtefactKind.ARGUMENTS:
             document = yaml.safe_load(file.text)

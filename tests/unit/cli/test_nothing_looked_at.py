@@ -14,7 +14,7 @@ import yaml
 
 import gpufleet.cli as program
 from gpufleet.components_base.answers import Answers
-from gpufleet.platforms.registry import FOLDERS
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 
 FLEET = {
@@ -206,7 +206,7 @@ def test_nothing_is_said_in_one_sentence_with_exit_status_2(
 
 
 @pytest.mark.parametrize("output_format", ["text", "json"])
-@pytest.mark.parametrize("platform", [one for one, at in FOLDERS.items() if at.preflight])
+@pytest.mark.parametrize("platform", [one for one, at in PLATFORMS.items() if at.preflight])
 def test_preflight_that_got_no_answer(
     platform: Platform,
     output_format: str,

@@ -35,6 +35,14 @@ def test_placeable() -> None:
     assert [f["code"] for f in document["findings"]] == ["mig-layout-unfinished"]
 
 
+def test_how_many_a_machine_holds() -> None:
+    result = run("--gpu", "A100-80GB", "--want", "2g.20gb=1", "--gpus", "8", "--format", "json")
+    document = json.loads(result.stdout)
+    assert (document["gpus"], document["setsPerMachine"]) == (8, 24)
+    text = run("--gpu", "A100-80GB", "--want", "2g.20gb=1", "--gpus", "8").stdout
+    assert "8 GPUs hold 24 of these sets, 3 on each GPU" in text
+
+
 def test_not_placeable() -> None:
     code, document = answer("A100-80GB", '{"1g.10gb": 3, "2g.20gb": 1, "3g.40gb": 1}')
     assert code == 1

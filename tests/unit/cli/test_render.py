@@ -188,7 +188,7 @@ def test_a_run_that_is_stopped_is_put_right_by_the_next(
 
 
 def _plan(spec: str, out: Path) -> rendered_folder.FolderPlan:
-    from gpufleet.fleet import compile_document
+    from gpufleet.platforms.compiled import compile_document
     from gpufleet.render.artefacts import artefacts
 
     fleet = compile_document(spec).fleet

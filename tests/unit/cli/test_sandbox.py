@@ -11,7 +11,7 @@ from gpufleet import sandbox_distribution
 from gpufleet.cli import sandbox
 from gpufleet.components_base.charts import charts_of
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.sandbox_distribution import CHARTS, COMMANDS, SandboxUnavailableError, sandbox_part
 
 FLEET = {
@@ -53,7 +53,7 @@ def test_without_it_one_line_says_what_to_install(absent: None, arguments: tuple
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        "gpufleet: gpufleet-sandbox is not installed: `pip install gpufleet-sandbox`, "
+        "gpufleet: gpufleet-sandbox is not installed: `pip install CHECKOUT CHECKOUT/sandbox`, "
         "or `make up` in a checkout\n"
     )
 
@@ -67,7 +67,8 @@ def test_another_version_is_refused_before_it_is_loaded(
     here = version("pulumi-gpufleet")
     assert result.stderr == (
         "gpufleet: gpufleet-sandbox 99.1 works with pulumi-gpufleet 99.1 only, and pulumi-gpufleet "
-        f"{here} is installed: `pip install gpufleet-sandbox=={here}`, or `make up` in a checkout\n"
+        f"{here} is installed: `pip install CHECKOUT CHECKOUT/sandbox`, or `make up` in a "
+        "checkout, of one release\n"
     )
 
 
@@ -88,7 +89,7 @@ def test_a_simulated_fleet_compiles_without_it_and_its_charts_are_refused(absent
         charts_of(fleet)
     (finding,) = refused.value.findings
     assert (finding.code, finding.path) == ("sandbox-charts-missing", "addons.charts.source")
-    assert "pip install gpufleet-sandbox" in finding.message
+    assert "pip install CHECKOUT CHECKOUT/sandbox" in finding.message
 
 
 def test_a_folder_of_charts_that_is_named_needs_no_sandbox(absent: None) -> None:

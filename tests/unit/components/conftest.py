@@ -14,35 +14,7 @@ from google.protobuf import json_format
 from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
 
-COMPUTED: dict[str, dict[str, Any]] = {
-    "aws:ec2/launchTemplate:LaunchTemplate": {"latestVersion": 1},
-    "aws:ec2/placementGroup:PlacementGroup": {"name": "made-placement-group"},
-    "aws:eks/nodeGroup:NodeGroup": {
-        "nodeGroupName": "made-node-group",
-        "resources": [{"autoscalingGroups": [{"name": "made-scaling-group"}]}],
-    },
-    "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made-role"},
-    "gcp:container/cluster:Cluster": {
-        "endpoint": "203.0.113.9",
-        "masterAuth": {"clusterCaCertificate": "Q0E="},
-    },
-    "aws:sqs/queue:Queue": {
-        "arn": "arn:aws:sqs:us-east-1:123456789012:made-queue",
-        "name": "made-queue",
-        "url": "https://sqs.us-east-1.amazonaws.com/123456789012/made-queue",
-    },
-    "aws:cloudwatch/eventRule:EventRule": {"name": "made-rule"},
-    "aws:eks/cluster:Cluster": {
-        "endpoint": "https://made.example",
-        "certificateAuthority": {"data": "Q0E="},
-        "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16"},
-    },
-}
-"""What only the cloud knows, by type."""
-
-
-LOOKED_UP: dict[str, dict[str, Any]] = {"aws:eks/getNodeGroups:getNodeGroups": {"names": []}}
-"""Answers of a cloud in which nothing exists yet."""
+from gpufleet.testing import ANSWERED, RecordingMocks
 
 
 class RefusedError(grpc.RpcError):
@@ -59,22 +31,11 @@ class RefusedError(grpc.RpcError):
         return self._text
 
 
-class _Echo(mocks.Mocks):
-    """Every resource comes back with its inputs; nothing else may be looked up."""
-
-    def __init__(self, answers: dict[str, Any]) -> None:
-        self._answers = answers
-
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        known = {**COMPUTED.get(args.typ, {}), **args.inputs}
-        if args.typ == "aws:eks/cluster:Cluster":
-            known["vpcConfig"] = {**known["vpcConfig"], "clusterSecurityGroupId": "made-group"}
-        if args.typ == "gcp:serviceaccount/account:Account":
-            known["email"] = f"{known['accountId']}@{known['project']}.example"
-        return f"{args.name}-id", known
+class _Echo(RecordingMocks):
+    """Nothing is looked up that the test does not answer."""
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
-        answer = self._answers.get(args.token)
+        answer: Any = self.answers.get(args.token, ANSWERED.get(args.token))
         if answer is None:
             raise AssertionError(f"unexpected look-up {args.token}")
         if isinstance(answer, str):
@@ -173,7 +134,7 @@ class _Plain(mocks.Mocks):
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Runs a program against the stand-in and returns what it registered; raises what it raised.
     A second argument answers look-ups, by function; a text is why one is refused."""
-    yield from _running(monkeypatch, lambda answers: _Echo({**LOOKED_UP, **answers}))
+    yield from _running(monkeypatch, _Echo)
 
 
 @pytest.fixture

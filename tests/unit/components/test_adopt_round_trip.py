@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from gpufleet import GpuFleet
 from gpufleet.adopt import adopt
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.observed import Observations
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet_policies.readers.observed import resources_of
 from tests.unit.adopt.states import OWN, joined_nodes, pulumi_state, some_nodes
 from tests.unit.components.random_fleets import CONNECTIONS as CLOUDS
@@ -29,7 +31,7 @@ from tests.unit.components.random_own_hardware import own_fleets
 Check = Callable[[str, int], None]
 REGIONS = {"eks": "us-east-1", "gke": "us-central1"}
 CONNECTIONS = {**CLOUDS, **OWN_HARDWARE, **OPENSHIFT}
-PLATFORMS = ("eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "sandbox")
+NAMES = ("eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "sandbox")
 
 
 @st.composite
@@ -100,7 +102,7 @@ def adopted_equals(run: Any, document: dict[str, Any]) -> None:
     own_nodes = document["platform"] == "vsphere"
     nodes = joined_nodes(fleet) if own_nodes else some_nodes(fleet)
     exported = [*resources_of(state, "state.json"), *resources_of(nodes, "nodes.json")]
-    found = adopt(Observations(tuple(exported)))
+    found = adopt(Observations(tuple(exported)), PLATFORMS)
     assert found.spec is not None, (document, found.notes)
     assert found.not_expressed == (), (document, found.not_expressed)
     assert inputs(registered(run, found.spec)) == inputs(made), (document, found.spec)
@@ -151,13 +153,13 @@ def test_a_step_with_bounds_of_its_own_does_not_decide_for_the_others(run: Any) 
     )
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", NAMES)
 def test_eight_random_fleets(check: Check, platform: str) -> None:
     check(platform, 8)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", NAMES)
 def test_two_hundred_random_fleets(check: Check, platform: str) -> None:
     check(platform, 200)
 

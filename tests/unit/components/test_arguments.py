@@ -8,6 +8,8 @@ import pytest
 
 from gpufleet import arguments
 from gpufleet.components_base.inputs import InvalidArgumentsError, declared
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.spelling import spelled_as_files
 
 WRITER = Path(__file__).with_name("write_arguments.py")
 
@@ -57,3 +59,45 @@ def test_every_key_that_is_wrong_or_missing_is_named_at_once() -> None:
     assert "nodes: a mapping with the keys of NodesArgs is wanted, found list" in text
     assert "taints[0].kye: `kye` is not an argument here" in text
     assert "taints[0].key: this argument is needed and missing" in text
+
+
+def test_arguments_may_have_the_spelling_of_files() -> None:
+    given = {"name": "p", "instanceTypes": ["g6.xlarge"], "nodes": {"min": 0, "max": 1}}
+    assert declared("x", arguments.GpuPoolArgs, given) == given
+
+
+def test_one_argument_in_two_spellings_is_refused() -> None:
+    given: Any = {"name": "p", "nodes": {}, "instanceTypes": [], "instance_types": []}
+    with pytest.raises(InvalidArgumentsError, match="`instanceTypes` and `instance_types` are one"):
+        declared("x", arguments.GpuPoolArgs, given)
+
+
+def test_a_spec_may_have_the_spelling_of_python() -> None:
+    given = {
+        "pools": [
+            {
+                "instance_types": ["g6.xlarge"],
+                "labels": {"some_key": "v"},
+                "sharing": {"time_slicing": {"fail_requests_greater_than_one": False}},
+                "eks": {"launch_template": {"instance_market_options": {}}},
+            }
+        ],
+        "addons": {"gpu_operator": {"values": {"node_selector": {}}}, "no_such_key": 1},
+    }
+    assert spelled_as_files(FleetSpec, given) == {
+        "pools": [
+            {
+                "instanceTypes": ["g6.xlarge"],
+                "labels": {"some_key": "v"},
+                "sharing": {"timeSlicing": {"failRequestsGreaterThanOne": False}},
+                "eks": {"launchTemplate": {"instance_market_options": {}}},
+            }
+        ],
+        "addons": {"gpuOperator": {"values": {"node_selector": {}}}, "no_such_key": 1},
+    }
+
+
+@pytest.mark.parametrize("keys", [("kubernetesVersion", "kubernetes_version"), ("a", "b")])
+def test_what_is_given_twice_or_not_known_stays_for_validation(keys: tuple[str, str]) -> None:
+    given = {"cluster": dict.fromkeys(keys, "1.36"), "pools": "no list", 1: 2}
+    assert spelled_as_files(FleetSpec, given) == given

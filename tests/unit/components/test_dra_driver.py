@@ -35,7 +35,7 @@ def test_whole_gpus_need_the_chart_and_one_template(run: Any) -> None:
     assert chosen == {
         "name": "dra-driver-nvidia-gpu",
         "chart": "oci://registry.k8s.io/dra-driver-nvidia/charts/dra-driver-nvidia-gpu",
-        "version": "0.4.1",
+        "version": "0.5.0",
         "namespace": "dra-driver-nvidia-gpu",
     }
     values = release.inputs["values"]

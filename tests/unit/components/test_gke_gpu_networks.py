@@ -11,7 +11,7 @@ from gpufleet.catalogue.provider_inputs import violations
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import ResourceOperation
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.gpu_networks import (
     firewall_arguments,
     gpu_networks,

@@ -6,7 +6,7 @@ import pytest
 from gpufleet import Karpenter
 from gpufleet.catalogue import load
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_access import EVENTS
 from gpufleet.render.releases import releases
 

@@ -6,7 +6,8 @@ from typing import Any
 from gpufleet import GpuAddons
 from gpufleet.documents.writing import yaml_stream
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet_policies.configurations.kinds import validate_text

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from gpufleet import GpuFleet
 from gpufleet.catalogue.provider_inputs import violations
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_sandbox.cloud.checking import problems
 from gpufleet_sandbox.cloud.gcp.admission import admit_node_pool
 from gpufleet_sandbox.cloud.gcp.message import node_pool_message

@@ -7,7 +7,7 @@ import pytest
 from gpufleet import SimulatedGpuNodePool
 from gpufleet.catalogue import load
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.sandbox.simulated_node import MAX_NAME, node_name, simulated_nodes
 
 NODE = "kubernetes:core/v1:Node"

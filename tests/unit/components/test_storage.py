@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gpufleet import GpuFleet
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from tests.unit.components.random_fleets import CONNECTIONS
 

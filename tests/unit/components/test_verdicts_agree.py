@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gpufleet import EksCluster, GkeCluster, GpuFleet
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet import Compiled, compile_data
+from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit

@@ -4,8 +4,13 @@
 
 Pulumi's component host reads argument types from TypedDicts in source files, and pydantic models
 cannot be argument types. So the models are restated, by this program; a test compares.
+
+Arguments of components have the spelling of Python. `spelled_as_files/` restates the FleetSpec in
+the spelling of files, for the `spec` of `GpuFleet`. `words.py` has the words of each choice: a type
+checker sees the words, the component host a `str`.
 """
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -29,6 +34,7 @@ from gpufleet.spec.addons import (
     NeuronDevicePlugin,
 )
 from gpufleet.spec.descriptions import descriptions
+from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.monitoring import Monitoring
 from gpufleet.spec.network_operator import NetworkOperatorSettings
@@ -59,6 +65,8 @@ RENAMED = {
 }
 """These components have arguments of their own, and all types of a package share one namespace."""
 
+SPELLED_AS_FILES = "spelled_as_files"
+"""Folder of the FleetSpec in camelCase."""
 _MARK = "Generated from the models by tests/unit/components/write_arguments.py: edit those."
 
 
@@ -78,34 +86,70 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(argument)
 
 
-def name(model: type[BaseModel]) -> str:
+def name(model: type[BaseModel], *, as_files: bool = False) -> str:
+    if as_files and model is not FleetSpec:
+        return f"{model.__name__}Dict"
     return RENAMED.get(model, f"{model.__name__}Args")
 
 
-def written(annotation: Any) -> tuple[str, str]:
+def written(annotation: Any, place: str, *, as_files: bool = False) -> tuple[str, str]:
     """How a field's type is spelt in a TypedDict, and what must be said in words instead."""
     origin, arguments = get_origin(annotation), get_args(annotation)
+
+    def inner(annotation: Any) -> str:
+        return written(annotation, place, as_files=as_files)[0]
+
     if origin is Annotated:
-        return written(arguments[0])
+        return written(arguments[0], place, as_files=as_files)
     if origin in (Union, types.UnionType):
         rest = [a for a in arguments if a is not type(None)]
-        return written(rest[0]) if len(rest) == 1 else ("Any", "")
+        if len(rest) == 1:
+            return written(rest[0], place, as_files=as_files)
+        return " | ".join(inner(a) for a in rest) if as_files else "Any", ""
     if origin is Literal:
-        return "str", _choice(arguments)
+        return _word(place, arguments), _choice(arguments)
     if origin is tuple:
-        return f"list[{written(arguments[0])[0]}]", ""
+        return f"{'Sequence' if as_files else 'list'}[{inner(arguments[0])}]", ""
     if origin is dict:
-        return f"dict[str, {written(arguments[1])[0]}]", ""
+        return f"{'Mapping' if as_files else 'dict'}[str, {inner(arguments[1])}]", ""
     if annotation is Any:
         return "Any", ""
     if issubclass(annotation, Enum):
-        return "str", _choice([member.value for member in annotation])
+        values = [member.value for member in annotation]
+        return _word(annotation.__name__, values), _choice(values)
     if issubclass(annotation, BaseModel):
-        return (name(annotation) if annotation.model_fields else "dict[str, Any]"), ""
-    if issubclass(annotation, (datetime, Decimal)):
-        return "str", ""
+        if annotation.model_fields:
+            return name(annotation, as_files=as_files), ""
+        return "Mapping[str, Any]" if as_files else "dict[str, Any]", ""
+    if issubclass(annotation, datetime):
+        return "str | datetime" if as_files else "str", ""
+    if issubclass(annotation, Decimal):
+        return "str | float | Decimal" if as_files else "str", ""
     assert annotation in (str, int, float, bool), annotation
     return annotation.__name__, ""
+
+
+WORDS: dict[str, tuple[str, ...]] = {}
+"""Choices found so far: name of the type -> its words."""
+
+
+def _word(place: str, words: Any) -> str:
+    named = f"{place}Word"
+    assert WORDS.setdefault(named, tuple(words)) == tuple(words), f"two choices are {named}"
+    return named
+
+
+def words_file() -> str:
+    lines = [
+        '"""Choices in arguments: for a type checker the words, for the component host a `str`.\n',
+        f'{_MARK}\n"""\n',
+        "from typing import TYPE_CHECKING, Literal\n",
+        "if TYPE_CHECKING:",
+        *(f"    {key} = Literal[{', '.join(map(repr, words))}]" for key, words in WORDS.items()),
+        "else:",
+        f"    {' = '.join(WORDS)} = str",
+    ]
+    return "\n".join(lines)
 
 
 def _choice(words: Any) -> str:
@@ -113,13 +157,16 @@ def _choice(words: Any) -> str:
     return f"One of {listed}." if len(words) > 1 else f"Only {listed}."
 
 
-def typed_dict(model: type[BaseModel]) -> str:
+def typed_dict(model: type[BaseModel], *, as_files: bool = False) -> str:
     """The source of one TypedDict. Every field must have a docstring."""
-    lines = [f"class {name(model)}(TypedDict):", *_docstring(model.__doc__ or "", model), ""]
+    head = f"class {name(model, as_files=as_files)}(TypedDict):"
+    lines = [head, *_docstring(model.__doc__ or "", model), ""]
     meanings = descriptions(model)
     for key, field in model.model_fields.items():
-        type_, words = written(field.annotation)
-        lines.append(f"    {key}: {type_ if field.is_required() else f'NotRequired[{type_}]'}")
+        place = f"{model.__name__}{(field.alias or key)[0].upper()}{(field.alias or key)[1:]}"
+        type_, words = written(field.annotation, place, as_files=as_files)
+        spelt = (field.alias or key) if as_files else key
+        lines.append(f"    {spelt}: {type_ if field.is_required() else f'NotRequired[{type_}]'}")
         lines += _docstring(f"{words} {meanings.get(key, '')}", f"{model.__name__}.{key}")
     return "\n".join(lines)
 
@@ -132,34 +179,66 @@ def _docstring(text: str, subject: object) -> list[str]:
 
 def files() -> dict[str, str]:
     """File name -> source: one file per module of the spec."""
+    return {
+        **_restated(ROOTS, as_files=False),
+        **_restated((FleetSpec,), as_files=True),
+        "words.py": _formatted(words_file()),
+    }
+
+
+def _restated(roots: tuple[type[BaseModel], ...], *, as_files: bool) -> dict[str, str]:
     by_module: dict[str, list[type[BaseModel]]] = {}
-    for root in ROOTS:
+    for root in roots:
         for model in models(root):
             known = by_module.setdefault(model.__module__, [])
             if model not in known:
                 known.append(model)
-    homes = {name(m): module for module, found in by_module.items() for m in found}
+    package = f"gpufleet.arguments{f'.{SPELLED_AS_FILES}' if as_files else ''}"
+    homes = {
+        name(m, as_files=as_files): f"{package}.{module.rsplit('.', 1)[1]}"
+        for module, found in by_module.items()
+        for m in found
+    }
+    folder = f"{SPELLED_AS_FILES}/" if as_files else ""
     return {
-        f"{module.rsplit('.', 1)[1]}.py": _formatted(_source(module, found, homes))
+        f"{folder}{module.rsplit('.', 1)[1]}.py": _formatted(
+            _source(
+                module, f"{package}.{module.rsplit('.', 1)[1]}", found, homes, as_files=as_files
+            )
+        )
         for module, found in by_module.items()
     }
 
 
-def _source(module: str, found: list[type[BaseModel]], homes: dict[str, str]) -> str:
-    bodies = [typed_dict(model) for model in found]
+def _source(
+    module: str,
+    own: str,
+    found: list[type[BaseModel]],
+    homes: dict[str, str],
+    *,
+    as_files: bool,
+) -> str:
+    bodies = [typed_dict(model, as_files=as_files) for model in found]
     text = "\n\n\n".join(bodies)
-    used = sorted(key for key, home in homes.items() if home != module and _uses(text, key))
-    typing_names = [n for n in ("Any", "NotRequired", "TypedDict") if _uses(text, n)]
-    imports = [f"from typing import {', '.join(typing_names)}\n"]
-    imports += [
-        f"from gpufleet.arguments.{homes[key].rsplit('.', 1)[1]} import {key}" for key in used
-    ]
-    head = f'"""Inputs of components that restate `{module}`.\n\n{_MARK}\n"""\n'
+    known = {
+        **homes,
+        **dict.fromkeys(WORDS, "gpufleet.arguments.words"),
+        **dict.fromkeys(("Any", "NotRequired", "TypedDict"), "typing"),
+        **dict.fromkeys(("Mapping", "Sequence"), "collections.abc"),
+        "datetime": "datetime",
+        "Decimal": "decimal",
+    }
+    used = sorted(key for key, home in known.items() if home != own and _uses(text, key))
+    imports = [f"from {known[key]} import {key}" for key in used]
+    subject = "The FleetSpec in the spelling of files" if as_files else "Inputs of components"
+    head = f'"""{subject}: what restates `{module}`.\n\n{_MARK}\n"""\n'
     return "\n".join([head, *imports, "\n", text, ""])
 
 
 def _uses(text: str, word: str) -> bool:
-    return any(f"{sign}{word}" in text for sign in (" ", "[", "(", ": "))
+    return (
+        re.search(rf"(?:\| |, |: |\[|\()({word})(?=[\[\],) |:]|$)", text, re.MULTILINE) is not None
+    )
 
 
 def _formatted(text: str) -> str:
@@ -173,5 +252,6 @@ def _formatted(text: str) -> str:
 
 
 if __name__ == "__main__":
+    (FOLDER / SPELLED_AS_FILES).mkdir(exist_ok=True)
     for file, source in files().items():
         (FOLDER / file).write_text(source, encoding="utf-8")

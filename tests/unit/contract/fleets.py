@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import Compiled, compile_data
+from gpufleet.platforms.compiled import Compiled, compile_data
 
 REGION = {"eks": "us-east-1", "gke": "us-central1"}
 

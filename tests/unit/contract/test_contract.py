@@ -54,7 +54,7 @@ def test_ampere_on_a_hypervisor_may_need_a_reboot():
 
 @pytest.mark.parametrize(("version", "warned"), [("1.36", False), ("1.31", True)])
 def test_kubernetes_the_chart_is_not_documented_for(version: str, warned: bool):
-    from gpufleet.fleet import compile_data
+    from gpufleet.platforms.compiled import compile_data
     from tests.unit.contract.fleets import declaration
 
     data = declaration("eks", L4)

@@ -7,8 +7,9 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 
 
@@ -73,6 +74,44 @@ PLACE = "pools[0].sharing.dra"
 )
 def test_gates_of_kubernetes(version: str, how: dict[str, Any], expected: list[Any]) -> None:
     assert errors(dra(**how), cluster={"kubernetesVersion": version}) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "expected"),
+    [
+        ("1.35", {"DRAExtendedResource": True}, []),
+        (
+            "1.36",
+            {"DRAExtendedResource": False},
+            [("dra-kubernetes-gate-off", f"{PLACE}.extendedResource")],
+        ),
+        (
+            "1.37",
+            {"DRAExtendedResource": False},
+            [
+                ("cluster-gate-locked", "cluster.featureGates.DRAExtendedResource"),
+                ("dra-kubernetes-gate-off", f"{PLACE}.extendedResource"),
+            ],
+        ),
+        ("1.37", {"DRAExtendedResource": True}, []),
+        (
+            "1.36",
+            {"DRADerivedAttributes": True},
+            [("cluster-gate-unknown", "cluster.featureGates.DRADerivedAttributes")],
+        ),
+        (
+            "1.36",
+            {"DRAExtendedResources": True},
+            [("cluster-gate-unknown", "cluster.featureGates.DRAExtendedResources")],
+        ),
+    ],
+)
+def test_gates_of_the_cluster_itself(
+    version: str, gates: dict[str, bool], expected: list[Any]
+) -> None:
+    """kubernetes v1.37.2 pkg/features/kube_features.go."""
+    cluster = {"kubernetesVersion": version, "featureGates": gates}
+    assert errors(dra(extendedResource=True), cluster=cluster) == expected
 
 
 @pytest.mark.parametrize(
@@ -162,7 +201,7 @@ def test_images_with_and_without_the_gpu_driver_need_two_roots() -> None:
     ],
 )
 def test_where_the_gpu_driver_is(image: str, platform: Platform, root: str) -> None:
-    assert driver_root(load().image(image), platform) == root
+    assert driver_root(load().image(image), PLATFORMS[platform]) == root
 
 
 def test_a_class_that_answers_on_other_nodes_too() -> None:

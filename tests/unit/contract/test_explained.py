@@ -14,7 +14,7 @@ from tests.unit.contract.test_public_reports import L4, PEERMEM, RDMA
 def terms(platform: str, pool: dict[str, Any], **addons: Any) -> dict[str, str]:
     fleet = validated(platform, pool, **addons).fleet
     assert fleet is not None
-    cluster = cluster_facts(fleet.spec, fleet.pools, load())
+    cluster = cluster_facts(fleet.spec, fleet.platform, fleet.pools, load())
     found = contract_of(cluster.pools[0], cluster)
     assert all(fact.fact and fact.source for term in found for fact in term.facts)
     return {term.part: term.who for term in found}

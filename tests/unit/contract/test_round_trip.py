@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet.contract.validate import RULES
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 MACHINE = {"cpus": 8, "memoryGib": 64, "template": "ubuntu"}
 OPERATOR: dict[str, Any] = {

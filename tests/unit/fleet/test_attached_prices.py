@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import Unbounded, compile_data
-from gpufleet.fleet.document import Compiled
+from gpufleet.fleet import Unbounded
+from gpufleet.platforms.compiled import Compiled, compile_data
 
 
 def fleet(region: str, machine: str, gpus: int = 1, gpu: str = "T4", **head: Any) -> Compiled:

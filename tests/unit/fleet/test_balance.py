@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet import Pool
 from gpufleet.fleet.balance import LEAST_CORES, LEAST_MEMORY, host_share
+from gpufleet.platforms.compiled import compile_data
 
 
 def compiled(pool: dict[str, Any], platform: str = "vsphere") -> tuple[Pool, list[Finding]]:

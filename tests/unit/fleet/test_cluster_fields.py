@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 CHAT = {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}}
 VSPHERE = {**CHAT, "vsphere": {"cpus": 16, "memoryGib": 128, "template": "ubuntu"}}

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import Unbounded, compile_data, compile_document, fleet_as_dict
+from gpufleet.fleet import Unbounded, fleet_as_dict
 from gpufleet.fleet.spend import total
+from gpufleet.platforms.compiled import compile_data, compile_document
 
 DESIGN_EXAMPLE = """
 config:

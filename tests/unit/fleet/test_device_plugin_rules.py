@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 MIG = {"mig": {"layouts": [{"devices": {"3g.40gb": 2}}]}}
 

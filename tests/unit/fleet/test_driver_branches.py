@@ -8,7 +8,7 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Severity
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 ENDS = {"535": "2026-06", "580": "2028-06", "595": "2027-03", "610": "2026-08"}
 

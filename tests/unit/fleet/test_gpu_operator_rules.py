@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 POOL: dict[str, Any] = {
     "name": "p",

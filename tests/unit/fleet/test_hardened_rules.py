@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.mirror import mirror_list
 

@@ -8,7 +8,8 @@ import yaml
 
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet import Pool
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data

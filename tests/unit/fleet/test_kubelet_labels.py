@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpufleet.contract.kubelet_labels import kubelet_sets
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 EKS = {"platform": "eks", "cluster": {"name": "a", "region": "us-east-1"}}
 GKE = {"platform": "gke", "cluster": {"name": "a", "region": "us-central1"}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
 
 GUEST: dict[str, Any] = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 NET = {"name": "rail0", "ipam": {"type": "nv-ipam", "poolName": "a"}}
 SRIOV = {"name": "nic0", "selectors": {"vendors": ["15b3"]}}

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from gpufleet.contract.owners import Owner
-from gpufleet.fleet import Compiled, Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
 from gpufleet.platforms.accounts.vcpu_quotas import bucket_of
+from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.eks.autoscaler_tags import (
     ACCELERATOR_LABEL,
     autoscaler_tags,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 LABEL = "nvidia.com/gpu.deploy.operands"
 GKE_OWN = {"name": "own", "instanceTypes": ["g2-standard-4"]}

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.specs import fleet
 from gpufleet.catalogue import load
 from gpufleet.fleet.compile import PASSES, Compilation
-from gpufleet.spec import parse
+from gpufleet.spec.parse import parse
 
 INPUT = {"spec", "catalogue", "paths", "as_of", "at"}
 GATHERED = {"findings"}

@@ -8,9 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from gpufleet.cli.explain import command
-from gpufleet.fleet import compile_data
-from gpufleet.fleet.document import Compiled
 from gpufleet.fleet.model import Unbounded
+from gpufleet.platforms.compiled import Compiled, compile_data
 
 L4: dict[str, Any] = {"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 2}}
 BLOCK = {

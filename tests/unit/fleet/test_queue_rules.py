@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.recording_rules import recording_rules
 
 POOLS: list[dict[str, Any]] = [

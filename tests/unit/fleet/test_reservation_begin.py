@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 EKS = {"platform": "eks", "cluster": {"name": "a", "region": "us-east-1"}}
 OPENSHIFT = {**EKS, "platform": "openshiftAws"}

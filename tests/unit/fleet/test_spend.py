@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Finding
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 
 CAPACITY = ([{"onDemand": {}}], [{"spot": {}}], [{"spot": {}}, {"onDemand": {}}])
 

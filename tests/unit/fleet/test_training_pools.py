@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 MIG = {"mig": {"layouts": [{"devices": {"1g.5gb": 7}}]}}
 WHOLE_OF_MIG = {"mig": {"layouts": [{"devices": {}}]}}

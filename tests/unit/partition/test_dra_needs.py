@@ -9,8 +9,8 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import compile_data
 from gpufleet.partition.dra_needs import NeededDevices
+from gpufleet.platforms.compiled import compile_data
 
 PLACE = "pools[0].sharing.dra.claims[0]"
 ON_DEMAND: dict[str, Any] = {"devices": "mig"}

@@ -11,8 +11,9 @@ import yaml
 
 from gpufleet.cli.tables import sharing_line
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.partition.vgpu import scheduler_value
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.pod_request import pod_spec
 from gpufleet.spec.sharing import VgpuScheduler

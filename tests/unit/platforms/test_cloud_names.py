@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.efa_security_group import efa_security_group
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.gke.gpu_networks import firewall_arguments, gpu_networks

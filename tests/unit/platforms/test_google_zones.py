@@ -10,7 +10,7 @@ import pytest
 from gpufleet.catalogue.google_zones import is_zone_of, region_of_google_zone
 from gpufleet.cluster.pool import region_of_zones
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.cluster_plan import DeclaredGkeCluster, gke_cluster_plan
 from gpufleet_policies.readers.gke_sizes import zones_of
 

@@ -53,8 +53,8 @@ EDITS = (
     ),
     (
         "components/gpufleet/platforms/registry.py",
-        "FOLDERS = {\n",
-        'FOLDERS = {\n    Platform.RACK: PlatformFolder("gpufleet.platforms.rack"),\n',
+        "    for one in (\n",
+        '    for one in (\n        PlatformValue(Platform.RACK, "gpufleet.platforms.rack"),\n',
     ),
     (
         "components/gpufleet/catalogue/data/2026.11/images.jsonl",

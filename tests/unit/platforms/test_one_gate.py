@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue.provider_inputs import constraints
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.node_pool_contract import NODE_POOL_TYPE
 

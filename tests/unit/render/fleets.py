@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.compiled import compile_data
 
 EKS_POOLS: dict[str, dict[str, Any]] = {
     "chat": {

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 
 MIRROR = "registry.example.com/mirror"
 _EKS = {"platform": "eks", "cluster": {"name": "ml", "region": "us-east-1"}}

@@ -9,8 +9,9 @@ import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Severity
-from gpufleet.fleet import Fleet, Pool, compile_data
+from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import fleet_as_dict
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import user_data
 from gpufleet.platforms.gke.shape import gke_shape

@@ -144,6 +144,11 @@ ROWS: dict[str, Row] = {
         fleet={"addons": {"gpuDirect": {"enabled": False}}},
         base_of={"gke": {**H100["gke"], "fabric": "rdma", "intent": "batch"}},
     ),
+    "addons.driverInstaller": Row(
+        "`addons: {driverInstaller: {enabled: false}}`",
+        fleet={"addons": {"driverInstaller": {"enabled": False}}},
+        base_of={"gke": {"gke": {"driver": "gpuOperator"}}},
+    ),
     "addons.olm": Row(
         "`addons: {olm: {approval: manual}}`",
         fleet={"addons": {"olm": {"approval": "manual"}}},

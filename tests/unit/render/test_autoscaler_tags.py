@@ -2,7 +2,7 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_stream
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import (
     TEMPLATE,
     autoscaler_tags,

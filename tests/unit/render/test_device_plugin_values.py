@@ -5,9 +5,9 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.image_sources import image_values
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.device_plugin_values import (
     PluginSettings,
     plugin_release_values,

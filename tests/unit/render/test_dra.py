@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gpufleet.contract.schemas.validator import schema_problems
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dra import (
     claim_name,
     claims,

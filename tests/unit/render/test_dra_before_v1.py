@@ -15,8 +15,8 @@ from gpufleet.contract.schemas.newer_fields import newer_problems
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity
 from gpufleet.findings.locator import Locator
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.pod_request import claiming_pod_spec

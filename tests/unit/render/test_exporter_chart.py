@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.releases import releases
 from gpufleet.render.scrape_objects import targets

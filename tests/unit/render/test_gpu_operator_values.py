@@ -6,8 +6,8 @@ import yaml
 from pydantic import BaseModel
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.image_sources import image_values
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.gpu_operator_values import (
     OperatorSettings,
     fleet_operator_settings,

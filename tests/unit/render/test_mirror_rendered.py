@@ -1,9 +1,9 @@
 """The vendors' own charts, rendered by Helm with a fleet's values, name the mirror only.
 
 Charts are those that Go modules carry: of the project's programs Kueue 0.19.2, NVIDIA's device
-plugin 0.19.0 and Karpenter 1.14.1, and NVIDIA's DRA driver 0.4.1. They skip without Helm or the
+plugin 0.19.0 and Karpenter 1.14.1, and NVIDIA's DRA driver 0.5.0. They skip without Helm or the
 module (`gpufleet sandbox programs kueue nvidia-parsers karpenter` and `go mod download
-sigs.k8s.io/dra-driver-nvidia-gpu@v0.4.1` fetch them). `WITHOUT` names the charts that no module
+sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0` fetch them). `WITHOUT` names the charts that no module
 carries: of those, test_mirror.py reads the vendors' values files, next to the checkout.
 """
 
@@ -34,7 +34,7 @@ CHARTS = {
     ),
     "dra-driver-nvidia-gpu": (
         "eks-dra",
-        "sigs.k8s.io/dra-driver-nvidia-gpu@v0.4.1/deployments/helm/dra-driver-nvidia-gpu",
+        "sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0/deployments/helm/dra-driver-nvidia-gpu",
     ),
 }
 WITHOUT = {

@@ -12,8 +12,8 @@ import pytest
 from kubernetes.utils.quantity import parse_quantity
 
 from gpufleet.findings import Severity
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
 from gpufleet.platforms.eks.cluster_autoscaler_values import cluster_autoscaler_values
 from gpufleet.platforms.eks.karpenter_node_class import node_class

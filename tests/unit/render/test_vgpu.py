@@ -2,8 +2,8 @@ from typing import Any
 
 import yaml
 
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.manifests import gpu_operator_release_values
 from gpufleet.render.vgpu import vgpu_device_config, vgpu_device_file

@@ -35,7 +35,7 @@ def test_name_and_version_are_the_catalogues() -> None:
 
 def test_values_are_upstreams() -> None:
     ours = dict(leaves(load(CHART / "values.yaml")))
-    assert ours == dict(leaves(upstream(NAME, "0.4.1")))
+    assert ours == dict(leaves(upstream(NAME, "0.5.0")))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_documented_values_are_accepted(values: Values) -> None:
         ({"featureGates": {"DynamicMIG": "true"}}, "'true' is not of type 'boolean'"),
         ({"resources": {"gpu": {"enabled": True}}}, "gpu"),
         ({"kubeletPlugin": {"nodeselector": {}}}, "nodeselector"),
-        ({"consumableShares": "memory"}, "consumableShares"),
+        ({"consumableShare": "memory"}, "consumableShare"),
     ],
 )
 def test_others_are_refused(values: Values, key: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.chart_values import leaves, merged
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.neuron_values import CHART as NAME
 from gpufleet.render.neuron_values import neuron_release_values, neuron_values
 

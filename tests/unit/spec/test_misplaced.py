@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 HEAD: dict[str, Any] = {
     "catalogue": "2026.11",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from tests.unit.contract.fleets import declaration, one
 
 

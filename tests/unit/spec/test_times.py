@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.capacity import CapacityBlock
 
 BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a"}

@@ -84,6 +84,7 @@ def read_context(
             product=product,
             layouts=reading.layouts(),
             feature_gates=reading.gates(),
+            gates_named="featureGates" in reading.raw,
             reader=reader,
             version=reading.version(),
             env=reading.env(),

@@ -15,7 +15,7 @@ _VALUES = "context.chart.values"
 
 
 def validate_chart(context: Site, gates: dict[str, bool], report: CheckReport) -> None:
-    """Rules of the chart dra-driver-nvidia-gpu (0.4.1) over its values, namespace and cluster."""
+    """Rules of the chart dra-driver-nvidia-gpu (0.5.0) over its values, namespace and cluster."""
     chart = context.chart
     if chart is None:
         return

@@ -45,7 +45,7 @@ def validate_gates(
 def gates_known(context: Site) -> bool:
     """Whether the context says how the driver is installed; else a gate that is off is a guess."""
     chart = context.chart
-    return bool(context.feature_gates) or (chart is not None and chart.values is not None)
+    return context.gates_named or (chart is not None and chart.values is not None)
 
 
 def _written(context: Site) -> tuple[Mapping[str, bool], str]:

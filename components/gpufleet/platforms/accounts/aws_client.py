@@ -10,6 +10,7 @@ from gpufleet.components_base.answers import (
     MissingError,
     NotAnsweredError,
 )
+from gpufleet.installation import install_command
 
 DENIED = frozenset(
     {
@@ -34,7 +35,7 @@ class AwsClient:
             import boto3
         except ImportError as missing:
             raise CannotAskError(
-                "boto3 is not installed: `pip install 'pulumi-gpufleet[preflight]'`"
+                f"boto3 is not installed: `{install_command('preflight')}`"
             ) from missing
         from botocore.config import Config
 

@@ -10,6 +10,7 @@ from gpufleet.components_base.answers import (
     MissingError,
     NotAnsweredError,
 )
+from gpufleet.installation import install_command
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform.read-only",)
 TIMEOUT_SECONDS = 20.0
@@ -45,8 +46,7 @@ class GoogleClient:
             from google.cloud import compute_v1, container_v1
         except ImportError as missing:
             raise CannotAskError(
-                "Google's client libraries are not installed: "
-                "`pip install 'pulumi-gpufleet[preflight]'`"
+                f"Google's client libraries are not installed: `{install_command('preflight')}`"
             ) from missing
         try:
             found: tuple[Any, str | None] = google.auth.default(scopes=SCOPES)

@@ -75,7 +75,10 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
     Resources: what the partition advertises, 0 for whole GPUs that are all cut, the EFA interfaces
     and huge pages of a pool with that fabric, and the disk that holds ephemeral storage.
     """
-    if pool.platform is not Platform.EKS or pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
+    if (
+        pool.platform.name is not Platform.EKS
+        or pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER
+    ):
         return None
     resources = {name: str(amount) for name, amount in template_resources(pool).items()}
     if pool.fabric is Fabric.EFA:

@@ -11,12 +11,12 @@ from pydantic import Field
 from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
-from gpufleet.components_base.declarations import compiled_declarations
 from gpufleet.components_base.inputs import checked, declared, refuse
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
+from gpufleet.platforms.declarations import compiled_declarations
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     CHART,
     SERVICE_ACCOUNT,

@@ -9,10 +9,10 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse, to_camel
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
+from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint
 from gpufleet.spec.pool import Provisioner

@@ -1,9 +1,15 @@
 """Plain facts of Amazon EKS."""
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import Cloud, InstanceType
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
+
+
+def fabric_of(row: InstanceType) -> Fabric:
+    """EFA, where the type has an interface for it."""
+    return Fabric.EFA if row.efa_interfaces else Fabric.NONE
+
 
 FACTS = PlatformFacts(
     platform=Platform.EKS,
@@ -19,6 +25,7 @@ FACTS = PlatformFacts(
         Provisioner.CLUSTER_AUTOSCALER,
     ),
     fabrics=(Fabric.NONE, Fabric.EFA),
+    fabric_of=fabric_of,
     # CreateNodegroup capacityType.
     capacity=("onDemand", "spot", "reserved", "capacityBlock"),
     # Node groups refuse a price in the launch template, Karpenter has no field for it.

@@ -47,10 +47,6 @@ class EksRules(PlatformRules):
 
     engine_names = ENGINE_NAMES
 
-    def fabric_of(self, row: InstanceType) -> Fabric:
-        """EFA, where the type has an interface for it."""
-        return Fabric.EFA if row.efa_interfaces else Fabric.NONE
-
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:

@@ -93,8 +93,8 @@ def interfaces(machine: Machine) -> tuple[Interface, ...]:
 
 def eks_shape(pool: Pool) -> EksShape:
     """The shape of a pool on EKS. Raises ValueError for another platform's pool."""
-    if pool.platform is not Platform.EKS:
-        raise ValueError(f"{pool.name} is a pool of {pool.platform.value}, not of eks")
+    if pool.platform.name is not Platform.EKS:
+        raise ValueError(f"{pool.name} is a pool of {pool.platform.name.value}, not of eks")
     options = pool.spec.eks or EksOptions()
     blocks = [entry.capacity_block for entry in pool.capacity if entry.capacity_block is not None]
     reserved = [entry.reserved for entry in pool.capacity if entry.reserved is not None]

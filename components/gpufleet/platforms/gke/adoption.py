@@ -19,8 +19,10 @@ from gpufleet.fleet.observed import (
 )
 from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
 from gpufleet.platforms.gke.adopted_options import adopted_options
-from gpufleet.platforms.gke.gpudirect_installers import INSTALLER, chosen_pools
-from gpufleet.platforms.gke.node_rules import fabric_of
+from gpufleet.platforms.gke.daemon_sets import chosen_pools
+from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
+from gpufleet.platforms.gke.facts import fabric_of
+from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 
@@ -110,22 +112,30 @@ class GkeAdoption(PlatformAdoption):
                 name,
                 _ordered(members, classes.get(name)),
                 classes.get(name),
-                gpudirect=name in _installed_for(seen),
+                gpudirect=name in _installed_for(seen, INSTALLER),
             )
         yield from NODES.pools(seen, {_name(one) for one in seen.of(NODE_POOL)})
 
     def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:
-        """Plugins of NCCL are installed only where a fleet installed them: otherwise Google's own
-        manifests may be there, which need not be in the input."""
-        fabrics = any(pool.get("fabric", "none") != "none" for pool in pools)
-        return {"gpuDirect": {"enabled": False}} if fabrics and not _installed_for(seen) else {}
+        """Plugins of NCCL and the driver's installer are made only where a fleet made them:
+        otherwise Google's own manifests may be there, which need not be in the input."""
+        wanted = {
+            "gpuDirect": any(pool.get("fabric", "none") != "none" for pool in pools),
+            "driverInstaller": any(pool["gke"].get("driver") for pool in pools if "gke" in pool),
+        }
+        made = {"gpuDirect": INSTALLER, "driverInstaller": f"gpufleet-{DRIVER}"}
+        return {
+            addon: {"enabled": False}
+            for addon, needed in wanted.items()
+            if needed and not _installed_for(seen, made[addon])
+        }
 
 
-def _installed_for(seen: Observations) -> set[str]:
-    """Pools whose nodes get a plugin of NCCL from a fleet."""
+def _installed_for(seen: Observations, prefix: str) -> set[str]:
+    """Pools whose nodes get a program of Google's from a fleet, by DaemonSets of such names."""
     found: set[str] = set()
     for one in seen.objects("DaemonSet"):
-        if str(_metadata(one).get("name")).startswith(INSTALLER):
+        if str(_metadata(one).get("name")).startswith(prefix):
             found |= {*chosen_pools(one.properties)}
     return found
 

@@ -6,6 +6,7 @@ from typing import Any
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.compute_class import compute_class
+from gpufleet.platforms.gke.google_daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gpu_networks import (
     GpuNetwork,
     firewall_arguments,
@@ -13,7 +14,6 @@ from gpufleet.platforms.gke.gpu_networks import (
     gpu_subnet_arguments,
     network_arguments,
 )
-from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
@@ -23,8 +23,6 @@ class GkeFiles(PlatformFiles):
     """Arguments of node pools, and the ComputeClass over several."""
 
     def cluster_files(self, fleet: Fleet) -> Iterator[Artefact]:
-        addons = fleet.spec.addons
-        objects = gpudirect_objects(fleet.pools, addons.images) if addons.gpu_direct.enabled else {}
         if networks := gpu_networks(fleet.spec, fleet.pools):
             yield Artefact(
                 "clouds/gke/gpu-networks.yaml",
@@ -32,15 +30,9 @@ class GkeFiles(PlatformFiles):
                 "arguments of the networks of GPU interfaces, their subnets and firewall rules",
                 yaml_text({network.name: _network(network, fleet) for network in networks}),
             )
-        for kind, manifest in objects.items():
-            yield Artefact(
-                f"manifests/gke/gpudirect-{kind}.yaml",
-                ArtefactKind.MANIFEST,
-                "devices for the daemon of GPUDirect in a pod"
-                if kind == "device-injector"
-                else f"NCCL's plugin for {kind} on the nodes of its pools",
-                yaml_text(manifest),
-            )
+        for name, (purpose, manifest) in google_daemon_sets(fleet).items():
+            path = f"manifests/gke/{name}.yaml"
+            yield Artefact(path, ArtefactKind.MANIFEST, purpose, yaml_text(manifest))
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         prefix = fleet.spec.name_prefix or fleet.spec.cluster.name

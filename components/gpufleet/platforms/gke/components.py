@@ -19,6 +19,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.connection import GkeConnection, GkeNetworkArgs, gke_connection
 from gpufleet.platforms.gke.gcp_objects import FIREWALL, NETWORK, SUBNETWORK, GcpObject
+from gpufleet.platforms.gke.google_daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gpu_networks import (
     GpuNetwork,
     firewall_arguments,
@@ -26,7 +27,6 @@ from gpufleet.platforms.gke.gpu_networks import (
     gpu_subnet_arguments,
     network_arguments,
 )
-from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
 from gpufleet.platforms.gke.networks import needed_networks, network_objects, validate_networks
 from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkePoolPlan, gke_pool_plan
 
@@ -45,7 +45,7 @@ class GkeFleet(PlatformFleet):
     """Networks of GPU interfaces that are made with the fleet."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
-        """The objects through which pods use GPU interfaces, and what brings GPUDirect to nodes.
+        """The objects through which pods use GPU interfaces, and Google's programs on nodes.
         GKE's own autoscaler is part of the cluster."""
         made: list[pulumi.Resource] = []
         for network in self.networks:
@@ -59,12 +59,9 @@ class GkeFleet(PlatformFleet):
             first = ManifestObject(f"{base}-parameters", parameters, opts)
             after = pulumi.ResourceOptions(parent=parent, depends_on=[first])
             made += [first, ManifestObject(base, attachment, after)]
-        addons = self.fleet.spec.addons
-        if addons.gpu_direct.enabled:
-            opts = pulumi.ResourceOptions(parent=parent)
-            objects = gpudirect_objects(self.fleet.pools, addons.images)
-            for kind, manifest in objects.items():  # nodes need not wait for them
-                ManifestObject(f"{name}-gpudirect-{kind}", manifest, opts)
+        opts = pulumi.ResourceOptions(parent=parent)
+        for kind, (_, manifest) in google_daemon_sets(self.fleet).items():
+            ManifestObject(f"{name}-{kind}", manifest, opts)  # nodes need not wait for them
         return made
 
     def _network(

@@ -31,7 +31,7 @@ _CONSOLIDATION_MINUTES = {
 def compute_class(pool: Pool, prefix: str) -> dict[str, Any] | None:
     """The ComputeClass of a pool that is bought in several ways, or by which GKE makes node pools;
     None for every other pool."""
-    if pool.platform is not Platform.GKE:
+    if pool.platform.name is not Platform.GKE:
         return None
     shape = gke_shape(pool)
     if not shape.fallback_order and not auto_created(pool):

@@ -1,9 +1,15 @@
 """Plain facts of Google Kubernetes Engine."""
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import Cloud, InstanceType
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts, PlatformPlugin
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
+
+
+def fabric_of(row: InstanceType) -> Fabric:
+    """The kind of GPUDirect that a machine type has."""
+    return Fabric((row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -"))
+
 
 FACTS = PlatformFacts(
     platform=Platform.GKE,
@@ -15,6 +21,7 @@ FACTS = PlatformFacts(
     provisioners=(Provisioner.MANAGED, Provisioner.COMPUTE_CLASS),
     # GKE runs its own autoscaler, and a second one fights it (GKE documentation).
     fabrics=(Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
+    fabric_of=fabric_of,
     # NodeConfig.
     capacity=("onDemand", "spot", "reserved", "flexStart", "queued"),
     spot_takes_a_price=False,

@@ -17,7 +17,7 @@ def fixed_settings(pool: Pool) -> dict[str, str]:
     """Setting -> its value in words, for everything that is decided when a node pool is made; empty
     for pools of other platforms, and where GKE makes node pools by itself."""
     row = pool.machines[0].instance
-    if pool.platform is not Platform.GKE or row is None or auto_created(pool):
+    if pool.platform.name is not Platform.GKE or row is None or auto_created(pool):
         return {}
     shape = gke_shape(pool)
     options, partition = shape.options, pool.partition
@@ -58,7 +58,11 @@ def taken_over(old: Pool, new: Pool) -> bool:
     """Whether both declare one node pool that exists: its machines stay what they are, whatever
     else is declared of them."""
     imported = old.spec.import_id
-    return new.platform is Platform.GKE and imported is not None and imported == new.spec.import_id
+    return (
+        new.platform.name is Platform.GKE
+        and imported is not None
+        and imported == new.spec.import_id
+    )
 
 
 def new_pool_because(old: Pool, new: Pool) -> dict[str, tuple[str, str]]:

@@ -9,13 +9,12 @@ GoogleCloudPlatform/container-engine-accelerators
 pools of the fleet instead of by the GPU: not every machine with an H100 has GPUDirect.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from gpufleet.documents.shapes import items, mapping
-from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.daemon_sets import daemon_set, host_folders, pause, privileged
 from gpufleet.platforms.gke.gpudirect_releases import (
     RELEASES,
     default_version,
@@ -25,10 +24,8 @@ from gpufleet.platforms.gke.gpudirect_releases import (
 from gpufleet.spec.images import Images
 from gpufleet.spec.pool import Fabric
 
-NAMESPACE = "kube-system"
 INSTALLER = "gpufleet-nccl-"
 """Start of the names of DaemonSets that bring a plugin of NCCL."""
-_PAUSE = "gke.gcr.io/pause:3.8"
 _HOST_TOOLS = "docker.io/library/ubuntu:24.04"
 """Google's manifests have `ubuntu`, and for `sysctl` `alpine`, without a version."""
 _INJECTOR = (
@@ -85,62 +82,19 @@ def gpudirect_objects(pools: Sequence[Pool], images: Images) -> dict[str, dict[s
         suffix = kind if default else f"{kind}-{version.replace('.', '-')}"
         image = mirrored(RELEASES[kind][version].plugin, images)
         containers = _containers(kind, image, images)
-        made[suffix] = _daemon_set(f"{INSTALLER}{suffix}", sorted(names), containers)
+        made[suffix] = daemon_set(f"{INSTALLER}{suffix}", sorted(names), containers)
     if injected:
         name = "device-injector"
         containers = _injector(mirrored(_INJECTOR, images))
-        made[name] = _daemon_set(f"gpufleet-{name}", sorted(injected), containers)
+        made[name] = daemon_set(f"gpufleet-{name}", sorted(injected), containers)
     return made
-
-
-def _daemon_set(name: str, pools: Sequence[str], containers: Mapping[str, Any]) -> dict[str, Any]:
-    labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "gpufleet"}
-    chosen = {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
-    term = {"matchExpressions": [chosen]}
-    wanted = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {
-            "priorityClassName": "system-node-critical",
-            "affinity": {"nodeAffinity": wanted},
-            "tolerations": [{"operator": "Exists"}],
-            "hostNetwork": True,
-            "hostPID": True,
-            **containers,
-        },
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
-        "spec": {
-            "selector": {"matchLabels": {"app.kubernetes.io/name": name}},
-            "updateStrategy": {"type": "RollingUpdate"},
-            "template": template,
-        },
-    }
-
-
-def chosen_pools(daemon_set: Mapping[str, Any]) -> list[str]:
-    """Pools whose nodes a DaemonSet of `gpudirect_objects` runs on."""
-    found: Any = daemon_set
-    for key in ("spec", "template", "spec", "affinity", "nodeAffinity"):
-        found = mapping(found.get(key))
-    wanted = mapping(found.get("requiredDuringSchedulingIgnoredDuringExecution"))
-    return [
-        str(value)
-        for term in items(wanted.get("nodeSelectorTerms"))
-        for chosen in items(mapping(term).get("matchExpressions"))
-        if mapping(chosen).get("key") == POOL_LABEL
-        for value in items(mapping(chosen).get("values"))
-    ]
 
 
 def _injector(image: str) -> dict[str, Any]:
     folders = {"dev": "/dev", "nri": "/var/run/nri"}
     return {
-        "containers": [_privileged("device-injector", image, folders, cpu=True)],
-        "volumes": _host(folders),
+        "containers": [privileged("device-injector", image, folders, cpu=True)],
+        "volumes": host_folders(folders),
     }
 
 
@@ -149,8 +103,8 @@ def _containers(kind: str, image: str, images: Images) -> dict[str, Any]:
     tools = mirrored(_HOST_TOOLS, images)
     if kind not in RDMA_INTERFACES:
         mounts = {"var-lib": "/var/lib", "libraries": "/usr/local"}
-        install = _privileged("install", image, mounts, cpu=True)
-        apertures = {**_privileged("apertures", tools, {}), "command": [*_ON_HOST, _APERTURES]}
+        install = privileged("install", image, mounts, cpu=True)
+        apertures = {**privileged("apertures", tools, {}), "command": [*_ON_HOST, _APERTURES]}
         steps = [
             *([apertures] if kind == "tcpxo" else []),
             {**install, "command": ["/bin/sh", "-c"], "args": [_TCP.format(fabric=kind)]},
@@ -162,41 +116,15 @@ def _containers(kind: str, image: str, images: Images) -> dict[str, Any]:
             for index in range(RDMA_INTERFACES[kind])
         )
         mounts = {"libraries": f"{_KUBERNETES}/nvidia/lib64", "gib": f"{_KUBERNETES}/gib"}
-        install = _privileged("install", image, mounts, cpu=True)
+        install = privileged("install", image, mounts, cpu=True)
         steps = [
-            {**_privileged("quiet", tools, {}), "command": ["/bin/sh", "-c"], "args": [quiet]},
+            {**privileged("quiet", tools, {}), "command": ["/bin/sh", "-c"], "args": [quiet]},
             {**install, "command": ["/bin/sh", "-c"], "args": [_GIB]},
         ]
         home = "/home/kubernetes/bin"
         volumes = {"libraries": f"{home}/nvidia/lib64", "gib": f"{home}/gib"}
-    pause = {"name": "pause", "image": mirrored(_PAUSE, images)}
-    return {"initContainers": steps, "containers": [pause], "volumes": _host(volumes)}
-
-
-def _privileged(
-    name: str, image: str, mounts: Mapping[str, str], *, cpu: bool = False
-) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "name": name,
-        "image": image,
-        "securityContext": {"privileged": True},
+    return {
+        "initContainers": steps,
+        "containers": [pause(images)],
+        "volumes": host_folders(volumes),
     }
-    if cpu:
-        made["resources"] = {"requests": {"cpu": "150m"}}
-    if mounts:
-        made["volumeMounts"] = [{"name": n, "mountPath": path} for n, path in mounts.items()]
-    return made
-
-
-def _host(folders: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Folders of the node; that of the libraries may not be there before the driver is."""
-    return [
-        {
-            "name": name,
-            "hostPath": {
-                "path": path,
-                **({"type": "DirectoryOrCreate"} if path.endswith("lib64") else {}),
-            },
-        }
-        for name, path in folders.items()
-    ]

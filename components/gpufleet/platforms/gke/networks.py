@@ -20,7 +20,7 @@ def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
     """Every network some pool's nodes have next to the first, in the order of their interfaces."""
     found: dict[GpuInterface, None] = {}
     for pool in pools:
-        if pool.platform is Platform.GKE and pool.ownership is not Ownership.EXISTING:
+        if pool.platform.name is Platform.GKE and pool.ownership is not Ownership.EXISTING:
             found |= dict.fromkeys(gke_shape(pool).networks)
     return tuple(found)
 

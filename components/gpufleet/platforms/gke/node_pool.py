@@ -9,11 +9,11 @@ import pulumi
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
-from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import Pool
+from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet.platforms.gke.connection import (

@@ -11,6 +11,8 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.autoscaler_rules import WHOLE_GPU, has_whole_gpus
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_machines import ASSUMED_BOOT_DISKS, boot_disks
+from gpufleet.platforms.gke.driver_installers import needs_installer
+from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.shape import (
     GkeShape,
     bundled_ssds,
@@ -186,19 +188,14 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
         )
 
 
-def fabric_of(row: InstanceType) -> Fabric:
-    """The kind of GPUDirect that a machine type has."""
-    return Fabric((row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -"))
-
-
 def _driver(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     options = shape.options
-    if shape.operator and options.driver_version != "default":
+    if shape.operator and not needs_installer(pool) and options.driver_version != "default":
         yield error(
             "gke-driver-version-of-operator",
             f"{pool.path}.gke.driverVersion",
-            "GKE installs no driver with `driver: gpuOperator`, so it has no version there",
-            "remove driverVersion",
+            "the GPU Operator installs the driver of the pool, in the version of its own settings",
+            "remove driverVersion; `addons.gpuOperator.driver.version` is the operator's",
             found=options.driver_version,
         )
     unsigned = shape.operator or shape.image_type != "COS_CONTAINERD"

@@ -15,12 +15,11 @@ from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
 from gpufleet.platforms.gke.autopilot import validate_autopilot
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
-from gpufleet.platforms.gke.facts import FACTS
+from gpufleet.platforms.gke.facts import FACTS, fabric_of
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
-from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.gke.rules import validate_gke
 from gpufleet.platforms.gke.shape import (
@@ -108,10 +107,6 @@ class GkeRules(PlatformRules):
         if machine.architecture == "arm64":
             taints = (*(taint for taint in taints if taint != ARM_TAINT), ARM_TAINT)
         return taints
-
-    def fabric_of(self, row: InstanceType) -> Fabric:
-        """The kind of GPUDirect that the machine type has."""
-        return fabric_of(row)
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]

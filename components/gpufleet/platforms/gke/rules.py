@@ -31,7 +31,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 
 def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
-    yield from _operated(pools)
+    yield from _operated(spec, pools)
     yield from _names(spec, pools)
     yield from _queued(spec, pools)
     yield from _cluster_name(spec.cluster.name)
@@ -53,7 +53,7 @@ def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         yield from validate_raw(pool, shape)
 
 
-def _operated(pools: Sequence[Pool]) -> Iterable[Finding]:
+def _operated(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Pools of the GPU Operator: one folder of the driver, which is the operator's one setting."""
     operated = [pool for pool in pools if not pool.served_by_platform]
     by_root: dict[str, list[Pool]] = {}
@@ -70,8 +70,11 @@ def _operated(pools: Sequence[Pool]) -> Iterable[Finding]:
             "give all pools of the operator one image",
             folders=sorted(by_root),
         )
-    elif FACTS.driver_root in by_root:
-        named = by_root[FACTS.driver_root]
+        return
+    named = by_root.get(FACTS.driver_root, [])
+    if spec.addons.driver_installer.enabled:
+        named = [pool for pool in named if pool.ownership is Ownership.EXISTING]
+    if named:
         yield info(
             "gke-driver-installer-needed",
             f"{named[0].path}.gke.driver",

@@ -107,8 +107,8 @@ class GkeShape:
 def gke_shape(pool: Pool) -> GkeShape:
     """The shape of a pool on GKE. Raises ValueError for another platform's pool."""
     row = pool.machines[0].instance
-    if pool.platform is not Platform.GKE or row is None:
-        raise ValueError(f"{pool.name} is a pool of {pool.platform.value}, not of gke")
+    if pool.platform.name is not Platform.GKE or row is None:
+        raise ValueError(f"{pool.name} is a pool of {pool.platform.name.value}, not of gke")
     options = pool.spec.gke or GkeOptions()
     operator = not served_by_gke(pool.spec)
     cos = pool.image is None or pool.image.key == "cos"

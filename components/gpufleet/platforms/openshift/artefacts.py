@@ -105,7 +105,7 @@ def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
 def open_machine_set(fleet: Fleet, pool: Pool, prefix: str, zone: str | None) -> MANIFEST:
     """A MachineSet as far as it follows from the declaration, without a size that the autoscaler
     changes: a tool that applies it again would put the first size back."""
-    cloud = CLOUDS[pool.platform]
+    cloud = CLOUDS[pool.platform.name]
     place = cloud.place(cloud.placeholders(fleet.spec), fleet.spec)
     machines = machine_set(pool, prefix, place, zone)
     if openshift_shape(pool).scaled:

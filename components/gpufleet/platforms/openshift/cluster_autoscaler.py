@@ -8,11 +8,11 @@ import pulumi
 
 from gpufleet.arguments import ClusterAutoscalerOptionsArgs, GpuPoolArgs
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
-from gpufleet.components_base.declarations import compiled_declarations
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
+from gpufleet.platforms.declarations import compiled_declarations
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import (
     NAME,
     cluster_autoscaler,

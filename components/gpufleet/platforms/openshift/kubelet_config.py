@@ -41,6 +41,6 @@ def refused_kubelet_settings(pool: Pool) -> Mapping[str, str]:
         return {}
     why = (
         "a KubeletConfig is for the nodes of a MachineConfigPool, and the pool has none of its own "
-        f"(`{pool.platform.value}: {{machineConfig: {{}}}}`)"
+        f"(`{pool.platform.name.value}: {{machineConfig: {{}}}}`)"
     )
     return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)

@@ -9,4 +9,4 @@ from gpufleet.fleet.model import Pool
 
 def leaf_classes(pool: Pool) -> Mapping[str, LeafClass]:
     """How machines are replaced is a setting of the engine's update."""
-    return {f"{pool.platform.value}.rollout": LeafClass.LIVE}
+    return {f"{pool.platform.name.value}.rollout": LeafClass.LIVE}

@@ -21,23 +21,23 @@ def options_of(pool: Pool) -> OpenShiftMachineOptions:
     Raises:
         ValueError: it has none, so that nothing can be made of it.
     """
-    options = CLOUDS[pool.platform].options(pool.spec)
+    options = CLOUDS[pool.platform.name].options(pool.spec)
     if options is None:
-        raise ValueError(f"pool {pool.name} has no {pool.platform.value} section")
+        raise ValueError(f"pool {pool.name} has no {pool.platform.name.value} section")
     return options
 
 
 def makes_machines(pool: Pool) -> bool:
     """Whether the declaration says what the pool's machines are, so that they can be made."""
-    declared = getattr(pool.spec, pool.platform.section) is not None
+    declared = getattr(pool.spec, pool.platform.name.section) is not None
     existing = pool.ownership is Ownership.EXISTING
-    return declared or (not existing and CLOUDS[pool.platform].options(pool.spec) is not None)
+    return declared or (not existing and CLOUDS[pool.platform.name].options(pool.spec) is not None)
 
 
 def zones_of(pool: Pool) -> tuple[str | None, ...]:
     """Zones that have a MachineSet of the pool each; one None where there are no zones."""
     zones = named_zones(pool.spec)
-    return zones if zones or CLOUDS[pool.platform].zonal else (None,)
+    return zones if zones or CLOUDS[pool.platform.name].zonal else (None,)
 
 
 def sizes_of(pool: Pool, zone: str | None) -> tuple[int, int]:

@@ -9,11 +9,11 @@ import pulumi
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
-from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.fleet import Pool
+from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
@@ -169,7 +169,7 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
                 delete_before_replace=options_of(pool).rollout is MachineRollout.RECREATE,
                 ignore_changes=[
                     *((REPLICAS,) if openshift_shape(pool).scaled else ()),
-                    *((ANNOTATIONS,) if CLOUDS[pool.platform].zonal else ()),
+                    *((ANNOTATIONS,) if CLOUDS[pool.platform.name].zonal else ()),
                 ],
                 custom_timeouts=pulumi.CustomTimeouts(delete=DRAIN_TIMEOUT),
             ),
@@ -192,7 +192,7 @@ def machine_set_plan(
         path: Path of the connection.
         configurations: What the cluster's add-ons have. Default: not compared.
     """
-    cloud, prefix = CLOUDS[pool.platform], spec.name_prefix or spec.cluster.name
+    cloud, prefix = CLOUDS[pool.platform.name], spec.name_prefix or spec.cluster.name
     place = cloud.place(connection, spec)
     plan = MachineSetPlan(pool=pool, prefix=prefix, place=place, configurations=configurations)
     findings = list(cloud.validate_place(pool, connection, path))

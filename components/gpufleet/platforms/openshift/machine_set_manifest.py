@@ -41,7 +41,7 @@ def machine_set(pool: Pool, prefix: str, place: MachinePlace, zone: str | None =
     selected = {CLUSTER_LABEL: infrastructure, SET_LABEL: name}
     spec: MANIFEST = {
         "metadata": {"labels": born["labels"]},
-        "providerSpec": {"value": CLOUDS[pool.platform].provider(place, pool, zone)},
+        "providerSpec": {"value": CLOUDS[pool.platform.name].provider(place, pool, zone)},
     }
     if born["taints"]:
         spec["taints"] = born["taints"]

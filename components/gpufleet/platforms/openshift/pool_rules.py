@@ -26,10 +26,10 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 def validate_pool(pool: Pool, prefix: str, spec: FleetSpec) -> Iterable[Finding]:
     """Findings on one pool. `prefix` is the first part of its MachineSet's name."""
     yield from _unsupported(pool)
-    yield from CLOUDS[pool.platform].validate_pool(pool, spec)
+    yield from CLOUDS[pool.platform.name].validate_pool(pool, spec)
     if not makes_machines(pool):
         return
-    options, place = options_of(pool), f"{pool.path}.{pool.platform.value}"
+    options, place = options_of(pool), f"{pool.path}.{pool.platform.name.value}"
     yield from _from_zero(pool)
     if pool.spec.disk.size_gib < SMALLEST_DISK_GIB:
         yield warning(
@@ -79,7 +79,7 @@ def _unsupported(pool: Pool) -> Iterable[Finding]:
             f"{path}.change",
             "a MachineSet creates all its machines alike, so nodes cannot change in waves here",
             "remove it: machines are drained and recreated, one MachineSet after the other "
-            f"({pool.platform.value}.rollout)",
+            f"({pool.platform.name.value}.rollout)",
         )
 
 

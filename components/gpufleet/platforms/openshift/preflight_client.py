@@ -11,6 +11,7 @@ from gpufleet.components_base.answers import (
     MissingError,
     NotAnsweredError,
 )
+from gpufleet.installation import install_command
 
 TIMEOUT = (5, 20)
 """Seconds a connection, and one answer, may take."""
@@ -30,8 +31,7 @@ class ClusterClient:
             from yaml import YAMLError
         except ImportError as missing:
             raise CannotAskError(
-                "the package kubernetes is not installed: `pip install "
-                "'pulumi-gpufleet[preflight]'`"
+                f"the package kubernetes is not installed: `{install_command('preflight')}`"
             ) from missing
         known = client.Configuration()
         try:

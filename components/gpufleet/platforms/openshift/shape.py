@@ -93,7 +93,7 @@ def capacity_annotations(pool: Pool) -> dict[str, str]:
     labels = ",".join(f"{key}={value}" for key, value in {**arch, **shape.node_labels}.items())
     taints = ",".join(f"{t['key']}={t['value']}:{t['effect']}" for t in shape.taints)
     return {
-        **CLOUDS[pool.platform].capacity(pool),
+        **CLOUDS[pool.platform.name].capacity(pool),
         GPU_ANNOTATION: str(pool.gpus_per_node),
         f"{CAPACITY}gpu-count": str(shape.per_node),
         f"{CAPACITY}gpu-type": shape.resource or RESOURCES[pool.gpu.vendor],
@@ -132,7 +132,7 @@ def born_with(pool: Pool) -> dict[str, Any]:
     return {
         "labels": dict(shape.node_labels),
         "taints": [dict(taint) for taint in shape.taints],
-        "machine": CLOUDS[pool.platform].machine(pool),
+        "machine": CLOUDS[pool.platform.name].machine(pool),
     }
 
 

@@ -11,11 +11,11 @@ from gpufleet.catalogue import Catalogue, load
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.core_objects import Node
-from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import Finding, error, ordered
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
+from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.sandbox.simulated_node import (
     HardwareUnknownError,
     SimulatedNodeManifest,

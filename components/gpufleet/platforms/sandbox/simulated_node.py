@@ -70,7 +70,7 @@ def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, An
     products = pool.gpu.product_names
     guest = pool.partition.vgpu
     if guest is not None:
-        products, memory = (f"NVIDIA {guest.type.name}",), guest.memory_bytes
+        products, memory = (f"NVIDIA {guest.type.printed}{guest.type.name}",), guest.memory_bytes
     figures = {
         "GPU memory": memory,
         "vCPU": machine.vcpu,

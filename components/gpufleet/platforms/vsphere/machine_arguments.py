@@ -175,8 +175,11 @@ def gpu_attachment(pool: Pool) -> dict[str, Any]:
     if options.attachment is Attachment.PASSTHROUGH:
         return {"mode": "fixed", "pciAddresses": [a.lower() for a in options.pci_addresses]}
     if options.attachment is Attachment.VGPU:
-        profile = "" if pool.spec.sharing.vgpu is None else pool.spec.sharing.vgpu.profile
-        return {"mode": "vgpu", "profile": profile.lower(), "count": pool.gpus_per_node}
+        written = "" if pool.spec.sharing.vgpu is None else pool.spec.sharing.vgpu.profile
+        # Only names as nvidia-smi prints them have spaces.
+        made = pool.partition.vgpu if " " in written else None
+        profile = written.lower() if made is None else made.type.vcenter
+        return {"mode": "vgpu", "profile": profile, "count": pool.gpus_per_node}
     known = options.device_ids or board_ids(pool.gpu, options.board)
     attachment: dict[str, Any] = {
         "mode": "dynamic",

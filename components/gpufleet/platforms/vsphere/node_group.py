@@ -9,11 +9,11 @@ from pulumi.runtime.config import get_config, is_config_secret
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
-from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
+from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, validate_first_boot
 from gpufleet.platforms.vsphere.machine_arguments import (

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.dashboards.console import console_dashboard
 from gpufleet.render.dashboards.panel import dashboard
 from gpufleet.render.data_files import data_file
@@ -34,7 +33,7 @@ def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str
         return []
     console = settings.openshift_console
     if console is None:
-        console = platform_facts(fleet.spec.platform).console_dashboards
+        console = fleet.platform.facts.console_dashboards
     made = dashboards(fleet, monitoring)
     places = [(monitoring.namespace, {settings.label: settings.label_value}, made)]
     if console:

@@ -58,8 +58,9 @@ class GkeOptions(SpecModel):
     driver: Literal["gke", "gpuOperator"] = "gke"
     """Who installs driver and device plugin: GKE (default) or the GPU Operator."""
     driver_version: Literal["default", "latest"] = "default"
-    """With `driver: gke`: the version GKE recommends for the release, or its newest. Default
-    default. Changing it makes a new node pool."""
+    """With `driver: gke`, and on Container-Optimized OS: the version GKE recommends for the
+    release, or its newest. Default default. Changing it makes a new node pool with `driver: gke`;
+    with `gpuOperator`, nodes get it when they start again."""
     accelerator_network_profile: Literal["auto"] | None = None
     """`auto` lets GKE make the networks a GPU machine needs. Default: the connection's networks."""
     compact_placement: bool = False

@@ -7,8 +7,8 @@ import pytest
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import NodeChangeKind
 from gpufleet.contract.owners import Owner
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
 from gpufleet.platforms.eks.shape import eks_shape

@@ -8,9 +8,10 @@ The Amazon EKS user guide says 5128 pages, and its example asks for 5120Mi.
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.efa_pages import least_pages, node_huge_pages
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 
 SCRIPT = {16: 3522, 32: 7042, 96: 21122, 192: 42242}
@@ -51,7 +52,7 @@ def test_no_node_is_promised_more_than_it_has(
     assert result.fleet is not None, result.findings
     (made,) = result.fleet.pools
     assert node_huge_pages(made) == {"hugepages-2Mi": f"{node}Mi"}
-    limits = platform_rules(Platform.EKS).fabric_request(made).limits
+    limits = platform_rules(PLATFORMS[Platform.EKS]).fabric_request(made).limits
     assert limits["hugepages-2Mi"] == f"{pod}Mi"
     if image.startswith("al2023"):
         assert least_pages(made) * 2 <= SCRIPT[made.machines[0].vcpu or 0]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
 from gpufleet.platforms.eks.node_group_arguments import group_labels, node_group
 from gpufleet.platforms.eks.shape import eks_shape

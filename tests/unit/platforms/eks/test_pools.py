@@ -7,9 +7,9 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Cloud
 from gpufleet.findings import Finding
-from gpufleet.fleet import Fleet, compile_data
-from gpufleet.fleet.document import Compiled
+from gpufleet.fleet import Fleet
 from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.eks.connection import eks_connection
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups

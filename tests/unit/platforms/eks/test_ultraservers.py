@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import compile_data
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.shape import eks_shape
-from gpufleet.platforms.registry import platform_rules
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 
 BLOCK = {
@@ -110,5 +111,5 @@ def test_each_gpu_of_gb200_has_one_efa() -> None:
         (9, 0, "efa-only"),
         (13, 0, "efa-only"),
     ]
-    limits = platform_rules(Platform.EKS).fabric_request(pool).limits
+    limits = platform_rules(PLATFORMS[Platform.EKS]).fabric_request(pool).limits
     assert limits["vpc.amazonaws.com/efa"] == "4"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, Cloud, load
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 
 CATALOGUE: Catalogue = load("2026.11")
 ROWS = [row for row in CATALOGUE.instances.values() if row.cloud is Cloud.GCP]

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.fleet import Fleet, compile_data
-from gpufleet.fleet.document import Compiled
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
 from gpufleet.platforms.gke.shape import ARM_TAINT
 from gpufleet.render.artefacts import artefacts

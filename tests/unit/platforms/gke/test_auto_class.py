@@ -7,11 +7,11 @@ import pytest
 
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import NodeChangeKind
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
-from gpufleet.platforms.registry import platform_rules
 
 CHAT: dict[str, Any] = {"gpu": "L4"}
 RESERVED = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.artefacts import artefacts
 
 CLASS = {"provisioner": "computeClass", "nodes": {"min": 0, "max": 4}}

@@ -213,7 +213,7 @@ def test_what_machines_take_is_taken(pool: Any, most: int) -> None:
             "pools[0].gke.fastSocket",
         ),
         (
-            {**L4, **gke(driver="gpuOperator", driverVersion="latest")},
+            {**L4, "image": "ubuntu-gke", **gke(driver="gpuOperator", driverVersion="latest")},
             "gke-driver-version-of-operator",
             "pools[0].gke.driverVersion",
         ),

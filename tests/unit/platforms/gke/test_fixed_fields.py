@@ -6,7 +6,8 @@ import pytest
 
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import NodeChangeKind
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet_sandbox.cloud.difference import changes
 

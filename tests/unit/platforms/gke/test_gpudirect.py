@@ -14,10 +14,11 @@ import yaml
 from gpufleet.change.files import file_class
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.platforms.gke.gpudirect_installers import chosen_pools, gpudirect_objects
-from gpufleet.platforms.registry import platform_files
+from gpufleet.platforms.gke.daemon_sets import chosen_pools
+from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
+from gpufleet.render.platform_files import platform_files
 from tests.unit.platforms.gke.fleet_pools import RESERVED, ZONE, compiled, gke, with_pools
 
 GPUS = [f"/dev/nvidia{index}" for index in range(8)]
@@ -332,7 +333,7 @@ def test_installers_come_from_the_mirror_and_can_be_left_out() -> None:
     def files(**addons: Any) -> list[str]:
         one = compiled(pool, addons=addons).fleet
         assert one is not None
-        return [artefact.path for artefact in platform_files(one.spec.platform).cluster_files(one)]
+        return [artefact.path for artefact in platform_files(one.platform).cluster_files(one)]
 
     assert files() == [
         "manifests/gke/gpudirect-tcpxo.yaml",

@@ -1,18 +1,22 @@
 """Pools whose GPU stack is the GPU Operator's: whose driver, what the operator runs."""
 
+from typing import Any
+
 import yaml
 
-from gpufleet.fleet import compile_data
+from gpufleet.contract.schemas import schema_problems
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.gke.daemon_sets import chosen_pools
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
 from gpufleet.render.kueue_flavors import resource_flavor
 from gpufleet.render.pod_request import pod_spec
-from tests.unit.platforms.gke.fleet_pools import L4, SPOT, gke, with_pools
+from tests.unit.platforms.gke.fleet_pools import L4, RESERVED, SPOT, ZONE, gke, with_pools
 
 
 def test_the_operator_finds_googles_driver_on_container_optimized_os() -> None:
     result = with_pools({"name": "a", **L4, **gke(driver="gpuOperator")})
-    assert [one.code for one in result.findings] == ["gke-driver-installer-needed"]
+    assert result.findings == ()
     plan = result.fleet.addons.gpu_operator
     assert plan.driver_root == "/home/kubernetes/bin/nvidia"
     assert plan.toolkit_env == {"RUNTIME_CONFIG_SOURCE": "file"}
@@ -28,6 +32,65 @@ def test_the_operator_finds_googles_driver_on_container_optimized_os() -> None:
     # addons/admission-resource-quota-critical-pods`): Node Feature Discovery, critical too by the
     # chart's default, has a pod on nodes that no fleet counts.
     assert quota["spec"]["hard"] == {"pods": "1G"}
+
+
+def test_googles_installer_is_made_for_pools_of_the_operator() -> None:
+    """As `nvidia-driver-installer/cos/daemonset-preloaded.yaml` (container-engine-accelerators
+    068b15a), and `daemonset-preloaded-latest-a4x.yaml` (4e822ce) on ARM."""
+    operated = gke(driver="gpuOperator")
+    a4x = {"instanceTypes": ["a4x-highgpu-4g"], "capacity": [RESERVED], **ZONE}
+    pools: list[dict[str, Any]] = [
+        {"name": "a", **L4, **operated},
+        {"name": "b", **L4, **gke(driver="gpuOperator", driverVersion="latest")},
+        {"name": "c", **a4x, **operated},
+        {"name": "d", **L4},
+    ]
+    fleet = with_pools(*pools).fleet
+    made = {
+        one.path.removeprefix("manifests/gke/"): yaml.safe_load(one.text)
+        for one in artefacts(fleet)
+        if "driver-installer" in one.path
+    }
+    assert {name: chosen_pools(manifest) for name, manifest in made.items()} == {
+        "driver-installer.yaml": ["a"],
+        "driver-installer-latest.yaml": ["b"],
+        "driver-installer-arm64.yaml": ["c"],
+    }
+    assert not [problem for manifest in made.values() for problem in schema_problems(manifest)]
+    steps = {
+        name: manifest["spec"]["template"]["spec"]["initContainers"][0]
+        for name, manifest in made.items()
+    }
+    plain = steps["driver-installer.yaml"]
+    assert (plain["image"], plain["imagePullPolicy"]) == ("cos-nvidia-installer:fixed", "Never")
+    assert "command" not in plain
+    assert {one["name"]: one["value"] for one in plain["env"]} == {
+        "NVIDIA_INSTALL_DIR_HOST": "/home/kubernetes/bin/nvidia",
+        "NVIDIA_INSTALL_DIR_CONTAINER": "/usr/local/nvidia",
+        "VULKAN_ICD_DIR_HOST": "/home/kubernetes/bin/nvidia/vulkan/icd.d",
+        "VULKAN_ICD_DIR_CONTAINER": "/etc/vulkan/icd.d",
+        "ROOT_MOUNT_DIR": "/root",
+        "COS_TOOLS_DIR_HOST": "/var/lib/cos-tools",
+        "COS_TOOLS_DIR_CONTAINER": "/build/cos-tools",
+    }
+    assert {one["name"]: one["mountPath"] for one in plain["volumeMounts"]} == {
+        "dev": "/dev",
+        "root": "/root",
+        "libraries": "/usr/local/nvidia",
+        "vulkan": "/etc/vulkan/icd.d",
+        "cos-tools": "/build/cos-tools",
+    }
+    newest = steps["driver-installer-latest.yaml"]["command"]
+    assert newest == ["/cos-gpu-installer", "install", "--version=latest"]
+    assert steps["driver-installer-arm64.yaml"]["image"].endswith("cos-gpu-installer:v2.4.7")
+
+
+def test_an_installer_that_is_there_already_is_named_and_not_made() -> None:
+    off = {"addons": {"driverInstaller": {"enabled": False}}}
+    result = with_pools({"name": "a", **L4, **gke(driver="gpuOperator")}, **off)
+    (needed,) = [one for one in result.findings if one.code == "gke-driver-installer-needed"]
+    assert "nvidia-driver-installer/cos/daemonset-preloaded.yaml" in needed.fix
+    assert not [one for one in artefacts(result.fleet) if "driver-installer" in one.path]
 
 
 def test_on_ubuntu_the_operator_brings_its_own_driver() -> None:

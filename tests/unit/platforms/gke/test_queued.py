@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import QUEUED_TAINT
 from gpufleet.render.artefacts import artefacts

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke import tpu
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
 from gpufleet.platforms.gke.tpu import tpu_slice

@@ -4,8 +4,10 @@ import copy
 from typing import Any
 
 from gpufleet.adopt import adopt
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.observed import Observations, ObservedResource
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.registry import PLATFORMS
 
 AWS_CHAT: dict[str, Any] = {
     "name": "chat",
@@ -95,6 +97,6 @@ def adopted(objects: list[dict[str, Any]]) -> dict[str, Any]:
         )
         for one in objects
     )
-    spec = adopt(Observations(tuple(seen))).spec
+    spec = adopt(Observations(tuple(seen)), PLATFORMS).spec
     assert spec is not None
     return spec

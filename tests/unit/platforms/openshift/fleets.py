@@ -3,7 +3,8 @@
 import copy
 from typing import Any
 
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 
 MACHINE = {"cpus": 16, "memoryGib": 128, "template": "rhcos-gpu"}
 CHAT = {

@@ -12,7 +12,7 @@ import pytest
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.openshift.aws.machines import OnAws
 from gpufleet.platforms.openshift.machine_clouds import zones_of
 from gpufleet.platforms.openshift.machine_set_manifest import (

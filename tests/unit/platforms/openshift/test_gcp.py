@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpufleet.contract.schemas import schema_problems
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.openshift.gcp.machines import OnGcp
 from gpufleet.platforms.openshift.machine_clouds import zones_of
 from gpufleet.platforms.openshift.machine_set_manifest import machine_autoscaler, machine_set

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Finding, Severity
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, declaration, fleet
 
 VGPU = {"vgpu": {"profile": "grid_l4-6c", "licenseSecret": "licence"}}

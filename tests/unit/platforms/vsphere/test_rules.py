@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from gpufleet.findings import Finding
-from gpufleet.fleet import compile_data
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.spec.platforms.vsphere import VsphereNics
 
 MACHINE = {"cpus": 16, "memoryGib": 128, "template": "ubuntu-gpu"}

@@ -18,5 +18,5 @@ def test_a_stand_in_without_its_packages_says_what_to_install(
     assert plugin.main(["aws"]) == 2
     assert capsys.readouterr().err == (
         "the stand-in of aws requires moto, which is not installed: "
-        "`pip install 'gpufleet-sandbox[clouds]'`\n"
+        "`pip install CHECKOUT 'CHECKOUT/sandbox[clouds]'`\n"
     )

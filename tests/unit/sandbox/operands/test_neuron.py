@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
+from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet_sandbox.operands.cluster import ClusterView, NodeView

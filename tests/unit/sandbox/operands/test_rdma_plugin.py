@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
 from gpufleet.fleet.nic_cluster_policy import policy_spec
+from gpufleet.platforms.compiled import compile_data
 from gpufleet_sandbox.operands.cluster import ClusterView, NodeView
 from gpufleet_sandbox.operands.gpu_operator import NIC_LABEL
 from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, HardwareError, read_hardware

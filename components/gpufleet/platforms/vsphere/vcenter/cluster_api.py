@@ -36,7 +36,7 @@ class ClusterApi:
             raise VsphereError(
                 Code.KUBERNETES,
                 "the package kubernetes is not installed, and a kubeconfig is given",
-                "pip install 'pulumi-gpufleet[vsphere]'",
+                "install the extra `vsphere` of pulumi-gpufleet",
             ) from None
         path = Path(access.kubeconfig).expanduser()
         self._path = str(path)

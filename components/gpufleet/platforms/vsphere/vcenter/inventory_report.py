@@ -173,7 +173,7 @@ def ask_inventory(
         found, declared = read_inventory(session, center, compute), tuple(pools)
         answer = report(found, declared, name_prefix)
         wanted = [
-            pool.partition.vgpu.type.name for pool in declared if pool.partition.vgpu is not None
+            pool.partition.vgpu.type.vcenter for pool in declared if pool.partition.vgpu is not None
         ]
         if wanted:
             answer["vgpu"] = vgpu_rows(found, read_setups(session, compute), wanted)

@@ -191,4 +191,4 @@ def test_a_client_library_that_is_not_installed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     text = refused(lambda: ClusterApi(KubernetesAccess(kubeconfig="/none")))
     assert "the package kubernetes is not installed, and a kubeconfig is given" in text
-    assert "pip install 'pulumi-gpufleet[vsphere]'" in text
+    assert "install the extra `vsphere` of pulumi-gpufleet" in text

@@ -5,7 +5,8 @@ from typing import Any
 
 from gpufleet.components_base.component import FleetPlan
 from gpufleet.components_base.inputs import declared, looked_at, refuse
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
+from gpufleet.platforms.compiled import compile_data
 
 
 def declared_fleet(component: str, args_type: type, args: Mapping[str, object]) -> FleetPlan:

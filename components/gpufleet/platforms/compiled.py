@@ -1,4 +1,7 @@
-"""From the text of a declaration to its Fleet, in one step: what commands and tests call."""
+"""From the text of a declaration to its Fleet, in one step: what programs call.
+
+Here compile gets the platforms that there are.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +13,9 @@ from gpufleet.catalogue import Catalogue, UnknownEditionError, load
 from gpufleet.findings import Finding, FleetError, error, has_errors, ordered
 from gpufleet.fleet.compile import compile_fleet
 from gpufleet.fleet.model import Fleet
-from gpufleet.spec import fleet_part, parse, read_document
+from gpufleet.platforms.registry import PLATFORMS
+from gpufleet.spec.document import fleet_part, read_document
+from gpufleet.spec.parse import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,12 @@ def compile_data(
     except FleetError as problem:
         return Compiled(None, ordered((*parsed.findings, *problem.findings)))
     fleet = compile_fleet(
-        parsed.readable, catalogue, pool_index=parsed.pool_index, as_of=as_of, at=at
+        parsed.readable,
+        catalogue,
+        PLATFORMS,
+        pool_index=parsed.pool_index,
+        as_of=as_of,
+        at=at,
     )
     findings = ordered((*parsed.findings, *fleet.findings, *_overlay_findings(catalogue)))
     return Compiled(fleet, findings)

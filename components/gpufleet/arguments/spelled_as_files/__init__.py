@@ -1,0 +1,1 @@
+"""The FleetSpec as TypedDicts in the spelling of files, for the `spec` of `GpuFleet`."""

@@ -1,0 +1,58 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.device_needs`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import (
+    DeviceNeedDevicesWord,
+    DraSharingWord,
+    NvlinkReachWord,
+    TimeSliceWord,
+)
+
+
+class DeviceNeedDict(TypedDict):
+    """A claim by what it needs: made as a template, or with `sharing` as claims that pods
+    share."""
+
+    sharing: NotRequired[DraSharingWord]
+    """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
+    clients: NotRequired[int]
+    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
+    number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    interval: NotRequired[TimeSliceWord]
+    """One of `Default`, `Short`, `Medium`, `Long`. With whole GPUs and `timeSlicing`: length of a
+    turn. Default: the driver's default."""
+    activeThreadPercentage: NotRequired[int]
+    """With `mps`: percent of the device's threads that one client may use at once, 1 to 100.
+    Default: 100 / clients."""
+    pinnedMemoryMib: NotRequired[int]
+    """With `mps`: MiB of device memory that one client may allocate, at most memory / clients.
+    Default: memory / clients."""
+    name: str
+    """The template is called `<pool>-<name>`."""
+    devices: NotRequired[DeviceNeedDevicesWord]
+    """One of `gpu`, `mig`. Whole GPUs or MIG devices. Default: as the pool."""
+    count: NotRequired[int]
+    """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
+    memoryMib: NotRequired[int]
+    """Least memory of each device in MiB. Default: any."""
+    multiprocessors: NotRequired[int]
+    """Least number of streaming multiprocessors of each MIG device; the driver publishes it of
+    MIG devices only. Default: any."""
+    profile: NotRequired[str]
+    """MIG profile of each device. Default: any."""
+    products: NotRequired[Sequence[str]]
+    """GPUs that will do, by their names in the catalogue; the pool's is one of them. Pods with
+    such a claim can run on every pool with one of the GPUs. Default: the pool's GPU."""
+    samePcieRoot: NotRequired[bool]
+    """All devices of the claim under one PCIe root. Default false."""
+    nvlink: NotRequired[NvlinkReachWord]
+    """One of `machine`, `domain`. `machine`: the GPUs of the claim reach each other by NVLink.
+    `domain`: those of other machines too; the pool gets a ComputeDomain, and the pod a channel.
+    Default: not needed."""
+    sharedClaims: NotRequired[int]
+    """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""

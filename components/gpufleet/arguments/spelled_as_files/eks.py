@@ -1,0 +1,52 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.platforms.eks`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from gpufleet.arguments.words import EksOptionsImportedWord, LocalStorageWord, UpdateStrategyWord
+
+
+class EksUpdateDict(TypedDict):
+    """How a managed node group is updated."""
+
+    strategy: NotRequired[UpdateStrategyWord]
+    """One of `minimal`, `surge`. Default minimal, because spare GPUs are rarely to be had."""
+    maxUnavailable: NotRequired[int]
+    """Nodes replaced at the same time, 1 to 100. Default 1."""
+
+
+class EksOptionsDict(TypedDict):
+    """What only EKS needs to know."""
+
+    releaseVersion: NotRequired[str]
+    """Pinned AMI release: `1.36.0-20261101` (Amazon Linux), `1.52.0-7a6b3c1d` (Bottlerocket).
+    Karpenter's image alias is derived from it. Default `latest`: the newest when nodes are made,
+    which Karpenter pools of the environment `prod` refuse to be deployed with."""
+    amiId: NotRequired[str]
+    """An image of your own, built from the kind of `image`. Default: the AMI that EKS
+    publishes."""
+    placementGroup: NotRequired[bool]
+    """Cluster placement group. Default: with `fabric: efa`, except for Capacity Blocks and
+    reservations."""
+    update: NotRequired[EksUpdateDict]
+    """How a managed node group is updated. Default: one node at a time, without spare GPUs."""
+    nodeRepair: NotRequired[bool]
+    """Replace or reboot nodes that EKS finds broken; needs the node monitoring agent, which is
+    installed with it. Default true."""
+    metadataHopLimit: NotRequired[int]
+    """Network hops to the instance metadata service, 1 to 64. Default 1: pods do not reach it and
+    use pod identities instead; 2 lets them."""
+    localStorage: NotRequired[LocalStorageWord]
+    """One of `raid0`, `none`. Default raid0, where the instance type has NVMe disks."""
+    imported: NotRequired[EksOptionsImportedWord]
+    """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the group over and
+    changes nothing; `manage`, in a later update, makes labels, taints, sizes, tags, repair and
+    update settings the pool's. What can only be set at creation stays as it is in both."""
+    nodeGroup: NotRequired[Mapping[str, Any]]
+    """Raw arguments of the node group, as `aws:eks/nodeGroup` spells them, merged last."""
+    launchTemplate: NotRequired[Mapping[str, Any]]
+    """Raw arguments of the launch template, as `aws:ec2/launchTemplate` spells them, merged last.
+    Lists are replaced."""

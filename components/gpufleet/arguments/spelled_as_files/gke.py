@@ -1,0 +1,96 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.platforms.gke`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from gpufleet.arguments.words import (
+    GkeOptionsAcceleratorNetworkProfileWord,
+    GkeOptionsDriverVersionWord,
+    GkeOptionsDriverWord,
+    GkeOptionsImportedWord,
+    GkeOptionsLimitsWord,
+    GkeOptionsLocationPolicyWord,
+    LocalSsdUseWord,
+    UpgradeStrategyWord,
+)
+
+
+class GkeUpgradeDict(TypedDict):
+    """How a node pool is upgraded."""
+
+    strategy: NotRequired[UpgradeStrategyWord]
+    """One of `surge`, `blueGreen`, `shortLived`. Default surge; shortLived for flex start and
+    queued capacity."""
+    maxSurge: NotRequired[int]
+    """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely to be had."""
+    maxUnavailable: NotRequired[int]
+    """Nodes that may be missing during an upgrade, 0 to 20. Default 1."""
+
+
+class GkeOptionsDict(TypedDict):
+    """What only GKE needs to know."""
+
+    driver: NotRequired[GkeOptionsDriverWord]
+    """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
+    GPU Operator."""
+    driverVersion: NotRequired[GkeOptionsDriverVersionWord]
+    """One of `default`, `latest`. With `driver: gke`, and on Container-Optimized OS: the version
+    GKE recommends for the release, or its newest. Default default. Changing it makes a new node
+    pool with `driver: gke`; with `gpuOperator`, nodes get it when they start again."""
+    acceleratorNetworkProfile: NotRequired[GkeOptionsAcceleratorNetworkProfileWord]
+    """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
+    connection's networks."""
+    compactPlacement: NotRequired[bool]
+    """Nodes close together, in one zone. Default false."""
+    openReservations: NotRequired[bool]
+    """On-demand nodes use reservations of the project that are open to all, where they match.
+    Default false: they leave those alone."""
+    limits: NotRequired[GkeOptionsLimitsWord]
+    """One of `total`, `perZone`. Whether `nodes` counts all zones together or each zone. Default
+    total."""
+    locationPolicy: NotRequired[GkeOptionsLocationPolicyWord]
+    """One of `any`, `balanced`. `any` takes GPUs where there are some, `balanced` keeps zones
+    even. Default any."""
+    upgrade: NotRequired[GkeUpgradeDict]
+    """How nodes are upgraded. Default: one node at a time, without spare GPUs."""
+    autoUpgrade: NotRequired[bool]
+    """Whether GKE upgrades nodes with the cluster. Default true; a cluster in a release channel
+    refuses false."""
+    autoRepair: NotRequired[bool]
+    """Whether GKE replaces broken nodes. Default true; false for flex start and queued capacity,
+    where GKE refuses it."""
+    diskType: NotRequired[str]
+    """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other, `pd-
+    ssd` on A3, else `pd-balanced`."""
+    localSsds: NotRequired[int]
+    """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
+    localSsdUse: NotRequired[LocalSsdUseWord]
+    """One of `ephemeral`, `raw`. Default ephemeral."""
+    imageCache: NotRequired[str]
+    """Disk image with container images on it (`projects/P/global/images/I`), attached as a second
+    boot disk; turns image streaming on. Default: none."""
+    imageStreaming: NotRequired[bool]
+    """Start containers while their image still comes. Default: only with `imageCache`."""
+    fastSocket: NotRequired[bool]
+    """NCCL Fast Socket, for several nodes without GPUDirect. Default false."""
+    gpuDirectPlugin: NotRequired[str]
+    """With `fabric`: version of Google's plugin of NCCL, `v1.0.15`; the daemon that Google
+    released with it comes along. Pods of one job need one version, so change it while none runs.
+    Default: the one in docs/gke-gpu-node-pool.md, which stays."""
+    secureBoot: NotRequired[bool]
+    """Only signed kernel modules are loaded. Default true with GKE's driver on Container-
+    Optimized OS, else false: other drivers are not signed."""
+    maxPods: NotRequired[int]
+    """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
+    tpuTopology: NotRequired[str]
+    """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
+    imported: NotRequired[GkeOptionsImportedWord]
+    """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the node pool over and
+    changes nothing; `manage`, in a later update, makes limits, labels, taints, resource labels,
+    repair and upgrade settings the pool's. Everything else stays as it was made in both."""
+    nodePool: NotRequired[Mapping[str, Any]]
+    """Raw arguments of the node pool, as `gcp:container/nodePool` spells them, merged last. Lists
+    are replaced."""

@@ -1,0 +1,30 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.kubelet`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.words import ManagerPolicyWord, TopologyPolicyWord, TopologyScopeWord
+
+
+class KubeletDict(TypedDict):
+    """Managers of the kubelet, which align the cores and memory of a pod with its GPUs."""
+
+    cpuManager: NotRequired[ManagerPolicyWord]
+    """One of `none`, `static`. `static`: Guaranteed pods that ask for whole CPUs get cores to
+    themselves. Default: the platform's, none."""
+    topologyManager: NotRequired[TopologyPolicyWord]
+    """One of `none`, `bestEffort`, `restricted`, `singleNumaNode`. How strictly cores, memory and
+    devices are aligned to NUMA nodes. Default: the platform's, none."""
+    topologyScope: NotRequired[TopologyScopeWord]
+    """One of `container`, `pod`. Default: container."""
+    memoryManager: NotRequired[ManagerPolicyWord]
+    """One of `none`, `static`. `static`: memory of Guaranteed pods comes from their NUMA nodes.
+    Default: the platform's, none."""
+    reservedCpus: NotRequired[int]
+    """CPUs for system and kubelet, 1 to 64. With `cpuManager: static` the kubelet does not start
+    without one. Default: the platform's."""
+    reservedMemoryMib: NotRequired[int]
+    """MiB for system, kubelet and the threshold of eviction, all of it of NUMA node 0. With
+    `memoryManager: static` it is needed where the platform does not compute it."""

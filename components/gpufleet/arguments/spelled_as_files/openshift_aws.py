@@ -1,0 +1,51 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.platforms.openshift_aws`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.spelled_as_files.openshift import (
+    MachineConfigurationDict,
+    MachineHealthDict,
+)
+from gpufleet.arguments.words import (
+    MachineRolloutWord,
+    OpenShiftAwsOptionsMetadataTokensWord,
+    OpenShiftAwsOptionsTenancyWord,
+    OpenShiftAwsOptionsVolumeTypeWord,
+)
+
+
+class OpenShiftAwsOptionsDict(TypedDict):
+    """What only OpenShift on AWS needs to know."""
+
+    rollout: NotRequired[MachineRolloutWord]
+    """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
+    the machine API changes nothing on machines that exist. Default recreate."""
+    health: NotRequired[MachineHealthDict]
+    """When machines are given up. Default: not ready for 5 minutes."""
+    machineConfig: NotRequired[MachineConfigurationDict]
+    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
+    to the pool `worker`."""
+    amiId: NotRequired[str]
+    """Image of Red Hat CoreOS in the cluster's region. Default: the connection's."""
+    volumeType: NotRequired[OpenShiftAwsOptionsVolumeTypeWord]
+    """One of `gp2`, `gp3`, `io1`. Type of the root volume. Default gp3."""
+    iops: NotRequired[int]
+    """Operations per second of the root volume, 100 to 64000; needed with io1, not with gp2.
+    Default: AWS's."""
+    throughputMib: NotRequired[int]
+    """Throughput of a gp3 root volume in MiB/s, 125 to 2000. Default: 125."""
+    kmsKeyArn: NotRequired[str]
+    """Key that encrypts the root volume. Default: the account's own for EBS."""
+    placementGroup: NotRequired[str]
+    """Name of a placement group that exists. Default: none."""
+    placementGroupPartition: NotRequired[int]
+    """Partition of a placement group of the strategy `partition`, 1 to 7. Default: none."""
+    tenancy: NotRequired[OpenShiftAwsOptionsTenancyWord]
+    """One of `default`, `dedicated`. `dedicated`: hardware that no other account uses. Default
+    default."""
+    metadataTokens: NotRequired[OpenShiftAwsOptionsMetadataTokensWord]
+    """One of `required`, `optional`. Whether the instance metadata service asks for a session
+    token. Default required."""

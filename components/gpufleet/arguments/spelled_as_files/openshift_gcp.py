@@ -1,0 +1,39 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.platforms.openshift_gcp`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.spelled_as_files.openshift import (
+    MachineConfigurationDict,
+    MachineHealthDict,
+)
+from gpufleet.arguments.words import (
+    MachineRolloutWord,
+    OpenShiftGcpOptionsDiskTypeWord,
+    OpenShiftGcpOptionsSpotModelWord,
+)
+
+
+class OpenShiftGcpOptionsDict(TypedDict):
+    """What only OpenShift on Google Cloud needs to know."""
+
+    rollout: NotRequired[MachineRolloutWord]
+    """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
+    the machine API changes nothing on machines that exist. Default recreate."""
+    health: NotRequired[MachineHealthDict]
+    """When machines are given up. Default: not ready for 5 minutes."""
+    machineConfig: NotRequired[MachineConfigurationDict]
+    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
+    to the pool `worker`."""
+    image: NotRequired[str]
+    """Disk image of Red Hat CoreOS, `projects/P/global/images/I`. Default: the connection's."""
+    diskType: NotRequired[OpenShiftGcpOptionsDiskTypeWord]
+    """One of `pd-balanced`, `pd-ssd`, `pd-standard`. Type of the boot disk. Default: `pd-ssd` on
+    A3, else `pd-balanced`."""
+    spotModel: NotRequired[OpenShiftGcpOptionsSpotModelWord]
+    """One of `preemptible`, `spot`. With `capacity: [{spot: {}}]`: `preemptible` machines
+    (default) end after 24 hours at the latest; `spot` ones do not, and need a release whose
+    machine API has `provisioningModel`: others ignore the field, and the machines are on
+    demand."""

@@ -1,0 +1,157 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.pool`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.spelled_as_files.capacity import (
+    CapacityDict,
+    MaintenanceWindowDict,
+    TeamCommitmentDict,
+)
+from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
+from gpufleet.arguments.spelled_as_files.gke import GkeOptionsDict
+from gpufleet.arguments.spelled_as_files.karpenter import KarpenterPoolOptionsDict
+from gpufleet.arguments.spelled_as_files.kubelet import KubeletDict
+from gpufleet.arguments.spelled_as_files.neuron import NeuronOptionsDict
+from gpufleet.arguments.spelled_as_files.openshift import OpenShiftOptionsDict
+from gpufleet.arguments.spelled_as_files.openshift_aws import OpenShiftAwsOptionsDict
+from gpufleet.arguments.spelled_as_files.openshift_gcp import OpenShiftGcpOptionsDict
+from gpufleet.arguments.spelled_as_files.sharing import SharingDict
+from gpufleet.arguments.spelled_as_files.storage import PoolVolumeDict
+from gpufleet.arguments.spelled_as_files.vsphere import VsphereOptionsDict
+from gpufleet.arguments.words import (
+    FabricWord,
+    IntentWord,
+    OwnershipWord,
+    ProvisionerWord,
+    TaintEffectWord,
+)
+
+
+class NodesDict(TypedDict):
+    """How many nodes the pool may have."""
+
+    min: int
+    """Fewest nodes, 0 to 10000."""
+    max: int
+    """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an
+    unbounded bill."""
+    expected: NotRequired[int]
+    """Nodes on an average hour, for the expected spend. Default: half way between min and max,
+    rounded up."""
+
+
+class DiskDict(TypedDict):
+    """Root disk of each node."""
+
+    sizeGib: NotRequired[int]
+    """50 to 16384 GiB; default 200, because CUDA images do not fit the clouds' own default."""
+
+
+class LayoutChangeDict(TypedDict):
+    """A change of sharing under way on live nodes: made in waves, so that the rest keeps working.
+    The nodes' present sharing stays applicable until the last wave; remove the section then."""
+
+    previous: SharingDict
+    """How the GPUs were shared until now: nodes of later waves keep it."""
+    width: NotRequired[int]
+    """Nodes that change at the same time, 1 to 1000. Default 1. Each wave starts when every node
+    of the one before offers what the new sharing promises; a node that does not stops the
+    rest."""
+    waves: NotRequired[int]
+    """Waves this update may make, counted from the start, 0 to 10000: drain the nodes of the next
+    wave, raise it, update again. 0 only keeps both ways of sharing ready. Default: all."""
+    timeoutSeconds: NotRequired[int]
+    """Longest one node may take to offer the new sharing, 10 to 14400 seconds. Default 1200,
+    which covers a reboot."""
+
+
+class TaintDict(TypedDict):
+    """A taint next to the GPU taint every pool carries."""
+
+    key: str
+    """Key of the taint, such as `example.com/team`."""
+    value: NotRequired[str]
+    """Default: empty."""
+    effect: NotRequired[TaintEffectWord]
+    """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. In Kubernetes' spelling; each cloud's
+    own spelling is rendered. Default NoSchedule."""
+
+
+class GpuPoolDict(TypedDict):
+    """A group of identical GPU nodes."""
+
+    name: str
+    """Name of the pool: lower case, starts with a letter, at most 40 characters."""
+    gpu: NotRequired[str]
+    """GPU key of the catalogue, `L4`, `A100-80GB`. This or `instanceTypes`."""
+    instanceTypes: NotRequired[Sequence[str]]
+    """Instance types in order of preference, all with the same GPU and count. At most 20."""
+    gpusPerNode: NotRequired[int]
+    """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
+    machine the platform offers; 1 on own hardware."""
+    nodes: NodesDict
+    """How many nodes."""
+    intent: NotRequired[IntentWord]
+    """One of `training`, `batch`, `inference`, `interactive`. Default inference."""
+    provisioner: NotRequired[ProvisionerWord]
+    """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`, `computeClass`. Default:
+    the fleet's."""
+    capacity: NotRequired[Sequence[CapacityDict]]
+    """Ways of buying, in order of preference. Default: onDemand in a cloud, onPrem on own
+    hardware."""
+    sharing: NotRequired[SharingDict]
+    """Default: `exclusive: {}`, whole GPUs."""
+    fabric: NotRequired[FabricWord]
+    """One of `none`, `efa`, `tcpx`, `tcpxo`, `rdma`. Default none."""
+    ownership: NotRequired[OwnershipWord]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    importId: NotRequired[str]
+    """Id of an existing node group to adopt, only with `ownership: managed`."""
+    image: NotRequired[str]
+    """Node image key of the catalogue, `al2023-nvidia`, `cos`. Default: the platform's."""
+    zones: NotRequired[Sequence[str]]
+    """Zones to use. Default: all the connection has subnets in."""
+    disk: NotRequired[DiskDict]
+    """Root disk of each node. Default 200 GiB."""
+    storage: NotRequired[Sequence[PoolVolumeDict]]
+    """Volumes that pods of the pool mount, at most 8: Lustre, buckets, local NVMe disks. Default:
+    none."""
+    labels: NotRequired[Mapping[str, str]]
+    """Labels every node is born with, next to those that gpufleet derives."""
+    gpuTaint: NotRequired[bool]
+    """Whether nodes carry `nvidia.com/gpu=present:NoSchedule`. Default true; false only where all
+    nodes of the cluster have GPUs."""
+    change: NotRequired[LayoutChangeDict]
+    """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at
+    once."""
+    taints: NotRequired[Sequence[TaintDict]]
+    """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    kubelet: NotRequired[KubeletDict]
+    """CPU, memory and topology manager of the nodes' kubelet. Default: the platform's."""
+    team: NotRequired[str]
+    """Team the pool's cost is booked on. Default: shared by all."""
+    maintenance: NotRequired[Sequence[MaintenanceWindowDict]]
+    """Times in which nodes are out of service, at most 100. Default: none."""
+    commitments: NotRequired[Sequence[TeamCommitmentDict]]
+    """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
+    `queues` decide."""
+    neuron: NotRequired[NeuronOptionsDict]
+    """Only with Trainium or Inferentia. Default: whole devices."""
+    eks: NotRequired[EksOptionsDict]
+    """Only on EKS. Default: none."""
+    karpenter: NotRequired[KarpenterPoolOptionsDict]
+    """Only with `provisioner: karpenter` and `autoMode`. Default: by intent."""
+    gke: NotRequired[GkeOptionsDict]
+    """Only on GKE. Default: none."""
+    vsphere: NotRequired[VsphereOptionsDict]
+    """Only on vSphere, and needed there."""
+    openshift: NotRequired[OpenShiftOptionsDict]
+    """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    openshiftAws: NotRequired[OpenShiftAwsOptionsDict]
+    """Only on OpenShift on AWS. Default: none."""
+    openshiftGcp: NotRequired[OpenShiftGcpOptionsDict]
+    """Only on OpenShift on Google Cloud. Default: none."""

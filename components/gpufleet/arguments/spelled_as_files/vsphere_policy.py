@@ -1,0 +1,23 @@
+"""The FleetSpec in the spelling of files: what restates `gpufleet.spec.platforms.vsphere_policy`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class VsphereTimeoutsDict(TypedDict):
+    """Longest each step may take, in seconds, 1 to 86400."""
+
+    clone: NotRequired[int]
+    """Default 1800."""
+    reconfigure: NotRequired[int]
+    """Default 300."""
+    powerOn: NotRequired[int]
+    """Default 600."""
+    address: NotRequired[int]
+    """Until the guest reports what `waitFor` names. Default 900."""
+    shutdown: NotRequired[int]
+    """Default 300."""
+    destroy: NotRequired[int]
+    """Default 600."""

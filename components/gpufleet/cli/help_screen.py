@@ -1,0 +1,58 @@
+"""Help that fits one screen: `--help` has the options that people use first, `--help-all` all."""
+
+from typing import Any
+
+import click
+
+_ALL = "gpufleet.help_all"
+
+
+class ScreenCommand(click.Command):
+    """A command whose `--help` shows the options of `first` only.
+
+    Args:
+        first: Names of parameters, as the function gets them.
+    """
+
+    def __init__(self, *arguments: Any, first: tuple[str, ...], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._first = frozenset(first)
+        unknown = self._first - {parameter.name for parameter in self.params}
+        if unknown:
+            raise ValueError(f"no such options: {', '.join(sorted(unknown))}")
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Those of the command, and `--help-all` before `--help`."""
+        *own, help_ = super().get_params(ctx)
+        every = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show every option and exit.",
+        )
+        return [*own, every, help_]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Called for the part `Options` of the help."""
+        shown = [
+            record
+            for parameter in self.get_params(ctx)
+            if (record := parameter.get_help_record(ctx)) is not None
+            and (ctx.meta.get(_ALL) or self._first_screen(parameter))
+        ]
+        with formatter.section("Options"):
+            formatter.write_dl(shown)
+
+    def _first_screen(self, parameter: click.Parameter) -> bool:
+        own = any(parameter is one for one in self.params)
+        return not own or parameter.name in self._first
+
+
+def _show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    del option
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()

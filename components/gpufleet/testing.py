@@ -1,0 +1,116 @@
+"""Mocks for unit tests of programs that use gpufleet: no engine, no cloud, no cluster.
+
+    from gpufleet.testing import use_mocks
+
+    made = use_mocks()  # before the program registers anything
+
+    @pulumi.runtime.test
+    def test_pool():
+        EksGpuNodeGroup("chat", {...})
+
+`docs/test-your-program.md` has a whole test. The components survive plain mocks too, those of
+Pulumi's documentation; these also answer what only a cloud knows, and keep what was registered.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pulumi.runtime
+from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
+
+MADE: dict[str, dict[str, Any]] = {
+    "aws:cloudwatch/eventRule:EventRule": {"name": "made-rule"},
+    "aws:ec2/launchTemplate:LaunchTemplate": {"latestVersion": 1},
+    "aws:ec2/placementGroup:PlacementGroup": {"name": "made-placement-group"},
+    "aws:eks/cluster:Cluster": {
+        "endpoint": "https://made.example",
+        "certificateAuthority": {"data": "Q0E="},
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16"},
+    },
+    "aws:eks/nodeGroup:NodeGroup": {
+        "nodeGroupName": "made-node-group",
+        "resources": [{"autoscalingGroups": [{"name": "made-scaling-group"}]}],
+    },
+    "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made-role"},
+    "aws:sqs/queue:Queue": {
+        "arn": "arn:aws:sqs:us-east-1:123456789012:made-queue",
+        "name": "made-queue",
+        "url": "https://sqs.us-east-1.amazonaws.com/123456789012/made-queue",
+    },
+    "gcp:container/cluster:Cluster": {
+        "endpoint": "203.0.113.9",
+        "masterAuth": {"clusterCaCertificate": "Q0E="},
+    },
+}
+"""Type of a resource -> outputs that only the cloud knows. Inputs of the same name win."""
+ANSWERED: dict[str, dict[str, Any]] = {"aws:eks/getNodeGroups:getNodeGroups": {"names": []}}
+"""Function -> answer of a cloud in which nothing exists yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeResource:
+    """A resource that the program registered."""
+
+    type: str
+    """Such as `aws:eks/nodeGroup:NodeGroup`."""
+    name: str
+    inputs: Mapping[str, Any]
+    """In the spelling of the provider's schema, camelCase."""
+
+
+@dataclass
+class RecordingMocks(Mocks):
+    """Every resource comes back with its inputs and `MADE` of its type, and is kept."""
+
+    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Function -> its answer, before `ANSWERED`. Any other function is answered with nothing."""
+    resources: list[MadeResource] = field(default_factory=list[MadeResource])
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        """Called by the SDK for each resource."""
+        inputs = cast("dict[str, Any]", args.inputs)
+        self.resources.append(MadeResource(args.typ, args.name, inputs))
+        known: dict[str, Any] = {**MADE.get(args.typ, {}), **inputs}
+        if args.typ == "aws:eks/cluster:Cluster":
+            network = {"clusterSecurityGroupId": "made-group"}
+            known["vpcConfig"] = {**known.get("vpcConfig", {}), **network}
+        if args.typ == "gcp:serviceaccount/account:Account":
+            known["email"] = f"{known.get('accountId')}@{known.get('project')}.example"
+        return f"{args.name}-id", known
+
+    def call(self, args: MockCallArgs) -> Any:
+        """Called by the SDK for each function of a provider."""
+        return dict(self.answers.get(args.token, ANSWERED.get(args.token, {})))
+
+    def all(self, type_: str) -> list[MadeResource]:
+        """The resources of a type, in the order in which they were registered."""
+        return [one for one in self.resources if one.type == type_]
+
+    def one(self, type_: str) -> MadeResource:
+        """The only resource of a type. Raises LookupError with the types that were registered."""
+        found = self.all(type_)
+        if len(found) != 1:
+            types = sorted({one.type for one in self.resources})
+            raise LookupError(f"{len(found)} resources of the type {type_}; there are {types}")
+        return found[0]
+
+
+def use_mocks(
+    *,
+    project: str = "project",
+    stack: str = "test",
+    preview: bool = False,
+    answers: Mapping[str, Mapping[str, Any]] | None = None,
+) -> RecordingMocks:
+    """Put mocks in the place of the engine, for all resources that are registered from now on.
+
+    Args:
+        project: Name of the project that the program reads. Default `project`.
+        stack: Name of the stack that the program reads. Default `test`.
+        preview: Whether `pulumi.runtime.is_dry_run()` says so. Default false: an update.
+        answers: Function of a provider -> its answer. Default: nothing exists yet.
+    """
+    mocks = RecordingMocks(dict(answers or {}))
+    pulumi.runtime.set_mocks(mocks, project=project, stack=stack, preview=preview)
+    return mocks

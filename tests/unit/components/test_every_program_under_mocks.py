@@ -1,0 +1,64 @@
+"""Every shipped program and example registers its resources under the mocks that people write.
+
+Plain ones return the inputs, as Pulumi's documentation shows; some return nothing, so that every
+output is None; in a preview ids are not known. Only a stack that is referred to has outputs.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
+
+from gpufleet.testing import RecordingMocks
+from tests.recorded.programs import OUTPUTS, programs
+from tests.recorded.registrations import REFERENCE, run
+
+PROGRAMS = programs()
+
+
+class Plain(Mocks):
+    """What each resource was given, and the outputs of other stacks."""
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        if args.typ == REFERENCE:
+            return args.name, {"outputs": OUTPUTS, "secretOutputNames": []}
+        return f"{args.name}-id", args.inputs
+
+    def call(self, args: MockCallArgs) -> dict[Any, Any]:
+        return {}
+
+
+class Silent(Plain):
+    """No resource has any output."""
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        id_, outputs = super().new_resource(args)
+        return id_, outputs if args.typ == REFERENCE else {}
+
+
+class Unknown(Plain):
+    """No id is known."""
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        id_, outputs = super().new_resource(args)
+        return (id_ if args.typ == REFERENCE else None), outputs
+
+
+class Ready(RecordingMocks, Plain):
+    """Those of `gpufleet.testing`."""
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        if args.typ == REFERENCE:
+            return Plain.new_resource(self, args)
+        return RecordingMocks.new_resource(self, args)
+
+
+@pytest.mark.parametrize("stand_in", [Plain, Silent, Unknown, Ready])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_registers_its_resources(name: str, stand_in: type[Mocks], tmp_path: Path) -> None:
+    for kubeconfig in (".kube/lab", ".kube/ocp-lab", ".sandbox/kubeconfig"):
+        (tmp_path / kubeconfig).parent.mkdir(exist_ok=True)
+        (tmp_path / kubeconfig).write_text("")
+    made = run(PROGRAMS[name], tmp_path, stand_in(), preview=stand_in is Unknown)
+    assert made
