@@ -99,6 +99,7 @@ NIGHTLY = {
             "vsphere/test_drain.py",
             "vsphere/test_errors.py",
             "vsphere/test_finding.py",
+            "vsphere/test_former_state.py",
             "vsphere/test_fleet.py",
             "vsphere/test_hardware.py",
             "vsphere/test_held_up.py",
