@@ -87,6 +87,7 @@ NIGHTLY = {
     "test_left_behind.py": 10,
     **dict.fromkeys(
         (
+            "vsphere/test_any_next_command.py",
             "vsphere/test_reconciling.py",
             "vsphere/test_site_needs.py",
             "vsphere/test_lost_nodes.py",

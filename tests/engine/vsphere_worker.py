@@ -15,6 +15,7 @@ from typing import Any
 from gpufleet.components_base.resource_plugin import NotReadyError
 from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
 from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.vsphere.direct import PROVIDER
 
 
@@ -42,6 +43,12 @@ def _do(request: dict[str, Any]) -> Any:
             return {"outs": group.update(request["id"], olds, news).outs}
         case "deleteGroup":
             group.delete(request["id"], olds)
+            return {}
+        case "createOwner":
+            made = VsphereGpuNodeOwnerProvider().create(news)
+            return {"id": made.id, "outs": made.outs}
+        case "deleteOwner":
+            VsphereGpuNodeOwnerProvider().delete(request["id"], olds)
             return {}
         case other:
             raise ValueError(f"no operation {other}")

@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, Size
-from gpufleet.documents.shapes import items
+from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, number, word
 from gpufleet_policies.readers.cluster_api import vgpu_board
@@ -15,11 +15,8 @@ from gpufleet_policies.readers.machines import Machines
 
 def machine_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gpufleet:vsphere:MachineGroup`: its machines, which nothing scales."""
-    nodes = inside(document, "nodes")
-    found: dict[str, Any] = nodes if isinstance(nodes, dict) else {}
-    for node in found.values():
-        if isinstance(node, dict):
-            yield from gpu_node(node, locator)
+    for node in mapping(inside(document, "nodes")).values():
+        yield from gpu_node({**mapping(node)}, locator)
 
 
 def gpu_node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

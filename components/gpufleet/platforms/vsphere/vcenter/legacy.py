@@ -25,8 +25,9 @@ class FormerResourceProvider(VsphereProvider):
         """Nothing differs."""
         return DiffResult(changes=False)
 
-    def create(self, _props: dict[str, Any]) -> CreateResult:
+    def create(self, props: dict[str, Any]) -> CreateResult:
         """Refuse: no program of this version makes one."""
+        del props
         raise VsphereError(
             Code.UNSUPPORTED,
             "this version has no resource for a single machine",
