@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any
 
 from gpufleet.platforms.vsphere.vcenter.objects import (
-    UNKNOWN,
     Objects,
+    has_unknown,
     meant,
     plain_value,
     value_at,
@@ -290,21 +290,18 @@ def is_same_machine(
 ) -> bool:
     """Whether nothing makes it another machine. Its generation then stays, whatever went into the
     digest when the machine was made."""
-    found = changes(old, new, objects)
-    return all(change.kind is not MachineChangeKind.REPLACE for change in found)
+    kinds = {change.kind for change in changes(old, new, objects)}
+    return MachineChangeKind.REPLACE not in kinds
 
 
-def refusals(
-    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
-) -> list[tuple[str, str]]:
+def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Property and reason of each change that would fail later, before anything is changed, and of
     each that would end a machine without the word for it.
 
     What `old` does not say (inputs do not say what a machine has of its template) refuses nothing
     yet.
     """
-    policy = str(new.get("updatePolicy", UpdatePolicy.REFUSE.value))
-    return refused(changes(old, new, objects), policy)
+    return refused(changes(old, new), str(new.get("updatePolicy", UpdatePolicy.REFUSE.value)))
 
 
 def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
@@ -328,10 +325,9 @@ def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, st
 
 
 def _ends(change: MachineChange) -> str:
-    found = f"{change.old!r} cannot become {change.new!r}"
     if change.path in FIRST_BOOT:  # what it holds may be secret
         return f"a guest reads it once, so that its change needs another machine: {WORD}"
-    return f"{found} without another machine: {WORD}"
+    return f"{change.old!r} cannot become {change.new!r} without another machine: {WORD}"
 
 
 WORD = (
@@ -403,12 +399,3 @@ def _keys_that_differ(old: Any, new: Any) -> list[str]:
     before: Mapping[str, Any] = old or {}
     after: Mapping[str, Any] = new or {}
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-
-
-def has_unknown(value: Any) -> bool:
-    """Whether the engine does not know some part of it yet."""
-    if isinstance(value, Mapping):
-        return any(has_unknown(item) for item in value.values())
-    if isinstance(value, list):
-        return any(has_unknown(item) for item in value)
-    return value == UNKNOWN

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.platforms.vsphere.vcenter.changes import has_unknown
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
 from gpufleet.platforms.vsphere.vcenter.group_plan import Machine
 from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE, key_of
-from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN, Objects
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN, Objects, has_unknown
 from gpufleet.platforms.vsphere.vcenter.opened import setting
 from gpufleet.platforms.vsphere.vcenter.outputs import CUSTOM_TIMEOUT, SECRETS
 

@@ -11,12 +11,12 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
     MachineChange,
     MachineChangeKind,
     changes,
-    has_unknown,
+    is_same_machine,
     refused,
     replaces,
 )
 from gpufleet.platforms.vsphere.vcenter.identity import Standing
-from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN, Objects
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN, Objects, has_unknown
 from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept
 from gpufleet.platforms.vsphere.vcenter.remove import GroupMachine
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
@@ -106,12 +106,10 @@ def settled(
     """The declaration; machines that stay the same keep the generation that the state has."""
     kept: dict[str, Machine] = {}
     for key, new in wanted.items():
-        old = before.get(key)
-        kept[key] = new
-        if old is not None and old.get("generation"):
-            found = changes(_comparable(old, new), inputs_kept(new), objects)
-            if all(change.kind is not MachineChangeKind.REPLACE for change in found):
-                kept[key] = {**new, "generation": old["generation"]}
+        old = before.get(key) or {}
+        known = {k: old[k] for k in ("generation",) if old.get(k)}
+        same = known and is_same_machine(_comparable(old, new), inputs_kept(new), objects)
+        kept[key] = {**new, **known} if same else new
     return kept
 
 

@@ -17,7 +17,6 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError, warn
-from gpufleet.platforms.vsphere.vcenter.changes import has_unknown
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.group_inputs import GroupInputs, placed, state_of
@@ -34,7 +33,7 @@ from gpufleet.platforms.vsphere.vcenter.group_run import GroupRun, recorded
 from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE
 from gpufleet.platforms.vsphere.vcenter.lookup import datacenter_of, find_place, references
 from gpufleet.platforms.vsphere.vcenter.machine import drop, look
-from gpufleet.platforms.vsphere.vcenter.objects import Objects, names_of
+from gpufleet.platforms.vsphere.vcenter.objects import Objects, has_unknown, names_of
 from gpufleet.platforms.vsphere.vcenter.opened import (
     VsphereProvider,
     declared,

@@ -76,3 +76,12 @@ def plain_value(value: Any) -> Any:
     if value in ({}, [], ""):
         return None  # absent and empty are the same wish
     return value
+
+
+def has_unknown(value: Any) -> bool:
+    """Whether the engine does not know some part of it yet."""
+    if isinstance(value, Mapping):
+        return any(has_unknown(item) for item in value.values())
+    if isinstance(value, list):
+        return any(has_unknown(item) for item in value)
+    return value == UNKNOWN

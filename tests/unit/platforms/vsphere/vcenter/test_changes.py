@@ -10,13 +10,13 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
     DRIFT_ONLY,
     REFUSED_BECAUSE,
     TABLE,
-    UNKNOWN,
     MachineChangeKind,
     changes,
     is_same_machine,
     refusals,
     replaces,
 )
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
 
 OLD: dict[str, Any] = {
     "owner": "o/p/s/g/0",
