@@ -330,10 +330,7 @@ def _ends(change: MachineChange) -> str:
     return f"{change.old!r} cannot become {change.new!r} without another machine: {WORD}"
 
 
-WORD = (
-    "write `updatePolicy: replace` for this change if running machines may be ended, or take the "
-    "change back"
-)
+WORD = "write `updatePolicy: replace` if running machines may be ended, or take the change back"
 """What lets a change end machines that run."""
 
 
