@@ -69,7 +69,7 @@ class RecordingMocks(Mocks):
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
         """Called by the SDK for each resource."""
-        inputs = cast("dict[str, Any]", args.inputs)
+        inputs = cast("dict[str, Any]", args.inputs)  # pyright: ignore[reportUnknownMemberType]
         self.resources.append(MadeResource(args.typ, args.name, inputs))
         known: dict[str, Any] = {**MADE.get(args.typ, {}), **inputs}
         if args.typ == "aws:eks/cluster:Cluster":

@@ -27,7 +27,7 @@ from gpufleet_sandbox.program_cache import (
     key,
 )
 from gpufleet_sandbox.programs import SandboxProgram, named
-from gpufleet_sandbox.progress import Progress, ProgressTask, duration
+from gpufleet_sandbox.progress import Progress, ProgressTask, SilentProgress, duration
 from gpufleet_sandbox.tools_folder import tools_folder
 
 _AT_ONCE = 2
@@ -42,6 +42,21 @@ def prepare(names: Iterable[str], progress: Progress) -> dict[str, Path]:
     Raises:
         SandboxError: Some cannot be had; the text names every one and the ways to get it.
     """
+    ready, missing = _found(names, progress)
+    if missing:
+        _announce(missing, progress)
+        _Making(tools_folder(), progress).run(missing)
+        ready |= {entry.program.name: entry.executable for entry in missing}
+    return ready
+
+
+def are_ready(names: Iterable[str]) -> bool:
+    """Whether `prepare` would have nothing to download or build."""
+    return not _found(names, SilentProgress())[1]
+
+
+def _found(names: Iterable[str], progress: Progress) -> tuple[dict[str, Path], list[CachedProgram]]:
+    """Programs that are installed or cached, and those that are missing."""
     programs = named([*names])
     tools, target, cache = tools_folder(), go_platform(), cache_folder()
     with ThreadPoolExecutor(max_workers=4) as pool:  # asks each for its version
@@ -58,11 +73,7 @@ def prepare(names: Iterable[str], progress: Progress) -> dict[str, Path]:
             ready[program.name] = entry.executable
         else:
             missing.append(entry)
-    if missing:
-        _announce(missing, progress)
-        _Making(tools, progress).run(missing)
-        ready |= {entry.program.name: entry.executable for entry in missing}
-    return ready
+    return ready, missing
 
 
 def _announce(missing: list[CachedProgram], progress: Progress) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from gpufleet.cli.explain import command as explain
 from gpufleet.cli.output import format_option, print_json
 from gpufleet_sandbox import bootstrap, engine, environment
 from gpufleet_sandbox.engine_result import EngineError
@@ -73,6 +74,8 @@ def up(directory: Path | None, stack: str | None, timeout: float, output_format:
     downloadable are built from source, which takes minutes; they are cached for all sandboxes.
     Ctrl-C stops what this command started and leaves nothing half-made.
     """
+    if stack is not None and output_format == "text" and not bootstrap.are_ready(SANDBOX_PROGRAMS):
+        _show_fleet(stack)
     with _session(directory) as sandbox:
         sandbox.up(timeout=timeout)
         if stack is not None:
@@ -88,6 +91,16 @@ def up(directory: Path | None, stack: str | None, timeout: float, output_format:
         click.echo("\nTo use it in this shell:")
         click.echo(f"    . {shlex.quote(_short(sandbox.layout.environment))}")
         click.echo("then kubectl, pulumi and helm work on it; `gpufleet sandbox down` stops it.")
+
+
+def _show_fleet(stack: str) -> None:
+    """Something to read while programs are built: the fleet of a stack, as `explain` draws it."""
+    for folder in (Path("stacks"), Path()):
+        file = folder / f"Pulumi.{stack}.yaml"
+        if file.is_file():
+            click.echo(f"While programs are built, `gpufleet explain {file}`:\n")
+            explain.main([str(file)], standalone_mode=False)
+            return
 
 
 @command.command("down")

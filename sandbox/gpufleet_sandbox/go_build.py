@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,10 @@ from gpufleet_sandbox.programs import SandboxProgram
 
 _CHILD = "go.json"
 """Next to the sources: which process builds them, so that the next run can end an orphan."""
+
+_REPLACED = "replaced"
+"""Folder of a module with files that take the place of those of other modules, by import path."""
+_PINNED = re.compile(r"^\s*(\S+) v\S+(?: // indirect)?$", re.MULTILINE)
 
 _SCHEMA = Path("cmd/pulumi-resource-kubernetes/schema.json")
 _TAIL_LINES = 15
@@ -64,6 +69,8 @@ class GoBuild:
         self._temporary.mkdir()
         if self._program.schema_of is not None:
             self._copy_schema(self._program.schema_of)
+        for module, files in self._replaced_files().items():
+            self._replace(module, files)
         made = self._scratch / "made"
         made.mkdir()
         program = self._program
@@ -72,10 +79,44 @@ class GoBuild:
         self._go(*arguments, "-o", str(made / program.name), program.package)
         return made
 
+    def _replaced_files(self) -> dict[str, list[Path]]:
+        """Module -> files of `replaced/`, which take the place of its own of the same names."""
+        folder = self._module / _REPLACED
+        pinned = _PINNED.findall((self._module / "go.mod").read_text(encoding="utf-8"))
+        found: dict[str, list[Path]] = {}
+        for file in sorted(folder.rglob("*.go")):
+            name = file.relative_to(folder).as_posix()
+            module = max((one for one in pinned if name.startswith(f"{one}/")), key=len)
+            found.setdefault(module, []).append(file)
+        return found
+
+    def _replace(self, module: str, files: list[Path]) -> None:
+        """Build with a copy of a module in which some files are ours. Its pin stays."""
+        self._report(f"copying {module}")
+        self._go("mod", "download", module)
+        source = self._folder_of(module)
+        copy = self._scratch / "modules" / module
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*_test.go", "testdata"))
+        for file in copy.rglob("*"):  # Go's module cache is read-only
+            file.chmod(0o755 if file.is_dir() else 0o644)
+        copy.chmod(0o755)
+        for file in files:
+            target = copy / file.relative_to(self._module / _REPLACED / module)
+            if not target.exists():
+                raise SandboxError(f"{self._program.name}: {module} has no {target.name} any more")
+            shutil.copyfile(file, target)
+        self._go("mod", "edit", f"-replace={module}={copy}")
+
+    def _folder_of(self, module: str) -> Path:
+        folder = self._go("list", "-m", "-f", "{{.Dir}}", module).strip()
+        if not folder:
+            raise SandboxError(f"{self._program.name}: Go does not say where {module} is")
+        return Path(folder)
+
     def _copy_schema(self, module: str) -> None:
         self._report("fetching the schema")
         self._go("mod", "download", module)
-        folder = Path(self._go("list", "-m", "-f", "{{.Dir}}", module).strip())
+        folder = self._folder_of(module)
         schema = json.loads((folder / _SCHEMA).read_text(encoding="utf-8"))
         schema["version"] = self._program.version
         (self._module / "schema.json").write_text(

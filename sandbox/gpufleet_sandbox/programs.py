@@ -115,7 +115,7 @@ PROGRAMS: dict[str, SandboxProgram] = {
             module="pulumi",
             package="github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
             version=_PULUMI,
-            seconds=217,
+            seconds=152,
             linker=f"-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{_PULUMI}",
             version_command=("version",),
             accepted=VersionRange((3, 237, 0), (4,), "requiredPulumiVersion of the project"),

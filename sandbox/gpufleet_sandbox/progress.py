@@ -83,7 +83,10 @@ class _PlainTask:
             self._progress.note(f"{self._name}: {text}{about}")
         elif now - self._last >= _LINE_EVERY_SECONDS:
             self._last = now
-            self._progress.note(f"{self._name}: {duration(now - self._begun)} so far, {text}")
+            passed = now - self._begun
+            left = f", about {duration(self._seconds - passed)} left"
+            known = left if self._seconds > passed else ""
+            self._progress.note(f"{self._name}: {duration(passed)} so far{known}, {text}")
 
     def done(self, text: str) -> None:
         self._progress.note(f"{self._name}: {text} ({duration(time.monotonic() - self._begun)})")

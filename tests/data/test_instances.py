@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from gpufleet.catalogue import Cloud, InstanceType, PriceStatus, editions, load
+from gpufleet.catalogue import AWS, GCP, InstanceType, PriceStatus, editions, load
 from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS
 from tests.data.corrections import NO_LONGER_LAUNCHABLE
 from tests.data.every_row import every
@@ -28,7 +28,7 @@ of_every_row = every([(f"{edition}-{row.name}", (edition, row)) for edition, row
 
 def test_every_published_type_is_there() -> None:
     clouds = Counter(row.cloud for row in load("2026.11").instances.values())
-    assert clouds == {Cloud.AWS: 103, Cloud.GCP: 62}
+    assert clouds == {AWS: 103, GCP: 62}
 
 
 @of_every_row
@@ -39,7 +39,7 @@ def test_an_instance_is_plausible(edition: str, row: InstanceType) -> None:
         assert 1 <= row.memory_bytes / 2**30 / row.vcpu <= 40
     assert row.network_gbps is None or 1 <= row.network_gbps <= 6400
     assert row.local_nvme_bytes is None or 0 <= row.local_nvme_bytes < 40e12
-    assert row.family == row.name.split("." if row.cloud is Cloud.AWS else "-")[0] or (
+    assert row.family == row.name.split("." if row.cloud == AWS else "-")[0] or (
         row.name.startswith(row.family)
     )
 
@@ -52,7 +52,7 @@ def test_the_accelerator_is_a_gpu_of_the_catalogue(edition: str, row: InstanceTy
     assert row.gpus == accelerator.count * accelerator.fraction
     expected = Fraction(FRACTIONAL.get(row.name, 1))
     assert accelerator.fraction == expected
-    if row.cloud is Cloud.AWS and accelerator.api_count is not None:
+    if row.cloud == AWS and accelerator.api_count is not None:
         assert accelerator.api_count == (0 if row.fractional else accelerator.count)
     if accelerator.nominal_gb and gpu.nominal_gb:
         assert accelerator.nominal_gb / float(expected) == pytest.approx(gpu.nominal_gb, rel=0.07)
@@ -67,7 +67,7 @@ def test_the_accelerator_is_a_gpu_of_the_catalogue(edition: str, row: InstanceTy
 
 @of_every_row
 def test_network_cards_carry_the_efa_interfaces(edition: str, row: InstanceType) -> None:
-    if row.cloud is Cloud.GCP:
+    if row.cloud == GCP:
         assert row.efa_interfaces == 0
     elif row.efa_interfaces and row.network_cards is not None:
         assert row.efa_interfaces <= row.network_cards
@@ -123,7 +123,7 @@ def test_price_per_gpu_is_that_of_its_kind(edition: str, row: InstanceType) -> N
 @of_every_row
 def test_purchase_options_are_known_ones(edition: str, row: InstanceType) -> None:
     assert row.purchase_options <= set(PURCHASE_OPTIONS)
-    if row.cloud is Cloud.AWS:
+    if row.cloud == AWS:
         assert not row.purchase_options & {"flexStart", "queued"}
     else:
         assert "capacityBlock" not in row.purchase_options
@@ -144,19 +144,19 @@ def test_what_is_not_sold_on_demand_is_told_apart_from_an_unknown_price() -> Non
 def test_gke_partitions_are_profiles_of_the_gpu(edition: str, row: InstanceType) -> None:
     gpu = load(edition).gpu(row.accelerator.gpu)
     if row.gke_partition_sizes:
-        assert row.cloud is Cloud.GCP
+        assert row.cloud == GCP
         assert not row.fractional
         assert gpu.mig is not None
         for size, count in row.gke_partition_sizes.items():
             assert gpu.mig.profiles[size].max_instances == count
-    if row.cloud is Cloud.GCP and gpu.mig and not row.fractional and gpu.key != "GB300-278GB":
+    if row.cloud == GCP and gpu.mig and not row.fractional and gpu.key != "GB300-278GB":
         assert row.gke_partition_sizes
 
 
 @of_every_row
 def test_google_names_lead_to_the_gpu(edition: str, row: InstanceType) -> None:
     if row.gke_accelerator_type is None:
-        assert row.cloud is Cloud.AWS or load(edition).gpu(row.accelerator.gpu).vendor == "google"
+        assert row.cloud == AWS or load(edition).gpu(row.accelerator.gpu).vendor == "google"
     else:
         found = load(edition).find_gpu(row.gke_accelerator_type)
         assert found.key == row.accelerator.gpu
@@ -195,7 +195,7 @@ def test_gpus_of_one_name_are_told_apart_by_memory(name: str, gpu: str) -> None:
 def test_on_demand_prices_are_known_in_many_regions() -> None:
     """At least 15 regions of AWS and 12 of Google Cloud have a list of on-demand prices."""
     prices = load().prices
-    for cloud, least in ((Cloud.AWS, 15), (Cloud.GCP, 12)):
+    for cloud, least in ((AWS, 15), (GCP, 12)):
         machines = Counter(
             price.region
             for (_, option), known in prices[cloud].items()

@@ -17,6 +17,7 @@ FILES = [path for edition in editions() for path in sorted(edition_folder(editio
 KEYS = {
     "gpus": ("key",),
     "mig": ("gpu", "profile"),
+    "clouds": ("key",),
     "vgpu": ("gpu",),
     "drivers": ("compute_capability", "gpu", "operator", "branch"),
     "instances-aws": ("name",),
@@ -138,6 +139,7 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
     for rows in catalogue.transitions.values():
         yield from ((f"{row.subject} {row.at}", row.source) for row in rows)
     for table in (
+        catalogue.clouds,
         catalogue.models,
         catalogue.engines,
         catalogue.charts,

@@ -37,7 +37,7 @@ POOLS: dict[str, dict[str, Any]] = {
         "karpenter": {
             "weight": 10,
             "startupTaints": [{"key": "example.com/agent-not-ready"}],
-            "reservationTags": {"team": "vision"},
+            "reservations": [{"tags": {"team": "vision"}}],
             "requirements": [
                 {
                     "key": "karpenter.k8s.aws/instance-network-bandwidth",
@@ -80,7 +80,7 @@ AUTO: dict[str, dict[str, Any]] = {
         "gpu": "L4",
         "capacity": [{"spot": {}}, {"onDemand": {}}],
         "karpenter": {
-            "reservationTags": {"team": "vision"},
+            "reservations": [{"tags": {"team": "vision"}}],
             "requirements": [
                 {
                     "key": "eks.amazonaws.com/instance-network-bandwidth",

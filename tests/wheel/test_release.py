@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tarfile
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import pytest
 
 from release import reproducible, statements
 from release.__main__ import build_distributions
+from release.go_components import write_go_components
 from release.locked import requirements_of
 from release.sdks import write_plugin
 from tests.wheel.environments import build
 
 ROOT = Path(__file__).parents[2]
+GO_MOD = (ROOT / "tools" / "pulumi" / "go.mod").read_text()
 ADDRESSES = {"repository": "https://example.com/gpufleet"}
 
 
@@ -116,3 +119,32 @@ def test_a_source_distribution_of_the_sandbox_gives_the_same_wheel(
         archive.extractall(tmp_path / "unpacked", filter="data")
     (folder,) = (tmp_path / "unpacked").iterdir()
     assert build(folder, tmp_path / "again").read_bytes() == direct.read_bytes()
+
+
+def test_the_go_programs_have_a_bill_of_materials(tmp_path: Path) -> None:
+    target = tmp_path / "sandbox.cdx.json"
+    write_go_components(target, "0.1.0")
+    components = json.loads(target.read_text())["components"]
+    by_name = {one["name"]: one for one in components}
+    pinned = re.search(r"\tgoogle.golang.org/grpc (\S+)", GO_MOD)
+    assert pinned is not None
+    grpc = by_name["google.golang.org/grpc"]
+    assert grpc["version"] == pinned[1]
+    assert grpc["properties"][0]["value"].startswith("h1:")
+    assert {"pulumi", "kube-apiserver", "etcd", "kwok"} <= by_name.keys()
+    libraries = [one for one in components if one["type"] == "library"]
+    assert all("licenses" in one or one["properties"][-1]["value"] == "not looked at"
+               for one in libraries)  # fmt: skip
+
+
+def test_actions_and_images_are_pinned_by_digest() -> None:
+    files = [ROOT / "action.yml", *sorted((ROOT / "examples" / "ci").glob("*.yml"))]
+    used = [
+        reference
+        for file in files
+        for reference in re.findall(r"^\s*-? ?(?:uses|image): (\S+)", file.read_text(), re.M)
+    ]
+    bases = re.findall(r"^FROM (\S+)", (ROOT / "release" / "Containerfile").read_text(), re.M)
+    digest = re.compile(r"@(sha256:[0-9a-f]{64}|[0-9a-f]{40})$")
+    assert len(used) >= 7
+    assert [one for one in [*used, *bases] if not digest.search(one)] == []

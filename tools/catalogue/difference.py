@@ -11,7 +11,7 @@ from gpufleet.catalogue.catalogue import Catalogue
 from tools.catalogue.merge import NEWER_BY, Contribution, Facts, Key, Merged, same
 from tools.catalogue.publication import KEYS, figure
 from gpufleet.catalogue.edition import RawRow
-from gpufleet.catalogue.instance import MICRO_USD, Cloud
+from gpufleet.catalogue.instance import MICRO_USD, AWS
 from gpufleet.catalogue.lookup import UnknownKeyError
 from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import source_of
@@ -136,7 +136,7 @@ def _missing(
 
 def _accelerated(catalogue: Catalogue) -> re.Pattern[str]:
     """What names of accelerated types on AWS begin with, by those that are known."""
-    rows = (row for row in catalogue.instances.values() if row.cloud is Cloud.AWS)
+    rows = (row for row in catalogue.instances.values() if row.cloud == AWS)
     begins = sorted({re.sub(r"\d.*", "", row.family) for row in rows})
     return re.compile(rf"({'|'.join(begins)})\d[a-z0-9-]*\.")
 
@@ -151,7 +151,7 @@ def _known_rows(catalogue: Catalogue, table: str) -> dict[Key, RawRow]:
             }
             for row in catalogue.rows(table)
         }
-    prices = catalogue.prices[Cloud(table.removeprefix("prices-"))]
+    prices = catalogue.prices[table.removeprefix("prices-")]
     return {
         (*key, price.region): {
             "usd": _dollars(price.micro_usd_per_hour),

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from gpufleet.catalogue.catalogue import Catalogue
 from tools.catalogue.difference import RowChange
-from gpufleet.catalogue.instance import Cloud, Price
+from gpufleet.catalogue.instance import Price
 from gpufleet.findings import Finding, error
 
 FAR_OFF = 5
@@ -34,7 +34,7 @@ def implausible(changes: Iterable[RowChange], edition: Catalogue) -> Iterator[Fi
 def _price(
     change: RowChange, edition: Catalogue, new: dict[tuple[str, ...], Decimal]
 ) -> str | None:
-    cloud = Cloud(change.table.removeprefix("prices-"))
+    cloud = change.table.removeprefix("prices-")
     name, buy, region = change.key
     usd = Decimal(change.row["usd"])
     known = _known(edition.prices[cloud].get((name, buy), ()), region)

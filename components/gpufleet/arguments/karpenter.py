@@ -3,12 +3,13 @@
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from gpufleet.arguments.words import (
     KarpenterBudgetReasonsWord,
     KarpenterDisruptionConsolidationPolicyWord,
     KarpenterRequirementOperatorWord,
+    KarpenterReservationsMatchWord,
     StartupTaintEffectWord,
 )
 
@@ -62,6 +63,19 @@ class StartupTaintArgs(TypedDict):
     """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. Default NoSchedule."""
 
 
+class KarpenterReservationsArgs(TypedDict):
+    """Capacity reservations of EC2 that are found by what they have, not by an id: at least one
+    of `tags` and `match`."""
+
+    tags: NotRequired[dict[str, str]]
+    """Those with all of these tags. Default: whatever tags."""
+    owner_id: NotRequired[str]
+    """Those of this account, which shares them. Default: whoever owns them."""
+    match: NotRequired[KarpenterReservationsMatchWord]
+    """One of `open`, `targeted`. Those that any machine may use (`open`), or only machines that
+    name them. Default: both."""
+
+
 class KarpenterPoolOptionsArgs(TypedDict):
     """What only Karpenter needs to know."""
 
@@ -77,9 +91,23 @@ class KarpenterPoolOptionsArgs(TypedDict):
     startup_taints: NotRequired[list[StartupTaintArgs]]
     """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits
     for the GPUs by itself."""
-    reservation_tags: NotRequired[dict[str, str]]
-    """Capacity reservations with these tags are used first, next to those that `capacity` names.
-    Default: none."""
+    reservations: NotRequired[list[KarpenterReservationsArgs]]
+    """Capacity reservations that are found by tags, owner or match, at most 30 with those that
+    `capacity` names; they are used first. Default: none."""
+    static: NotRequired[bool]
+    """Keep `nodes.min` nodes whether pods ask for them or not; Karpenter then adds none for pods,
+    and up to `nodes.max` while it replaces nodes (Karpenter's gate StaticCapacity). Default
+    false. Changing it makes a new NodePool."""
+    price_adjustment: NotRequired[str]
+    """Difference of the price at which Karpenter compares the pool's machines, `-15%` or `+0.25`
+    USD per hour: a discount that EC2's list does not show. Spend follows the catalogue. Default:
+    the list price."""
+    node_pool: NotRequired[dict[str, Any]]
+    """Raw fields of the NodePool's `spec`, as karpenter.sh/v1 spells them, merged last. Lists are
+    replaced."""
+    node_class: NotRequired[dict[str, Any]]
+    """Raw fields of the `spec` of its EC2NodeClass, or of the NodeClass of EKS Auto Mode, merged
+    last. Lists are replaced."""
     placement_group: NotRequired[str]
     """Name of a placement group that exists, where machines start; none is made then. A node
     group names one in `eks.launchTemplate.placement`. Default: none."""

@@ -16,6 +16,8 @@ from gpufleet.catalogue.edition import (
 from gpufleet.catalogue.load import load
 from gpufleet.catalogue.lookup import AmbiguousKeyError, UnknownKeyError
 from gpufleet.catalogue.model import (
+    AWS,
+    GCP,
     Accelerator,
     Chart,
     Cloud,
@@ -34,7 +36,9 @@ from gpufleet.catalogue.model import (
 )
 
 __all__ = [
+    "AWS",
     "DEFAULT_EDITION",
+    "GCP",
     "Accelerator",
     "AmbiguousKeyError",
     "Catalogue",

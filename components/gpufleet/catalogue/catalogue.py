@@ -123,17 +123,25 @@ class Catalogue:
         return gpu_rows.vgpu_table(self.rows("vgpu"), self.sources)
 
     @cached_property
+    def clouds(self) -> Mapping[str, Cloud]:
+        """Who sells machine types, by key."""
+        rows = read_rows(self.folder, "clouds")
+        return frozen({raw["key"]: source_rows.sourced(Cloud, raw, self.sources) for raw in rows})
+
+    @cached_property
     def instances(self) -> Mapping[str, InstanceType]:
         """Machine types of all clouds by name."""
         table: dict[str, InstanceType] = {}
         advisor = self.rows("spot-advisor-aws")
-        for cloud in Cloud:
+        for cloud in self.clouds:
+            if self.clouds[cloud].sold != "table":
+                continue
             rows = self.rows(f"instances-{cloud}")
             prices = self._prices_of(cloud)
             table.update(instance_rows.instance_rows(cloud, rows, prices, advisor, self.sources))
         return frozen(table)
 
-    def _prices_of(self, cloud: Cloud) -> PriceTable:
+    def _prices_of(self, cloud: str) -> PriceTable:
         """The price that counts of each machine type of a cloud."""
         table = self.prices[cloud]
         region = self.region
@@ -145,14 +153,15 @@ class Catalogue:
         }
 
     @cached_property
-    def prices(self) -> Mapping[Cloud, PriceTable]:
+    def prices(self) -> Mapping[str, PriceTable]:
         """Every price by cloud, machine type and purchase option; one per region."""
         return {
             cloud: price_rows.overridden(
                 price_rows.price_table(read_rows(self.folder, f"prices-{cloud}"), self.sources),
                 self.overrides,
             )
-            for cloud in Cloud
+            for cloud, row in self.clouds.items()
+            if row.sold == "table"
         }
 
     def in_region(self, region: str | None, *, estimate: bool = True) -> "Catalogue":
@@ -278,7 +287,7 @@ class Catalogue:
         return found
 
     def instances_with_gpu(
-        self, gpu_key: str, cloud: Cloud | str | None = None, *, fractional: bool = False
+        self, gpu_key: str, cloud: str | None = None, *, fractional: bool = False
     ) -> tuple[InstanceType, ...]:
         """Machine types that carry this GPU, cheapest on-demand price first, unpriced ones last.
 

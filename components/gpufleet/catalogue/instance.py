@@ -17,11 +17,24 @@ MICRO_USD = 1_000_000
 """Micro-dollars in one US dollar."""
 
 
-class Cloud(StrEnum):
-    """Who sells an instance type."""
+AWS, GCP = "aws", "gcp"
+"""Keys of the clouds on whose machines platforms of gpufleet make nodes (`Catalogue.clouds`)."""
 
-    AWS = "aws"
-    GCP = "gcp"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloud:
+    """Who sells machine types."""
+
+    key: str
+    title: str
+    """As sentences name it."""
+    sold: str
+    """`table`: machine types are in `instances-KEY.jsonl`; `offers`: in `offers.jsonl`."""
+    regions: tuple[str, ...] = ()
+    """Regions by name; empty: those that prices name."""
+    labels: tuple[str, ...] = ()
+    """Prefixes of labels that only its nodes carry."""
+    source: Source
 
 
 class PriceStatus(StrEnum):
@@ -93,7 +106,8 @@ class InstanceType:
     """One machine type of one cloud."""
 
     name: str
-    cloud: Cloud
+    cloud: str
+    """Key of `Catalogue.clouds`."""
     family: str
     architecture: str
     """`amd64` or `arm64`."""

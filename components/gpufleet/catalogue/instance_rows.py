@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import frozen
-from gpufleet.catalogue.instance import Accelerator, Cloud, HostLimit, InstanceType, Price
+from gpufleet.catalogue.instance import AWS, Accelerator, HostLimit, InstanceType, Price
 from gpufleet.catalogue.price_rows import ON_DEMAND, OTHER_OPTIONS, SPOT, PriceTable, unknown_price
 from gpufleet.catalogue.source_rows import SourceTable, fact_of, source_of
 
@@ -16,7 +16,7 @@ GB = 10**9
 
 
 def instance_rows(
-    cloud: Cloud,
+    cloud: str,
     rows: Iterable[RawRow],
     prices: PriceTable,
     advisor: Iterable[RawRow],
@@ -30,7 +30,7 @@ def instance_rows(
 
 
 def _instance(
-    cloud: Cloud,
+    cloud: str,
     raw: RawRow,
     prices: PriceTable,
     advice: RawRow | None,
@@ -51,9 +51,9 @@ def _instance(
         memory_bytes=_bytes(raw, "memory_gib", GIB),
         accelerator=_accelerator(raw),
         network_gbps=None if network is None else Decimal(network),
-        efa_interfaces=raw.get("efa_interfaces") if cloud is Cloud.AWS else 0,
+        efa_interfaces=raw.get("efa_interfaces") if cloud == AWS else 0,
         local_nvme_bytes=_bytes(raw, "local_nvme_gb", GB)
-        if cloud is Cloud.AWS
+        if cloud == AWS
         else _bytes(raw, "local_ssd_gib", GIB),
         on_demand=price(ON_DEMAND),
         spot=price(SPOT),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import DEFAULT_EDITION, edition_folder
-from gpufleet.catalogue.instance import Cloud, Price
+from gpufleet.catalogue.instance import Price
 from gpufleet.catalogue.overlay import Overlay
 from gpufleet.catalogue.price_rows import PriceTable, overridden
 from gpufleet.findings import Finding, FleetError, error
@@ -81,7 +81,7 @@ def _with_overlay(edition: str, path: Path, state: _State) -> Catalogue:
 def _dangling(catalogue: Catalogue, overlay: Overlay) -> list[Finding]:
     """An error for each machine type of the overlay whose GPU no row has."""
     known = {*catalogue.gpus, *overlay.named.get("gpus", ())}
-    tables = [overlay.rows.get(f"instances-{cloud}", ()) for cloud in Cloud]
+    tables = [overlay.rows.get(f"instances-{cloud}", ()) for cloud in catalogue.clouds]
     return [
         error(
             "overlay-unknown-gpu",

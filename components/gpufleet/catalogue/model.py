@@ -17,6 +17,8 @@ from gpufleet.catalogue.gpu import (
     VgpuBoard,
 )
 from gpufleet.catalogue.instance import (
+    AWS,
+    GCP,
     MICRO_USD,
     Accelerator,
     Cloud,
@@ -30,7 +32,9 @@ from gpufleet.catalogue.software import Chart, NodeImage, Package
 from gpufleet.catalogue.source import Source, SourceEntry
 
 __all__ = [
+    "AWS",
     "EVIDENCE_ORDER",
+    "GCP",
     "MICRO_USD",
     "Accelerator",
     "Chart",

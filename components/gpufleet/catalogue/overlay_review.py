@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import RawRow, read_rows
-from gpufleet.catalogue.instance import Cloud
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.regions import known_regions
 from gpufleet.findings import Finding, warning
@@ -59,8 +58,8 @@ def _changed(row: RawRow, old: RawRow, fields: tuple[str, ...]) -> Iterator[str]
 
 
 def _odd_regions(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
-    known = {cloud: known_regions(cloud, edition) for cloud in Cloud}
-    odd: dict[tuple[str, Cloud], str] = {}
+    known = {cloud: known_regions(cloud, edition) for cloud in edition.clouds}
+    odd: dict[tuple[str, str], str] = {}
     for (name, _), prices in catalogue.overrides.items():
         cloud = catalogue.instance(name).cloud
         for price in prices:
@@ -71,7 +70,7 @@ def _odd_regions(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
         yield warning(
             "overlay-region-unknown",
             f"catalogueOverlay.prices.{name}",
-            f"no region {region!r} of {cloud.value} is known: its price counts only for a cluster "
+            f"no region {region!r} of {cloud} is known: its price counts only for a cluster "
             "of exactly this region",
             f"write {near[0]}" if near else None,
             found=region,

@@ -1,35 +1,17 @@
 """Regions of the clouds by name, to tell a slip of the pen from a region.
 
-AWS: botocore's endpoint table (partitions aws, aws-cn and aws-us-gov). Google Cloud: the regions
-its documentation lists (Workload Manager, locations). Both read on 2026-11-21; regions that priced
-offers of the catalogue name are known besides. A cloud opens regions between editions, so an
-unknown name is doubted, never refused; one of another cloud is refused.
+Rows of `clouds.jsonl` list them; regions that priced machine types of the catalogue name are known
+besides. A cloud opens regions between editions, so an unknown name is doubted, never refused; one
+of another cloud is refused.
 """
 
 from collections.abc import Collection
 
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.google_zones import region_of_google_zone
-from gpufleet.catalogue.instance import Cloud
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, warning
 
-_AWS = """
-af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2
-ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6
-ap-southeast-7 ca-central-1 ca-west-1 cn-north-1 cn-northwest-1 eu-central-1 eu-central-2 eu-north-1
-eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3 il-central-1 me-central-1 me-south-1
-mx-central-1 sa-east-1 us-east-1 us-east-2 us-gov-east-1 us-gov-west-1 us-west-1 us-west-2
-"""
-_GOOGLE = """
-africa-south1 asia-east1 asia-east2 asia-northeast1 asia-northeast2 asia-northeast3 asia-south1
-asia-south2 asia-southeast1 asia-southeast2 australia-southeast1
-australia-southeast2 europe-central2 europe-north1 europe-north2 europe-southwest1 europe-west1
-europe-west2 europe-west3 europe-west4 europe-west6 europe-west8 europe-west9 europe-west10
-europe-west12 me-central1 me-central2 me-west1 northamerica-northeast1 northamerica-northeast2
-northamerica-south1 southamerica-east1 southamerica-west1 us-central1 us-east1 us-east4 us-east5
-us-south1 us-west1 us-west2 us-west3 us-west4
-"""
 _SAME_PLACE = """
 africa-south1=af-south-1 asia-east1=ap-east-2 asia-east2=ap-east-1 asia-northeast1=ap-northeast-1
 asia-northeast2=ap-northeast-3 asia-northeast3=ap-northeast-2 asia-south1=ap-south-1
@@ -59,10 +41,9 @@ _CONTINENTS = (
     {"southamerica", "sa"},
 )
 """First words of names that mean the same part of the world."""
-_LISTED = {Cloud.AWS: frozenset(_AWS.split()), Cloud.GCP: frozenset(_GOOGLE.split())}
 
 
-def known_regions(cloud: Cloud, catalogue: Catalogue) -> frozenset[str]:
+def known_regions(cloud: str, catalogue: Catalogue) -> frozenset[str]:
     """Every region of a cloud that is known: listed here, or named by a price."""
     priced = {
         price.region
@@ -71,11 +52,11 @@ def known_regions(cloud: Cloud, catalogue: Catalogue) -> frozenset[str]:
         for price in (row.on_demand, row.spot, *row.other_prices.values())
         if price.region is not None
     }
-    return _LISTED.get(cloud, frozenset()) | priced
+    return frozenset(catalogue.clouds[cloud].regions) | priced
 
 
 def check_region(
-    region: str | None, clouds: Collection[Cloud], catalogue: Catalogue, path: str
+    region: str | None, clouds: Collection[str], catalogue: Catalogue, path: str
 ) -> tuple[Finding, ...]:
     """A warning for a region that none of the clouds is known to have, with the nearest names; an
     error for one that only another cloud has, with the nearest place. No cloud and no region are
@@ -86,8 +67,8 @@ def check_region(
     if region in known:
         return ()
     around = region_of_google_zone(region) or region[:-1]  # us-central1-a, us-east-1a
-    of = " or ".join(dict.fromkeys(cloud.value for cloud in clouds))
-    for cloud in _LISTED:
+    of = " or ".join(dict.fromkeys(clouds))
+    for cloud in (key for key, row in catalogue.clouds.items() if row.regions):
         elsewhere = known_regions(cloud, catalogue)
         meant = next((name for name in (region, around) if name in elsewhere), None)
         if cloud not in clouds and meant is not None:
@@ -96,7 +77,7 @@ def check_region(
                 error(
                     "region-of-other-cloud",
                     path,
-                    f"{region!r} is in {cloud.value}, and the nodes are in {of}",
+                    f"{region!r} is in {cloud}, and the nodes are in {of}",
                     f"write {place}, or another region of {of}"
                     if place
                     else f"write a region of {of}",

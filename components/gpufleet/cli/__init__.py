@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import click
 
+from gpufleet.cli.at_work import sign_of_life
 from gpufleet.cli.output import UnreadableInputError, print_findings
 from gpufleet.findings import FleetError
 from gpufleet.messages import message, one_line
@@ -140,7 +141,9 @@ def main() -> None:
     try:
         try:
             # click knows nothing of NO_COLOR (no-color.org); rich sees to it by itself.
-            _program(prog_name="gpufleet", color=False if os.environ.get("NO_COLOR") else None)
+            color = False if os.environ.get("NO_COLOR") else None
+            with sign_of_life(one_line(sys.argv[1]) if len(sys.argv) > 1 else ""):
+                _program(prog_name="gpufleet", color=color)
         finally:
             sys.stdout.flush()  # what cannot be written shows here, not while Python ends
     except UnreadableInputError as problem:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
-from gpufleet.catalogue import Catalogue, Cloud, InstanceType, Price, Source
+from gpufleet.catalogue import Catalogue, InstanceType, Price, Source
 from gpufleet.catalogue.instance import MICRO_USD
 
 Row = dict[str, Any]
@@ -116,12 +116,10 @@ def _drivers(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Itera
 
 def _selected(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterator[InstanceType]:
     if gpu is not None:
-        yield from catalogue.instances_with_gpu(
-            gpu, Cloud(cloud) if cloud else None, fractional=True
-        )
+        yield from catalogue.instances_with_gpu(gpu, cloud if cloud else None, fractional=True)
         return
     for fact in catalogue.instances.values():
-        if cloud in (None, fact.cloud.value):
+        if cloud in (None, fact.cloud):
             yield fact
 
 
@@ -139,7 +137,7 @@ def _prices(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterato
     for fact in _selected(catalogue, gpu, cloud):
         prices = {"onDemand": fact.on_demand, "spot": fact.spot, **fact.other_prices}
         for option, price in prices.items():
-            row: Row = {"instance": fact.name, "cloud": fact.cloud.value, "buy": option}
+            row: Row = {"instance": fact.name, "cloud": fact.cloud, "buy": option}
             row |= as_row(price)
             row["usd_per_hour"] = _money(price)
             row["interruption"] = fact.spot_interruption if option == "spot" else None

@@ -7,7 +7,7 @@ computed from a pool or a fleet is a method of `PlatformRules` (`gpufleet.fleet.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpufleet.catalogue.model import Cloud, InstanceType
+from gpufleet.catalogue.model import InstanceType
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -96,7 +96,7 @@ class PlatformFacts:
     """The same for Trainium and Inferentia. Default: `default_image`."""
     provisioner_images: Mapping[Provisioner, str] = field(default_factory=dict[Provisioner, str])
     """The same of provisioners that choose the image themselves."""
-    clouds: tuple[Cloud, ...] = ()
+    clouds: tuple[str, ...] = ()
     """Clouds whose instance types it runs on; none on own hardware."""
     example_region: str | None = None
     """A region, for the text of a finding. Set where a cluster must name its region."""
@@ -162,7 +162,7 @@ class PlatformFacts:
         return (self.images_of or self.platform).value
 
     @property
-    def cloud(self) -> Cloud | None:
+    def cloud(self) -> str | None:
         """The one cloud in whose regions it buys; None on own hardware and where several are
         simulated."""
         return self.clouds[0] if len(self.clouds) == 1 else None

@@ -10,7 +10,7 @@ from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.capacity import Capacity, CapacityBlock, Reserved
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
 _ALONE = {
@@ -35,15 +35,16 @@ def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Fin
 
 
 def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
-    """Reservations that cannot give the smallest size yet. Google's own module refuses them
-    (GoogleCloudPlatform/cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`,
+    """Blocks and reservations that cannot give the smallest size yet. Google's own module refuses
+    them (GoogleCloudPlatform/cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`,
     precondition on `is_reservation_active`). Nodes beside a full resource group of EC2 are on
     demand, and Karpenter waits for pods."""
+    bought = [(entry.capacity_block or entry.reserved, entry.mode) for entry in pool.capacity]
     later = [
-        one.starts
-        for one in (entry.reserved for entry in pool.capacity)
-        if one is not None and one.starts is not None and not one.id.startswith("arn:")
-        if at is None or at < one.starts
+        (one.starts, mode)
+        for one, mode in bought
+        if one is not None and not one.id.startswith("arn:")
+        if (one.starts is not None or mode == "capacityBlock") and (at is None or _later(one, at))
     ]
     groups = pool.provisioner in {Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER}
     made = groups and pool.ownership is not Ownership.EXISTING
@@ -52,15 +53,22 @@ def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
         return
     if len(later) < len(pool.capacity):
         return  # what is bought besides starts them
-    begins = min(later).isoformat()
+    starts = min((one for one, _ in later if one is not None), default=None)
+    begins = "" if starts is None else f" at {starts.isoformat()}"
+    block = later[0][1] == "capacityBlock"
+    what = "block" if block else "reservation"
     yield warning(
-        "reservation-min-nodes",
+        "capacity-block-min-nodes" if block else "reservation-min-nodes",
         f"{pool.path}.nodes.min",
-        f"min is {pool.nodes.minimum}: before the reservation begins at {begins}, the group tries "
-        "and fails to start nodes",
-        "write 0, and scale when the reservation begins",
+        f"min is {pool.nodes.minimum}: before the {what} begins{begins}"
+        f"{' and after it ended' if block else ''}, the group tries and fails to start nodes",
+        f"write 0, and scale when the {what} begins",
         found=pool.nodes.minimum,
     )
+
+
+def _later(bought: CapacityBlock | Reserved, at: datetime) -> bool:
+    return bought.starts is not None and at < bought.starts
 
 
 def _ended(pools: Sequence[Pool], at: datetime) -> Iterable[Finding]:
@@ -105,6 +113,8 @@ def validate(
     facts = platform.facts
     modes = [entry.mode for entry in pool.capacity]
     findings: list[Finding] = []
+    alone = () if provisioner.by_node_pool else _ALONE
+    several = {"reserved", *({"capacityBlock"} if provisioner.by_node_pool else ())}
     for index, mode in enumerate(modes):
         place = f"{path}.capacity[{index}].{mode}"
         if mode not in facts.capacity:
@@ -118,9 +128,9 @@ def validate(
                     allowed=list(facts.capacity),
                 )
             )
-        elif mode in modes[:index] and mode != "reserved":
+        elif mode in modes[:index] and mode not in several:
             findings.append(error("capacity-twice", place, f"{mode} is listed twice", "remove one"))
-        elif mode in _ALONE and set(modes) != {mode}:
+        elif mode in alone and set(modes) != {mode}:
             others = ", ".join(other for other in modes if other != mode)
             findings.append(
                 error(
@@ -167,7 +177,7 @@ def validate(
                 "write `onDemand: {}`, or `intent: batch` if no user waits for the result",
             )
         )
-    if "capacityBlock" in modes and len(machines) > 1:
+    if "capacityBlock" in alone and "capacityBlock" in modes and len(machines) > 1:
         findings.append(
             error(
                 "capacity-block-one-type",

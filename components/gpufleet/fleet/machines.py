@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet.catalogue.model import Cloud, Gpu, InstanceType
+from gpufleet.catalogue.model import GCP, Gpu, InstanceType
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import GIB, Machine
@@ -210,7 +210,7 @@ def _from_instance_types(
 def _instance(name: str, gpu: Gpu | None, count: int, catalogue: Catalogue) -> InstanceType:
     """The catalogue row; an N1 machine takes whatever GPU is attached to it."""
     if name.startswith("n1-") and gpu is not None:
-        for row in catalogue.instances_with_gpu(gpu.key, Cloud.GCP):
+        for row in catalogue.instances_with_gpu(gpu.key, GCP):
             if row.attachable and row.accelerator.count == count:
                 return catalogue.attached_to(row, name)
     return catalogue.instance(name)
@@ -225,7 +225,7 @@ def _elsewhere(
     return error(
         "instance-type-not-on-platform",
         place,
-        f"{row.name} is sold by {row.cloud.value}, and the fleet runs on {platform.name}",
+        f"{row.name} is sold by {row.cloud}, and the fleet runs on {platform.name}",
         f"with the same GPU there: {', '.join(same[:3])}"
         if same
         else f"{platform.name} has no machine with {row.accelerator.gpu}",

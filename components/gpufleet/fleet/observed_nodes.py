@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
@@ -21,7 +20,7 @@ _TAINTS_OF_OTHERS = re.compile(
 class NodeGroups:
     """How the nodes of one platform name the group that they are of."""
 
-    cloud: Cloud
+    cloud: str
     labels: tuple[str, ...]
     """Labels with the group's name; the first that a node has."""
     spot: Mapping[str, str]

@@ -95,6 +95,24 @@ class StartupTaint(SpecModel):
     """Default NoSchedule."""
 
 
+class KarpenterReservations(SpecModel):
+    """Capacity reservations of EC2 that are found by what they have, not by an id: at least one of
+    `tags` and `match`."""
+
+    tags: dict[str, str] = Field(default_factory=dict[str, str])
+    """Those with all of these tags. Default: whatever tags."""
+    owner_id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] | None = None
+    """Those of this account, which shares them. Default: whoever owns them."""
+    match: Literal["open", "targeted"] | None = None
+    """Those that any machine may use (`open`), or only machines that name them. Default: both."""
+
+    @model_validator(mode="after")
+    def _selects(self) -> Self:
+        if not self.tags and self.match is None:
+            raise ValueError("neither tags nor match is given: Karpenter refuses such a selector")
+        return self
+
+
 class KarpenterPoolOptions(SpecModel):
     """What only Karpenter needs to know."""
 
@@ -110,9 +128,27 @@ class KarpenterPoolOptions(SpecModel):
     startup_taints: Annotated[tuple[StartupTaint, ...], Field(max_length=20)] = ()
     """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits for
     the GPUs by itself."""
-    reservation_tags: dict[str, str] = Field(default_factory=dict[str, str])
-    """Capacity reservations with these tags are used first, next to those that `capacity` names.
-    Default: none."""
+    reservations: Annotated[tuple[KarpenterReservations, ...], Field(max_length=30)] = ()
+    """Capacity reservations that are found by tags, owner or match, at most 30 with those that
+    `capacity` names; they are used first. Default: none."""
+    static: bool = False
+    """Keep `nodes.min` nodes whether pods ask for them or not; Karpenter then adds none for pods,
+    and up to `nodes.max` while it replaces nodes (Karpenter's gate StaticCapacity). Default false.
+    Changing it makes a new NodePool."""
+    price_adjustment: (
+        Annotated[str, StringConstraints(pattern=r"^[+-][0-9]{1,12}(\.[0-9]{1,6})?%?$")]
+        | None
+        | None
+    ) = None
+    """Difference of the price at which Karpenter compares the pool's machines, `-15%` or `+0.25`
+    USD per hour: a discount that EC2's list does not show. Spend follows the catalogue. Default:
+    the list price."""
+    node_pool: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Raw fields of the NodePool's `spec`, as karpenter.sh/v1 spells them, merged last. Lists are
+    replaced."""
+    node_class: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Raw fields of the `spec` of its EC2NodeClass, or of the NodeClass of EKS Auto Mode, merged
+    last. Lists are replaced."""
     placement_group: str | None = Field(default=None, min_length=1, max_length=255)
     """Name of a placement group that exists, where machines start; none is made then. A node group
     names one in `eks.launchTemplate.placement`. Default: none."""

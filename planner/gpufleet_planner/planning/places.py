@@ -9,7 +9,7 @@ from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, load
 from gpufleet.catalogue.regions import known_regions
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.models.ledger import Basis
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.plan import PlannedFleet, plan
 from gpufleet_planner.planning.priced_fleet import PricedFleet
@@ -80,7 +80,7 @@ def plan_in_places(
 def _platform_of(region: str, own: str, catalogue: Catalogue) -> Platform | None:
     mine = [platform for platform in Platform if platform.value == own]
     for platform in (*mine, *Platform):
-        cloud = platform_facts(platform).cloud
+        cloud = PLATFORMS[platform].facts.cloud
         if cloud is not None and region in known_regions(cloud, catalogue):
             return platform
     return None

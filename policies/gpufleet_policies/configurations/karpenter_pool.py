@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import InstanceType, load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS as BY_AWS
 from gpufleet.contract.programs.karpenter_keys import AWS
 from gpufleet.contract.programs.karpenter_machines import (
     admits,
@@ -50,7 +50,7 @@ def validate_pool(
     where = child(child(child(place, "template"), "spec"), "requirements")
     validate_requirements(template.get("requirements"), where, report)
     requirements = read_requirements(template.get("requirements"))
-    if not demands_gpus(requirements) or cloud_of(requirements) is not Cloud.AWS:
+    if not demands_gpus(requirements) or cloud_of(requirements) != BY_AWS:
         return
     metadata = as_mapping(outer.get("metadata")) or {}
     pool = PoolParts(

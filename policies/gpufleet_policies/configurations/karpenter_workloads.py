@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS
 from gpufleet.contract.programs.karpenter_machines import (
     NodeRequirement,
     admits,
@@ -116,7 +116,7 @@ def _most_gpus(pool: Mapping[str, Any]) -> int | None:
 def _vendors(pool: Mapping[str, Any]) -> set[str]:
     """Vendors of the GPUs of machines that the pool names."""
     requirements = _requirements(pool)
-    rows = (row for row in load().instances.values() if row.cloud is Cloud.AWS)
+    rows = (row for row in load().instances.values() if row.cloud == AWS)
     named = (
         row
         for row in rows

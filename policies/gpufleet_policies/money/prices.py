@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from gpufleet.catalogue import Catalogue, Cloud, UnknownKeyError
+from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.cluster.fleet import PoolFacts
 
 
@@ -35,7 +35,7 @@ def gpu_hour(pool: PoolFacts) -> Fraction | None:
     return Fraction(pool.hourly_micro_usd.value, pool.gpus_per_node)
 
 
-def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> Cloud | None:
+def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> str | None:
     """Who sells the pool's first machine; None for own hardware."""
     for machine in pool.machines:
         try:
@@ -48,7 +48,7 @@ def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> Cloud | None:
 def cheapest_offers(
     catalogue: Catalogue,
     memory_bytes: int,
-    cloud: Cloud | None,
+    cloud: str | None,
     capability: tuple[int, int] = (0, 0),
 ) -> Iterator[GpuOffer]:
     """Whole NVIDIA GPUs with at least this much memory on machines of a cloud, cheapest first.
@@ -63,9 +63,9 @@ def cheapest_offers(
 
 
 @lru_cache(maxsize=8)
-def _all_offers(catalogue: Catalogue) -> tuple[tuple[GpuOffer, Cloud, tuple[int, int]], ...]:
+def _all_offers(catalogue: Catalogue) -> tuple[tuple[GpuOffer, str, tuple[int, int]], ...]:
     """Every whole GPU with a price, cheapest first, with seller and compute capability."""
-    offers: list[tuple[GpuOffer, Cloud, tuple[int, int]]] = []
+    offers: list[tuple[GpuOffer, str, tuple[int, int]]] = []
     for instance in catalogue.instances.values():
         count, price = instance.accelerator.count, instance.on_demand.micro_usd_per_hour
         gpu = catalogue.gpu(instance.accelerator.gpu)

@@ -1,11 +1,12 @@
 """What GPU a workload gets for what it asks, and what that costs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from operator import attrgetter
 
-from gpufleet.catalogue import Catalogue, Cloud, Gpu, UnknownKeyError
+from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
 from gpufleet.cluster import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings.money import AmountKind, Money, usd_hour
@@ -21,7 +22,7 @@ from gpufleet_policies.rules.placement import (
     offering,
 )
 from gpufleet_policies.rules.published import published
-from gpufleet_policies.rules.shapes import NodeShape, shapes
+from gpufleet_policies.rules.shapes import NodeShape, offers, shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class WorkloadGpu:
     """Where GPU and price come from, in words."""
     pool: PoolFacts | None
     """None: named by a label only, no pool of it is known."""
-    cloud: Cloud | None = None
+    cloud: str | None = None
     """Who sells it: its price is of this cloud, or there is none."""
     compared: Fraction | None = None
     """A price per GPU-hour that alternatives are held against, and that no money is claimed of:
@@ -66,29 +67,20 @@ def whole_gpu(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
 
 
 @lru_cache(maxsize=128)
-def _cheapest_of(gpu: str, catalogue: Catalogue, cloud: Cloud | None) -> GpuOffer | None:
+def _cheapest_of(gpu: str, catalogue: Catalogue, cloud: str | None) -> GpuOffer | None:
     """The cheapest way to buy one GPU of a kind from a cloud; None: from any."""
     return next((o for o in cheapest_offers(catalogue, 0, cloud) if o.gpu == gpu), None)
 
 
-_CLOUD_PREFIXES = {
-    "cloud.google.com/": Cloud.GCP,
-    "karpenter.k8s.gcp/": Cloud.GCP,
-    "karpenter.k8s.aws/": Cloud.AWS,
-    "eks.amazonaws.com/": Cloud.AWS,
-    "k8s.amazonaws.com/": Cloud.AWS,
-}
-"""Prefixes of labels that only nodes of one cloud carry."""
-
 _REGION_LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 
 
-def _seller(group: PodGroup) -> Cloud | None:
+def _seller(group: PodGroup, catalogue: Catalogue) -> str | None:
     """The cloud whose labels the pods require of their nodes; None where none or several are."""
     found = {
         cloud
-        for prefix, cloud in _CLOUD_PREFIXES.items()
-        if any(label.startswith(prefix) for label in group.node_labels)
+        for cloud, row in catalogue.clouds.items()
+        if row.labels and any(label.startswith(row.labels) for label in group.node_labels)
     }
     return found.pop() if len(found) == 1 else None
 
@@ -133,7 +125,13 @@ def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
     gpu = gpu_of_labels(catalogue, group)
     if gpu is None or gpu.memory_bytes is None:
         return None
-    cloud = _seller(group)
+    here = [one for one in offers(context, group, GPU) if one.gpu == gpu.key]
+    if here:
+        price = here[0].micro_usd_per_gpu_hour
+        seller = catalogue.instance(here[0].name).cloud
+        because = _chosen(here)
+        return WorkloadGpu(gpu.key, gpu.memory_bytes, price, because, None, seller, price)
+    cloud = _seller(group, catalogue)
     offer = _cheapest_of(gpu.key, catalogue, cloud)
     price = None if offer is None else offer.micro_usd_per_gpu_hour
     if offer is None or price is None or cloud is None or _is_elsewhere(group, offer.region):
@@ -162,6 +160,14 @@ def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | N
     because = f"{cheapest.priced}, {usd_hour(price)} per GPU"
     cloud = context.catalogue.instance(cheapest.name).cloud
     return WorkloadGpu(cheapest.gpu, memory, price, because, None, cloud, price)
+
+
+def _chosen(machines: Sequence[NodeShape]) -> str:
+    """The first of some machines with its price, and of how many it is the cheapest."""
+    first = machines[0]
+    names = {one.name for one in machines}
+    more = f", the cheapest of {len(names)} machine types here" if len(names) > 1 else ""
+    return f"{first.priced}, {usd_hour(first.micro_usd_per_gpu_hour or 0)} per GPU{more}"
 
 
 def priced(pool: PoolFacts) -> str:
@@ -203,6 +209,10 @@ def held(
             assert price is not None
             basis = f"{cheapest.priced}, {usd_hour(price)} per GPU"
             return waste(workload, group.pods, gpus, price, basis, kind)
+        known_here = offers(context, group, resource)
+        if known_here:
+            price = known_here[0].micro_usd_per_gpu_hour
+            return waste(workload, group.pods, gpus, price, _chosen(known_here), kind)
         return waste(workload, group.pods, gpus, None, "no pool is known", kind)
     return None
 

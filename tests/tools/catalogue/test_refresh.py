@@ -243,9 +243,8 @@ def test_an_edition_of_a_refresh_is_an_overlay_that_compile_uses(
 
 
 def _prices(overlay: str, name: str, buy: str) -> Any:
-    from gpufleet.catalogue import Cloud
 
-    return load(overlay=overlay).prices[Cloud.AWS][name, buy]
+    return load(overlay=overlay).prices["aws"][name, buy]
 
 
 def test_a_new_machine_type_compiles_the_day_a_source_describes_it(

@@ -43,7 +43,7 @@ def test_gpus(name: str, maker: str | None) -> None:
 @pytest.mark.parametrize(("name", "cloud"), MACHINES.items())
 def test_machine_types(name: str, cloud: str | None) -> None:
     near = nearest(load().instance, name)
-    assert {load().instance(one).cloud.value for one in near} == ({cloud} if cloud else set())
+    assert {load().instance(one).cloud for one in near} == ({cloud} if cloud else set())
 
 
 @pytest.mark.parametrize(("name", "series"), MODELS.items())

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from gpufleet.catalogue import Cloud, editions, load
+from gpufleet.catalogue import AWS, editions, load
 from gpufleet.catalogue.edition import edition_folder, read_rows
 from gpufleet.catalogue.overlay_rows import TABLES
 from gpufleet.cli.catalogue import command as catalogue_command
@@ -118,7 +118,7 @@ def test_prices_of_several_files_add_up(tmp_path: Path) -> None:
     for name, region in regions.items():
         row = {"instance": "g6.xlarge", "buy": "onDemand", "region": region, "usd": "1.5"}
         written(tmp_path, {"date": FACTS["date"], "prices": [row]}, name)
-    known = load(overlay=tmp_path).prices[Cloud.AWS]["g6.xlarge", "onDemand"]
+    known = load(overlay=tmp_path).prices[AWS]["g6.xlarge", "onDemand"]
     assert {*regions.values(), "us-east-1"} <= {price.region for price in known}
 
 

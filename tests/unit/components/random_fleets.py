@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud, InstanceType
+from gpufleet.catalogue.model import AWS, GCP, InstanceType
 
 CATALOGUE = load("2026.11")
 TURNS = st.fixed_dictionaries({"replicas": st.integers(2, 9)})
@@ -14,7 +14,7 @@ NODES = st.integers(1, 8).map(lambda most: {"min": 0, "max": most})
 INTENTS = st.sampled_from(["training", "batch", "inference", "interactive"])
 
 
-def machines(cloud: Cloud, vendor: str) -> list[InstanceType]:
+def machines(cloud: str, vendor: str) -> list[InstanceType]:
     return [
         row
         for row in CATALOGUE.instances.values()
@@ -22,8 +22,8 @@ def machines(cloud: Cloud, vendor: str) -> list[InstanceType]:
     ]
 
 
-AWS, NEURON = machines(Cloud.AWS, "nvidia"), machines(Cloud.AWS, "aws")
-GCP, TPU = machines(Cloud.GCP, "nvidia"), machines(Cloud.GCP, "google")
+AWS, NEURON = machines(AWS, "nvidia"), machines(AWS, "aws")
+GCP, TPU = machines(GCP, "nvidia"), machines(GCP, "google")
 
 
 def optional(draw: st.DrawFn, **choices: st.SearchStrategy[Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from gpufleet import GkeCluster, GpuFleet
 from gpufleet.catalogue import load
-from gpufleet.catalogue.instance import Cloud
+from gpufleet.catalogue.instance import GCP
 from gpufleet.catalogue.regions import known_regions
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.platforms.gke import gcp_objects as gcp
@@ -134,7 +134,7 @@ def test_no_region_of_google_is_taken_for_a_zone() -> None:
     """The regions that Google lists (catalogue/regions.py); a zone where one is wanted gives one
     finding, whatever the zones are."""
     given = {"project": "my-project", "clusterName": "ml"}
-    for region in known_regions(Cloud.GCP, load()):
+    for region in known_regions(GCP, load()):
         for name, codes in ((region, []), (f"{region}-a", ["cluster-zones"])):
             declared = {**given, "region": name, "zones": [f"{region}-a"]}
             _, found = gke_cluster_plan(DeclaredGkeCluster.model_validate(declared))

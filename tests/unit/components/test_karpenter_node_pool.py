@@ -133,7 +133,7 @@ def test_a_placement_group_that_exists_is_selected_and_none_is_made(run: Any) ->
 @pytest.mark.parametrize(
     "reserved",
     [
-        {"karpenter": {"reservation_tags": {"team": "vision"}}},
+        {"karpenter": {"reservations": [{"tags": {"team": "vision"}}]}},
         {"capacity": [{"reserved": {"id": "cr-0bbbbbbbbbbbbbbbb", "zone": "us-east-1a"}}]},
     ],
 )
@@ -155,7 +155,7 @@ def test_a_block_is_reserved_capacity_in_its_zone(run: Any) -> None:
 
 def test_reservations_may_be_found_by_tag_and_nodes_born_with_taints_of_others(run: Any) -> None:
     options = {
-        "reservation_tags": {"team": "vision"},
+        "reservations": [{"tags": {"team": "vision"}}],
         "startup_taints": [{"key": "example.com/agent-not-ready", "value": "true"}],
         "weight": 5,
     }
@@ -190,7 +190,7 @@ def test_an_unknown_image_family_registers_by_itself(run: Any) -> None:
         ({}, {"cluster_security_group_id": None}, "Karpenter's machines are only in"),
         ({}, {"environment": "prod"}, "deploying it to prod is refused"),
         ({}, {"tags": {"kubernetes.io/cluster/ml": "owned"}}, "its API refuses node classes"),
-        ({"eks": {"node_group": {"version": "1.35"}}}, {}, "raw-argument-without-node-group"),
+        ({"eks": {"node_group": {"version": "1.35"}}}, {}, "karpenter-decides"),
         (
             {"karpenter": {"placement_group": "near"}, "eks": {"placement_group": True}},
             {},

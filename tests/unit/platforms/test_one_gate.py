@@ -109,7 +109,7 @@ def test_labels_that_do_not_fit_into_tags_of_a_scaling_group_are_refused() -> No
 @pytest.mark.parametrize("key", ["nodeGroup", "launchTemplate"])
 def test_karpenter_has_neither_a_node_group_nor_a_launch_template(key: str) -> None:
     pool = {**L4, "provisioner": "karpenter", "eks": {key: {"tenancy": "dedicated"}}}
-    assert codes(spec("eks", pool))["raw-argument-without-node-group"] == f"pools[0].eks.{key}"
+    assert codes(spec("eks", pool))["karpenter-decides"] == f"pools[0].eks.{key}"
 
 
 def test_a_pool_with_another_error_does_not_hide_what_is_wrong_with_raw_arguments() -> None:

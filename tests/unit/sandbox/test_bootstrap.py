@@ -25,6 +25,7 @@ echo "$@" >> "$FAKE_GO_LOG"
 echo "GOFLAGS=$GOFLAGS GOWORK=$GOWORK" >> "$FAKE_GO_LOG"
 case "$*" in *"$FAKE_GO_FAILS_FOR"*) ;; *) FAKE_GO_FAILS= ;; esac
 if [ -n "$FAKE_GO_FAILS" ]; then echo "go: $FAKE_GO_FAILS" >&2; exit 1; fi
+case "$*" in "list -m -f {{.Dir}} "*) echo "$FAKE_GO_MODULES/$5"; exit ;; esac
 echo "example.org/some/package" >&2
 if [ -n "$FAKE_GO_SLEEPS" ]; then sleep "$FAKE_GO_SLEEPS" & wait; fi
 while [ $# -gt 0 ]; do
@@ -69,6 +70,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GPUFLEET_NO_DOWNLOAD", "1")
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "no-pulumi"))
     monkeypatch.setenv("FAKE_GO_LOG", str(tmp_path / "go.log"))
+    monkeypatch.setenv("FAKE_GO_MODULES", str(tmp_path / "modules"))
+    shutil.copytree(tools_folder() / "pulumi" / "replaced", tmp_path / "modules")
     monkeypatch.setenv("GOFLAGS", "-mod=mod")
     return tmp_path
 
@@ -119,6 +122,36 @@ def test_a_module_with_folders_is_built_and_all_of_it_is_in_the_key(
     copied = scratch / "module" / "sdk" / "go.mod"
     assert copied.read_text().endswith("// another\n")
     assert os.access(copied.parent, os.X_OK)
+
+
+def test_files_of_ours_take_the_place_of_those_of_a_module(machine: Path, tmp_path: Path) -> None:
+    module = machine / "modules" / "example.com" / "mod"
+    module.mkdir(parents=True)
+    (module / "a.go").write_text("package mod // theirs\n")
+    (module / "b.go").write_text("package mod // kept\n")
+    (module / "a_test.go").write_text("package mod\n")
+    for file in (*module.iterdir(), module):
+        file.chmod(0o555)  # as in Go's cache
+    tools = tmp_path / "tools"
+    ours = tools / "x" / "replaced" / "example.com" / "mod"
+    ours.mkdir(parents=True)
+    (ours / "a.go").write_text("package mod // ours\n")
+    (tools / "x" / "go.mod").write_text("module x\n\nrequire (\n\texample.com/mod v1.0.0\n)\n")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    program = dataclasses.replace(PROGRAMS["etcd"], module="x")
+    build = go_build.GoBuild(program, tools, scratch, threading.Event(), lambda _text: None)
+    assert (build.run() / program.name).is_file()
+    copy = scratch / "modules" / "example.com" / "mod"
+    assert sorted(file.name for file in copy.iterdir()) == ["a.go", "b.go"]
+    assert (copy / "a.go").read_text() == "package mod // ours\n"
+    assert f"mod edit -replace=example.com/mod={copy}" in calls(machine)
+
+    (ours / "a.go").rename(ours / "gone.go")
+    shutil.rmtree(scratch)
+    scratch.mkdir()
+    with pytest.raises(SandboxError, match=r"example.com/mod has no gone.go any more"):
+        build.run()
 
 
 def test_kubernetes_knows_its_version_and_uses_no_profile(machine: Path) -> None:

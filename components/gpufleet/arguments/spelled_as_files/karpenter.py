@@ -4,12 +4,13 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from gpufleet.arguments.words import (
     KarpenterBudgetReasonsWord,
     KarpenterDisruptionConsolidationPolicyWord,
     KarpenterRequirementOperatorWord,
+    KarpenterReservationsMatchWord,
     StartupTaintEffectWord,
 )
 
@@ -63,6 +64,19 @@ class StartupTaintDict(TypedDict):
     """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. Default NoSchedule."""
 
 
+class KarpenterReservationsDict(TypedDict):
+    """Capacity reservations of EC2 that are found by what they have, not by an id: at least one
+    of `tags` and `match`."""
+
+    tags: NotRequired[Mapping[str, str]]
+    """Those with all of these tags. Default: whatever tags."""
+    ownerId: NotRequired[str]
+    """Those of this account, which shares them. Default: whoever owns them."""
+    match: NotRequired[KarpenterReservationsMatchWord]
+    """One of `open`, `targeted`. Those that any machine may use (`open`), or only machines that
+    name them. Default: both."""
+
+
 class KarpenterPoolOptionsDict(TypedDict):
     """What only Karpenter needs to know."""
 
@@ -78,9 +92,23 @@ class KarpenterPoolOptionsDict(TypedDict):
     startupTaints: NotRequired[Sequence[StartupTaintDict]]
     """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits
     for the GPUs by itself."""
-    reservationTags: NotRequired[Mapping[str, str]]
-    """Capacity reservations with these tags are used first, next to those that `capacity` names.
-    Default: none."""
+    reservations: NotRequired[Sequence[KarpenterReservationsDict]]
+    """Capacity reservations that are found by tags, owner or match, at most 30 with those that
+    `capacity` names; they are used first. Default: none."""
+    static: NotRequired[bool]
+    """Keep `nodes.min` nodes whether pods ask for them or not; Karpenter then adds none for pods,
+    and up to `nodes.max` while it replaces nodes (Karpenter's gate StaticCapacity). Default
+    false. Changing it makes a new NodePool."""
+    priceAdjustment: NotRequired[str]
+    """Difference of the price at which Karpenter compares the pool's machines, `-15%` or `+0.25`
+    USD per hour: a discount that EC2's list does not show. Spend follows the catalogue. Default:
+    the list price."""
+    nodePool: NotRequired[Mapping[str, Any]]
+    """Raw fields of the NodePool's `spec`, as karpenter.sh/v1 spells them, merged last. Lists are
+    replaced."""
+    nodeClass: NotRequired[Mapping[str, Any]]
+    """Raw fields of the `spec` of its EC2NodeClass, or of the NodeClass of EKS Auto Mode, merged
+    last. Lists are replaced."""
     placementGroup: NotRequired[str]
     """Name of a placement group that exists, where machines start; none is made then. A node
     group names one in `eks.launchTemplate.placement`. Default: none."""

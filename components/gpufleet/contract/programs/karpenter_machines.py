@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType, load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS as BY_AWS
+from gpufleet.catalogue.model import GCP
 from gpufleet.contract.programs.karpenter_keys import (
     ARCH,
     AUTO_MODE,
@@ -66,9 +67,9 @@ def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
     return tuple(found)
 
 
-def cloud_of(requirements: Sequence[NodeRequirement]) -> Cloud:
+def cloud_of(requirements: Sequence[NodeRequirement]) -> str:
     """Who sells the machines; AWS where no key says it: Karpenter's first provider."""
-    return Cloud.GCP if any("gcp" in one.provider for one in requirements) else Cloud.AWS
+    return GCP if any("gcp" in one.provider for one in requirements) else BY_AWS
 
 
 def selected(requirements: Sequence[NodeRequirement]) -> tuple[InstanceType, ...]:
@@ -95,15 +96,13 @@ def whole_machines(
     return tuple(row for row in found if not row.attachable and not row.fractional)
 
 
-def machines(
-    cloud: Cloud = Cloud.AWS, catalogue: Catalogue | None = None
-) -> tuple[InstanceType, ...]:
+def machines(cloud: str = BY_AWS, catalogue: Catalogue | None = None) -> tuple[InstanceType, ...]:
     """Every machine of a cloud with NVIDIA GPUs, parts of GPUs among them."""
     catalogue = catalogue or load()
     return tuple(
         row
         for row in catalogue.instances.values()
-        if row.cloud is cloud and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
+        if row.cloud == cloud and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
     )
 
 
@@ -215,7 +214,7 @@ def _compares(actual: str, operator: str, values: tuple[str, ...]) -> bool:
 
 def _family(row: InstanceType) -> str:
     """`g6` of g6.xlarge, `a2` of a2-highgpu-1g."""
-    return row.name.partition(".")[0] if row.cloud is Cloud.AWS else row.family
+    return row.name.partition(".")[0] if row.cloud == BY_AWS else row.family
 
 
 def _label(row: InstanceType, one: NodeRequirement, catalogue: Catalogue) -> frozenset[str] | None:
@@ -251,7 +250,7 @@ def _label(row: InstanceType, one: NodeRequirement, catalogue: Catalogue) -> fro
 def _gpu_names(row: InstanceType, catalogue: Catalogue) -> frozenset[str]:
     """What Karpenter calls the GPU; where the catalogue does not know it, the words of its key."""
     name = catalogue.gpu(row.accelerator.gpu).karpenter_name
-    if row.cloud is Cloud.AWS and name is not None:
+    if row.cloud == BY_AWS and name is not None:
         return frozenset({name})
     key = row.accelerator.gpu.lower()
     return frozenset({key, key.partition("-")[0]})

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 
@@ -48,7 +49,7 @@ def validate_zones(
                 f"write an availability zone ({region}a), or a local zone ({region}-bos-1a)",
                 found=zone,
             )
-        elif region is not None and not _is_zone(zone, region):
+        elif region is not None and not _may_be_zone(zone, region):
             yield error(
                 "zone-not-in-region",
                 f"{pool.path}.zones[{index}]",
@@ -57,6 +58,8 @@ def validate_zones(
                 found=zone,
                 limit=region,
             )
+        else:
+            yield from _doubted(zone, region, f"{pool.path}.zones[{index}]")
     if one_zone is not None and len(zones) > 1:
         yield error(
             "zones-too-many",
@@ -81,7 +84,8 @@ def validate_zones(
         if bought is None or bought.zone is None:
             continue
         place = f"{pool.path}.capacity[{index}].{entry.mode}.zone"
-        if region is not None and not _is_zone(bought.zone, region):
+        yield from _doubted(bought.zone, region, place)
+        if region is not None and not _may_be_zone(bought.zone, region):
             yield error(
                 "zone-not-in-region",
                 place,
@@ -102,15 +106,35 @@ def validate_zones(
             )
 
 
-def _is_zone(zone: str, region: str) -> bool:
-    return zone.startswith(region) and bool(_ZONE_OF_REGION.match(zone.removeprefix(region)))
+def _may_be_zone(zone: str, region: str) -> bool:
+    """Whether it begins as zones of the region do: another number is another region."""
+    return re.match(rf"{re.escape(region)}[^0-9]", zone) is not None
 
 
-def validate_block(pool: Pool, *, waits: bool) -> Iterable[Finding]:
-    """A Capacity Block; `waits`: nodes below the smallest size are tried without one."""
-    blocks = [entry.capacity_block for entry in pool.capacity if entry.capacity_block is not None]
-    for block in blocks:
-        if pool.nodes.maximum > MOST_INSTANCES:
+def _doubted(zone: str, region: str | None, place: str) -> Iterable[Finding]:
+    """AWS invents names of zones: an ending of the region that is not known is doubted only."""
+    if region is None or not _may_be_zone(zone, region):
+        return
+    if _ZONE_OF_REGION.match(zone.removeprefix(region)):
+        return
+    known = [f"{region}{letter}" for letter in "abcdef"]
+    near = nearest_names(zone, known, limit=1) or (known[0],)
+    yield warning(
+        "zone-unknown",
+        place,
+        f"{zone} begins as zones of {region} do, and a zone with such an ending is not known",
+        f"write {near[0]}, if that is what you mean",
+        found=zone,
+    )
+
+
+def validate_block(pool: Pool) -> Iterable[Finding]:
+    """The size and length of Capacity Blocks."""
+    for index, entry in enumerate(pool.capacity):
+        block = entry.capacity_block
+        if block is None:
+            continue
+        if len(pool.capacity) == 1 and pool.nodes.maximum > MOST_INSTANCES:
             yield warning(
                 "capacity-block-larger-than-sold",
                 f"{pool.path}.nodes.max",
@@ -124,18 +148,9 @@ def validate_block(pool: Pool, *, waits: bool) -> Iterable[Finding]:
         if days > MOST_DAYS:
             yield warning(
                 "capacity-block-longer-than-sold",
-                f"{pool.path}.capacity[0].capacityBlock.until",
+                f"{pool.path}.capacity[{index}].capacityBlock.until",
                 f"from starts to until are {days} days, and EC2 sells {MOST_DAYS} at most",
                 "compare both with the reservation: `gpufleet preflight` does",
                 found=days,
                 limit=MOST_DAYS,
             )
-    if pool.capacity[0].capacity_block is not None and pool.nodes.minimum > 0 and waits:
-        yield warning(
-            "capacity-block-min-nodes",
-            f"{pool.path}.nodes.min",
-            f"min is {pool.nodes.minimum}: before the block begins and after it ended, the group "
-            "tries and fails to start nodes",
-            "write 0, and scale when the block begins",
-            found=pool.nodes.minimum,
-        )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.observed import Declaration, Observations
@@ -53,7 +53,7 @@ def disk_size(mappings: Any) -> int | None:
 def has_accelerator(name: str) -> bool:
     """Whether the catalogue knows an AWS machine of that name."""
     row = load().instances.get(name)
-    return row is not None and row.cloud is Cloud.AWS
+    return row is not None and row.cloud == AWS
 
 
 def gpus_of(name: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -45,7 +45,7 @@ AUTOSCALED = "k8s.io/cluster-autoscaler/"
 
 
 NODES = NodeGroups(
-    Cloud.AWS,
+    AWS,
     ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool"),
     {"eks.amazonaws.com/capacityType": "SPOT", "karpenter.sh/capacity-type": "spot"},
     "The node group is in a Terraform or Pulumi state; Karpenter's objects are read with "

@@ -13,7 +13,7 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.auto_mode import FAMILIES, IMAGE, LIFETIME_HOURS
 from gpufleet.platforms.eks.karpenter_intent import disruption
-from gpufleet.platforms.eks.shape import eks_shape, existing_group
+from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions
@@ -21,17 +21,6 @@ from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 
 _OTHER = "write `provisioner: karpenter` or `managed`"
-_DECIDED = {
-    "release_version": "AWS chooses the release of the image",
-    "ami_id": "AWS chooses the image",
-    "placement_group": "gpufleet makes none for Auto Mode",
-    "update": "there is no node group",
-    "metadata_hop_limit": "the hop limit is always 1",
-    "imported": "there is no node group",
-    "node_group": "there is no node group",
-    "launch_template": "AWS keeps the launch templates",
-}
-"""Option of EKS -> why it has no meaning."""
 _HOUR = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
 
 
@@ -153,23 +142,6 @@ def _validate(pool: Pool) -> Iterable[Finding]:
             "them on a node that it has not started: the pods may never get one",
             f"write `fabric: none`, or {_OTHER}",
             found=pool.fabric.value,
-        )
-    for key in sorted(options.model_fields_set & set(_DECIDED)):
-        name = EksOptions.model_fields[key].alias or key
-        yield error(
-            "auto-mode-decides",
-            f"{pool.path}.eks.{name}",
-            f"`{name}` has no meaning with EKS Auto Mode: {_DECIDED[key]}",
-            "remove it",
-            found=name,
-        )
-    if existing_group(pool) is not None:
-        yield error(
-            "auto-mode-decides",
-            f"{pool.path}.karpenter.placementGroup",
-            "the NodeClass of EKS Auto Mode is not known to select a placement group",
-            f"remove it, or {_OTHER}",
-            found=existing_group(pool),
         )
     if not options.node_repair:
         yield error(

@@ -1,6 +1,6 @@
 """Plain facts of Amazon EKS."""
 
-from gpufleet.catalogue.model import Cloud, InstanceType
+from gpufleet.catalogue.model import AWS, InstanceType
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
@@ -14,7 +14,7 @@ def fabric_of(row: InstanceType) -> Fabric:
 FACTS = PlatformFacts(
     platform=Platform.EKS,
     title="EKS",
-    clouds=(Cloud.AWS,),
+    clouds=(AWS,),
     example_region="us-east-1",
     cluster_fields=("region",),
     vendors=("nvidia", "aws"),

@@ -6,6 +6,7 @@ Role, subnets, security groups and the placement group's name are wired by the c
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.auto_mode import auto_node_class
@@ -19,6 +20,7 @@ from gpufleet.platforms.eks.names import pool_tags
 from gpufleet.platforms.eks.rules import LATEST, release_of
 from gpufleet.platforms.eks.shape import EksShape, existing_group, reservation_terms
 from gpufleet.platforms.eks.user_data import image_family, node_config_part
+from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.platforms.eks import LocalStorage
 from gpufleet.spec.pool import Provisioner
 
@@ -31,8 +33,10 @@ def node_class(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str], name: str
 ) -> dict[str, Any]:
     """The object, without what is wired: an EC2NodeClass, or the NodeClass of EKS Auto Mode."""
+    raw = (pool.spec.karpenter or KarpenterPoolOptions()).node_class
     if pool.provisioner is Provisioner.AUTO_MODE:
-        return auto_node_class(pool, shape, tags, name)
+        made = auto_node_class(pool, shape, tags, name)
+        return {**made, "spec": merged(made["spec"], raw)}
     family = image_family(pool)
     spec: dict[str, Any] = {
         "amiSelectorTerms": _images(shape, family),
@@ -74,7 +78,7 @@ def node_class(
             "name": name,
             "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
         },
-        "spec": spec,
+        "spec": merged(spec, raw),
     }
 
 

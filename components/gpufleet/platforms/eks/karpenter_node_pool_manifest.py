@@ -6,6 +6,7 @@ sizes share a GPU name, and machines with a part of a GPU count none.
 
 from typing import Any
 
+from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import NodeTaint, Pool
 from gpufleet.partition.shares import RESOURCES
@@ -26,13 +27,20 @@ CAPACITY_TYPES = {
     "reserved": "reserved",
     "capacityBlock": "reserved",
 }
-"""Way of buying -> `karpenter.sh/capacity-type`. Where a pool allows several, Karpenter takes
-reserved, then spot, then on demand, whatever the order here."""
+"""Way of buying -> `karpenter.sh/capacity-type`."""
+KARPENTER_ORDER = ("reserved", "spot", "on-demand")
+"""The order in which Karpenter takes them, where a pool allows several."""
 
 
 def karpenter_name(pool: Pool) -> str:
-    """Name of the pool's NodePool, EC2NodeClass and NodeOverlay."""
-    return f"gpufleet-{pool.name}"
+    """Name of the pool's NodePool, EC2NodeClass and NodeOverlay. A NodePool cannot become a static
+    one, nor a static one another (CEL rule of `replicas`, karpenter.sh/v1): it gets a new name."""
+    return f"gpufleet-{pool.name}-static" if is_static(pool) else f"gpufleet-{pool.name}"
+
+
+def is_static(pool: Pool) -> bool:
+    """Whether Karpenter keeps the pool's smallest size, whatever pods ask for."""
+    return pool.spec.karpenter is not None and pool.spec.karpenter.static
 
 
 def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
@@ -64,6 +72,8 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
         ]
     if options.weight is not None:
         spec["weight"] = options.weight
+    if options.static:
+        spec["replicas"] = min(pool.nodes.minimum, pool.available_nodes)
     return {
         "apiVersion": API_VERSION,
         "kind": "NodePool",
@@ -71,7 +81,7 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
             "name": name,
             "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
         },
-        "spec": spec,
+        "spec": merged(spec, options.node_pool),
     }
 
 
@@ -83,6 +93,8 @@ def limits(pool: Pool) -> dict[str, str]:
     alone would not bind before Karpenter has read the overlay.
     """
     largest = pool.available_nodes
+    if is_static(pool):
+        return {"nodes": str(largest)}  # the one limit that the definition takes beside replicas
     counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
     for name, amount in template_resources(pool).items():
         counted[name] = max(amount, counted.get(name, 0))
@@ -93,7 +105,7 @@ def limits(pool: Pool) -> dict[str, str]:
 def _requirements(
     pool: Pool, shape: EksShape, options: KarpenterPoolOptions
 ) -> list[dict[str, Any]]:
-    reserved = {"reserved"} if options.reservation_tags else set[str]()
+    reserved = {"reserved"} if options.reservations else set[str]()
     auto = pool.provisioner is Provisioner.AUTO_MODE  # selects by no operating system
     bought = sorted({CAPACITY_TYPES[entry.mode] for entry in pool.capacity} | reserved)
     found = [

@@ -2,8 +2,9 @@
 pages of nodes with EFA.
 
 Format: kubernetes-sigs/karpenter v1.14.1 `karpenter.sh/v1alpha1`, alpha, behind the feature gate
-`NodeOverlay`. It changes what Karpenter expects of a node it has not started; what a node of that
-shape costs is not touched. Amounts replace those Karpenter takes from the instance type.
+`NodeOverlay`. It changes what Karpenter expects of a node it has not started, and the price at
+which it compares the node's machine where the pool declares a difference. Amounts replace those
+that Karpenter takes from the instance type.
 """
 
 from typing import Any
@@ -14,6 +15,7 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.platforms.eks.efa_pages import node_huge_pages
 from gpufleet.platforms.eks.node_template import modelled_gpus, template_resources
+from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.pool import Provisioner
 
 API_VERSION = "karpenter.sh/v1alpha1"
@@ -35,7 +37,8 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
     if pool.provisioner is not Provisioner.KARPENTER:
         return None
     capacity = {**_devices(pool), **node_huge_pages(pool)}
-    if not capacity:
+    price = (pool.spec.karpenter or KarpenterPoolOptions()).price_adjustment
+    if not capacity and price is None:
         return None
     return {
         "apiVersion": API_VERSION,
@@ -54,7 +57,8 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
                     "values": sorted(machine.name for machine in pool.machines),
                 },
             ],
-            "capacity": capacity,
+            **({"capacity": capacity} if capacity else {}),
+            **({} if price is None else {"priceAdjustment": price}),
         },
     }
 

@@ -10,13 +10,15 @@ from gpufleet.contract.programs.karpenter_keys import (
 )
 from gpufleet.contract.programs.karpenter_keys import AWS as PREFIX
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admits
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
+from gpufleet.platforms.eks.karpenter_raw import validate_raw_fields
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.karpenter import KarpenterRequirement
+from gpufleet.spec.karpenter import KarpenterPoolOptions, KarpenterRequirement
 from gpufleet.spec.pool import Provisioner
 
 OWN = (
@@ -43,7 +45,8 @@ def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind."""
     return [
         *(finding for pool in pools for finding in _validate(pool)),
-        *_huge_pages(spec, pools),
+        *_overlays(spec, pools),
+        *_gate_of_static(spec, pools),
         *_definitions(spec, pools),
     ]
 
@@ -66,16 +69,26 @@ def _definitions(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         )
 
 
-def _huge_pages(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Karpenter learns of huge pages by a NodeOverlay alone, whose gate is off by default."""
+def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Karpenter learns of huge pages and other prices by a NodeOverlay alone, whose gate is off by
+    default."""
     addon = spec.addons.karpenter
     if addon.node_overlay or (
         addon.node_overlay is None and addon.ownership is not Ownership.EXISTING
     ):
         return
-    for pool in pools:
-        existing = pool.ownership is Ownership.EXISTING
-        if pool.provisioner is Provisioner.KARPENTER and not existing and node_huge_pages(pool):
+    for pool in karpenter_pools(pools):
+        if pool.spec.karpenter is not None and pool.spec.karpenter.price_adjustment is not None:
+            yield error(
+                "karpenter-price-without-overlay",
+                "addons.karpenter.nodeOverlay",
+                f"Karpenter compares {pool.name} at another price by a NodeOverlay alone",
+                "switch the feature gate NodeOverlay on and write `nodeOverlay: true`, or remove "
+                "priceAdjustment",
+                pool=pool.name,
+                source="kubernetes-sigs/karpenter v1.14.1 designs/node-overlay.md",
+            )
+        if node_huge_pages(pool):
             yield error(
                 "karpenter-does-not-know-huge-pages",
                 "addons.karpenter.nodeOverlay",
@@ -86,6 +99,21 @@ def _huge_pages(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
                 pool=pool.name,
                 source="aws/karpenter-provider-aws#3315",
             )
+
+
+def _gate_of_static(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """The gate is off by default; a Karpenter that gpufleet installs has it on."""
+    static = [pool for pool in karpenter_pools(pools) if is_static(pool)]
+    if static and spec.addons.karpenter.ownership is Ownership.EXISTING:
+        yield warning(
+            "karpenter-static-gate",
+            f"{static[0].path}.karpenter.static",
+            "a Karpenter that exists keeps static nodes only with its feature gate StaticCapacity, "
+            "which is off by default",
+            "switch it on: `settings.featureGates.staticCapacity: true`",
+            pools=[pool.name for pool in static],
+            source="aws/karpenter-provider-aws v1.14 reference/settings, feature gates",
+        )
 
 
 def _fips_image(pool: Pool) -> Iterable[Finding]:
@@ -113,16 +141,18 @@ def _validate(pool: Pool) -> Iterable[Finding]:
             "remove importId, or write `provisioner: managed`",
         )
     yield from _fips_image(pool)
-    if pool.nodes.minimum > 0:
+    if pool.nodes.minimum > 0 and not is_static(pool):
         yield warning(
             "karpenter-keeps-no-minimum",
             f"{pool.path}.nodes.min",
             f"min is {pool.nodes.minimum}, but Karpenter removes nodes that run no pods",
-            "write 0, or keep nodes with a Deployment of placeholder pods",
+            "write 0, or `karpenter: {static: true}`, which keeps that many",
             found=pool.nodes.minimum,
         )
     if options is None:
         return
+    yield from _static(pool, options)
+    yield from validate_raw_fields(pool, options)
     place = f"{pool.path}.karpenter"
     for index, requirement in enumerate(options.requirements):
         yield from _requirement(pool, requirement, f"{place}.requirements[{index}]")
@@ -139,6 +169,39 @@ def _validate(pool: Pool) -> Iterable[Finding]:
                 "write it as `example.com/name`: letters, digits, `-`, `_` and `.`",
                 found=key,
             )
+
+
+def _static(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
+    """CEL rules of NodePool (karpenter.sh/v1, v1.14.1), and what a static pool has no use for."""
+    if not options.static:
+        return
+    place = f"{pool.path}.karpenter"
+    if options.weight is not None:
+        yield error(
+            "karpenter-static-weight",
+            f"{place}.weight",
+            "a static NodePool takes no weight: its nodes do not come for pods",
+            "remove weight",
+            found=options.weight,
+        )
+    written = options.disruption.model_fields_set & {"consolidation_policy", "consolidate_after"}
+    if written:
+        yield error(
+            "karpenter-static-consolidation",
+            f"{place}.disruption",
+            "nodes of a static NodePool are not consolidated: the settings have no effect",
+            "remove consolidationPolicy and consolidateAfter",
+            found=sorted(written),
+        )
+    if pool.nodes.maximum == pool.nodes.minimum:
+        yield info(
+            "karpenter-static-without-room",
+            f"{pool.path}.nodes.max",
+            f"max is {pool.nodes.maximum}, as min: a node that is replaced ends before its "
+            "successor begins",
+            f"write {pool.nodes.maximum + 1} where a further machine can be had",
+            found=pool.nodes.maximum,
+        )
 
 
 def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:

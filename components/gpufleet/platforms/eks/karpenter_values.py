@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.eks import EksOptions
@@ -28,6 +29,8 @@ class Gates:
     """Alpha: what shared, cut and partial GPUs advertise."""
     node_repair: bool = False
     """Alpha: replaces nodes whose GPUs are reported broken."""
+    static_capacity: bool = False
+    """Alpha: keeps the nodes of static pools."""
 
 
 def karpenter_pools(pools: Sequence[Pool]) -> list[Pool]:
@@ -60,6 +63,7 @@ def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) ->
     return Gates(
         node_overlay=overlay if declared_overlay is None else declared_overlay,
         node_repair=any((pool.spec.eks or EksOptions()).node_repair for pool in ours),
+        static_capacity=any(is_static(pool) for pool in ours),
     )
 
 
@@ -75,6 +79,7 @@ def karpenter_values(gates: Gates) -> dict[str, Any]:
                 "nodeOverlay": gates.node_overlay,
                 "nodeRepair": gates.node_repair,
                 "reservedCapacity": True,
+                **({"staticCapacity": True} if gates.static_capacity else {}),
             }
         },
     }

@@ -21,6 +21,7 @@ from gpufleet.platforms.eks.bottlerocket import (
     validate_bottlerocket_sharing,
 )
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import CAPACITY_TYPES, KARPENTER_ORDER
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.kubelet import refused_kubelet_settings
 from gpufleet.platforms.eks.leaf_classes import leaf_classes
@@ -102,8 +103,20 @@ class EksRules(PlatformRules):
     def validate_capacity(
         self, pool: GpuPool, path: str, provisioner: Provisioner
     ) -> Iterable[Finding]:
-        """A node group has one capacity type; Karpenter climbs down a list."""
+        """A node group has one capacity type; Karpenter has an order of its own."""
         modes = [entry.mode for entry in pool.capacity]
+        by_cost = sorted(modes, key=lambda mode: KARPENTER_ORDER.index(CAPACITY_TYPES[mode]))
+        if provisioner.by_node_pool and modes != by_cost:
+            yield error(
+                "karpenter-order-of-capacity",
+                f"{path}.capacity",
+                "Karpenter takes reserved machines first, then spot, then on demand, and the order "
+                f"{', '.join(modes)} is declared",
+                f"write the entries in the order {', '.join(by_cost)}, or make a pool with a "
+                "higher `karpenter.weight` for what comes first",
+                found=modes,
+                source="aws/karpenter-provider-aws v1.14 concepts/nodepools, capacity type",
+            )
         if len(modes) > 1 and not provisioner.by_node_pool:
             yield error(
                 "capacity-list-on-managed-group",
@@ -120,7 +133,9 @@ class EksRules(PlatformRules):
             *validate_auto_mode(spec, pools),
         ]
 
-    raw_places = ("eks.nodeGroup", "eks.launchTemplate")
+    raw_places = (
+        *("eks.nodeGroup", "eks.launchTemplate", "karpenter.nodePool", "karpenter.nodeClass"),
+    )
 
     def validate_arguments(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return validate_arguments(spec, pools)

@@ -15,7 +15,7 @@ _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
 def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     """Everything about reservations, blocks and spot, next to what `capacity_rules` says."""
     yield from _reservations(pool, shape)
-    yield from validate_block(pool, waits=not pool.provisioner.by_node_pool)
+    yield from validate_block(pool)
     yield from _placement(pool, shape)
     yield from _spot(pool)
 
@@ -100,7 +100,7 @@ def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding
             "reservation-group-with-karpenter",
             place,
             "Karpenter takes reservations by id or by tags, and no resource group",
-            "name the ids, one `reserved` each, or write `karpenter: {reservationTags: ...}`",
+            "name the ids, one `reserved` each, or write `karpenter: {reservations: ...}`",
             found=identifier,
         )
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.shape import EksShape
-from gpufleet.spec.pool import Provisioner
 
 WIRED = ("clusterName", "nodeRoleArn", "subnetIds", "launchTemplate", "nodeGroupName", "userData")
 """Raw arguments that are refused: components wire them, or identity hangs on them."""
@@ -61,12 +60,3 @@ def validate_raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:
                     f"remove it, and write `{decided[key]}`",
                     found=key,
                 )
-    for arguments, path in zip(raw, paths, strict=True):
-        if arguments and pool.provisioner is Provisioner.KARPENTER:
-            yield error(
-                "raw-argument-without-node-group",
-                path,
-                f"Karpenter makes the nodes of {pool.name}: there is neither a node group nor a "
-                "launch template",
-                "remove it, or write `provisioner: managed`",
-            )

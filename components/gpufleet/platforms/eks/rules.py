@@ -17,6 +17,7 @@ from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
 from gpufleet.platforms.eks.image_drivers import validate_release_driver
 from gpufleet.platforms.eks.mig_start import validate_mig_start
 from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
+from gpufleet.platforms.eks.provisioner_options import validate_options
 from gpufleet.platforms.eks.purchase_rules import validate_purchase
 from gpufleet.platforms.eks.raw_rules import validate_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
@@ -55,6 +56,7 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         yield from validate_bottlerocket(pool)
         yield from validate_scaled_group(pool)
         yield from [] if auto else validate_raw(pool, shape)
+        yield from validate_options(pool)
 
 
 def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:

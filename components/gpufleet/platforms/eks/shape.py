@@ -5,6 +5,7 @@ from typing import Any
 
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.spec.base import Platform
+from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -111,7 +112,9 @@ def eks_shape(pool: Pool) -> EksShape:
         capacity_type=_capacity_type(pool),
         reservations=tuple(one.id for one in (*blocks, *reserved)),
         zones=zones,
-        one_zone=_one_zone(efa=efa, block=bool(blocks), placement=placement),
+        one_zone=_one_zone(
+            efa=efa, block=bool(blocks) and not pool.provisioner.by_node_pool, placement=placement
+        ),
         ami_type=_ami_type(pool, options),
         interfaces=_interfaces(pool) if efa else (),
         placement_group=placement,
@@ -130,15 +133,19 @@ def is_reserved(pool: Pool) -> bool:
     A placement group made beside a reservation is never the reservation's own: EC2 then finds part
     of it only (eksctl-io/eksctl#7949, 11 of 16, and PR 8220, which makes no group there).
     """
-    tags = pool.spec.karpenter is not None and bool(pool.spec.karpenter.reservation_tags)
-    return tags or any(entry.capacity_block or entry.reserved for entry in pool.capacity)
+    found = pool.spec.karpenter is not None and bool(pool.spec.karpenter.reservations)
+    return found or any(entry.capacity_block or entry.reserved for entry in pool.capacity)
 
 
 def reservation_terms(pool: Pool, shape: EksShape) -> list[dict[str, Any]]:
     """`capacityReservationSelectorTerms` of a node class."""
-    by_tag = {} if pool.spec.karpenter is None else pool.spec.karpenter.reservation_tags
-    tagged: list[dict[str, Any]] = [{"tags": dict(by_tag)}] if by_tag else []
-    return [*({"id": one} for one in shape.reservations), *tagged]
+    options = pool.spec.karpenter or KarpenterPoolOptions()
+    found = [
+        {"tags": dict(one.tags), "ownerID": one.owner_id, "instanceMatchCriteria": one.match}
+        for one in options.reservations
+    ]
+    selected = [{key: value for key, value in one.items() if value} for one in found]
+    return [*({"id": one} for one in shape.reservations), *selected]
 
 
 def _capacity_type(pool: Pool) -> str:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.google_zones import region_of_google_zone
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import GCP
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -38,7 +38,7 @@ _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
 
 
 NODES = NodeGroups(
-    Cloud.GCP,
+    GCP,
     ("cloud.google.com/gke-nodepool",),
     {"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-preemptible": "true"},
     "The node pool is in a Terraform or Pulumi state",
@@ -338,7 +338,7 @@ def _is_gpu(one: ObservedResource) -> bool:
     if items(config.get("guestAccelerators")):
         return True
     row = next((r for r in load().instances.values() if r.name == config.get("machineType")), None)
-    return row is not None and row.cloud is Cloud.GCP and not row.attachable
+    return row is not None and row.cloud == GCP and not row.attachable
 
 
 def _labels(one: ObservedResource) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Plain facts of Google Kubernetes Engine."""
 
-from gpufleet.catalogue.model import Cloud, InstanceType
+from gpufleet.catalogue.model import GCP, InstanceType
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts, PlatformPlugin
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
@@ -14,7 +14,7 @@ def fabric_of(row: InstanceType) -> Fabric:
 FACTS = PlatformFacts(
     platform=Platform.GKE,
     title="GKE",
-    clouds=(Cloud.GCP,),
+    clouds=(GCP,),
     example_region="us-central1",
     cluster_fields=("region", "project", "autopilot"),
     vendors=("nvidia", "google"),

@@ -1,6 +1,6 @@
 """Plain facts of the local control plane with simulated nodes."""
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS, GCP
 from gpufleet.contract.platform_facts import PlatformFacts, Relabelling
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric
@@ -9,7 +9,7 @@ FACTS = PlatformFacts(
     platform=Platform.SANDBOX,
     title="the sandbox",
     # It simulates the instance types of any cloud.
-    clouds=(Cloud.AWS, Cloud.GCP),
+    clouds=(AWS, GCP),
     cluster_fields=("region",),
     vendors=("nvidia", "aws"),
     fabrics=(Fabric.NONE, Fabric.RDMA),

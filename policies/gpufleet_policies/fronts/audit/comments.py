@@ -5,9 +5,9 @@ item and the object that it is in. `gpufleet:ignore-file` is about the file.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import yaml
@@ -53,20 +53,24 @@ def waiver_comments(text: str) -> list[WaiverComment]:
     """The comments of a YAML text, in order; what is inside of a value is not a comment."""
     lines = text.splitlines()
     values = list(_values(text))
+    starts = [start for start, _ in values]
+    shape = _shape(lines)
     found: list[WaiverComment] = []
     for number, line in enumerate(lines):
         comment = _COMMENT.search(line)
-        if comment is None or any(
-            start <= (number, comment.start()) < end for start, end in values
-        ):
+        if comment is None:
+            continue
+        place = (number, comment.start())
+        before = bisect_right(starts, place)
+        if before and place < values[before - 1][1]:
             continue
         rules = tuple(rule for rule in (comment["rules"] or "").split(",") if rule)
         around: frozenset[int] = frozenset()
         if comment["file"]:
             first, last = 0, len(lines)
         else:
-            first, last = _scope(lines, number, is_alone=not line[: comment.start()].strip())
-            around = frozenset(_around(lines, first))
+            first, last = shape.scope(number, is_alone=not line[: comment.start()].strip())
+            around = frozenset(one + 1 for one in shape.around(first))
         written = _written(comment["rest"])
         found.append(WaiverComment(number + 1, rules, written, first + 1, last + 1, around))
     return found
@@ -92,54 +96,87 @@ def _written(rest: str) -> str:
     return reason if until is None else f"{reason}; until={until['day']}"
 
 
-def _scope(lines: Sequence[str], number: int, *, is_alone: bool) -> tuple[int, int]:
-    """First and last line that a comment is about, counted from 0."""
-    target = number
-    if is_alone:
-        target = next((i for i in range(number + 1, len(lines)) if _is_content(lines[i])), number)
-        if _begins_object(lines, target):
-            rest = takewhile(lambda line: not _DIVIDER.match(line), lines[target:])
-            return target, target + sum(1 for _ in rest) - 1
-    return target, _end(lines, target)
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What begins and ends in which line of a text, counted from 0."""
+
+    next: list[int | None]
+    """Line -> itself or the next one with content."""
+    parent: dict[int, int | None]
+    """Line with content -> the innermost one before it that it is in."""
+    end: dict[int, int]
+    """Line with content -> the last one of the field or item that it begins."""
+    document: list[int]
+    """Line -> number of its document."""
+    first: dict[int, int]
+    """Document -> its first line with content."""
+    last: dict[int, int]
+    """Document -> its last line."""
+
+    def scope(self, number: int, *, is_alone: bool) -> tuple[int, int]:
+        """First and last line that a comment is about."""
+        after = self.next[number + 1] if is_alone and number + 1 < len(self.next) else None
+        target = number if after is None else after
+        document = self.document[target]
+        if is_alone and self.first.get(document, target) == target:
+            return target, self.last[document]
+        return target, self.end.get(target, target)
+
+    def around(self, target: int) -> Iterator[int]:
+        """Lines that begin something with this line in it, and the first of its document."""
+        document = self.document[target]
+        first = self.first.get(document, target)
+        if first < target:
+            yield first
+        inside: int | None = self.next[target]
+        while inside is not None and self.document[inside] == document:
+            if inside < target:
+                yield inside
+            inside = self.parent[inside]
+
+
+def _shape(lines: Sequence[str]) -> _Shape:
+    """Found in one pass over the lines."""
+    parent: dict[int, int | None] = {}
+    end: dict[int, int] = {}
+    document: list[int] = []
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    open_lines: list[tuple[int, int, bool]] = []
+    current = 0
+    for number, line in enumerate(lines):
+        if _DIVIDER.match(line):
+            current += 1
+            open_lines = []
+        document.append(current)
+        last[current] = number
+        if not _is_content(line):
+            continue
+        first.setdefault(current, number)
+        column, is_item = _column(line), line.lstrip().startswith("- ")
+        while open_lines:
+            _, above, is_key = open_lines[-1]
+            if column > above or (is_key and is_item and column == above):
+                break
+            open_lines.pop()
+        parent[number] = open_lines[-1][0] if open_lines else None
+        end[number] = number
+        open_lines.append((number, column, line.split(" #")[0].rstrip().endswith(":")))
+    for number in sorted(parent, reverse=True):
+        above = parent[number]
+        if above is not None:
+            end[above] = max(end[above], end[number])
+    following: list[int | None] = [None] * len(lines)
+    after: int | None = None
+    for number in range(len(lines) - 1, -1, -1):
+        after = number if number in parent else after
+        following[number] = after
+    return _Shape(following, parent, end, document, first, last)
 
 
 def _is_content(line: str) -> bool:
     text = line.strip()
     return bool(text) and not text.startswith("#") and not _DIVIDER.match(line)
-
-
-def _begins_object(lines: Sequence[str], target: int) -> bool:
-    """Whether no content of the same document is before a line."""
-    before = takewhile(lambda line: not _DIVIDER.match(line), reversed(lines[:target]))
-    return not any(_is_content(line) for line in before)
-
-
-def _around(lines: Sequence[str], target: int) -> Iterator[int]:
-    """Lines, from 1, that begin something with this line in it."""
-    for number in range(target - 1, -1, -1):
-        if _DIVIDER.match(lines[number]):
-            return
-        if _is_content(lines[number]) and (
-            _end(lines, number) >= target or _begins_object(lines, number)
-        ):
-            yield number + 1
-
-
-def _end(lines: Sequence[str], target: int) -> int:
-    """The last line of the field or item that a line begins."""
-    column = _column(lines[target])
-    is_key = lines[target].split(" #")[0].rstrip().endswith(":")
-    last = target
-    for number in range(target + 1, len(lines)):
-        line = lines[number]
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        deeper = _column(line) > column
-        item = is_key and _column(line) == column and line.lstrip().startswith("- ")
-        if _DIVIDER.match(line) or not (deeper or item):
-            break
-        last = number
-    return last
 
 
 def _column(line: str) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet
 from gpufleet.partition.shares import RESOURCES
@@ -151,8 +151,17 @@ def test_warnings_say_what_will_go_wrong() -> None:
 def test_a_local_zone_is_a_zone_of_its_region() -> None:
     pool = {"gpu": "T4", "zones": ["us-east-1-chi-1a"]}
     assert "zone-not-in-region" not in [f.code for f in compiled(pool).findings]
-    for wrong in ("us-east-1", "us-east-10a", "us-east-1chi", "us-east-1-chi-1"):
+    for wrong in ("us-east-1", "us-east-10a", "us-west-2a"):
         assert f"{wrong} is not a zone of us-east-1" in errors({"gpu": "T4", "zones": [wrong]})
+
+
+@pytest.mark.parametrize("zone", ["us-east-1chi", "us-east-1-chi-1", "us-east-1-ai1a"])
+def test_an_ending_that_is_not_known_is_doubted(zone: str) -> None:
+    result = compiled({"gpu": "T4", "zones": [zone]})
+    (doubt,) = [one for one in result.findings if one.code == "zone-unknown"]
+    assert (doubt.severity, doubt.path) == ("warning", "pools[0].zones[0]")
+    assert "write us-east-1" in (doubt.fix or "")
+    assert result.deployable
 
 
 @pytest.mark.parametrize(
@@ -242,7 +251,7 @@ TABLES = (
     "instances-aws.jsonl",
     "platforms/eks/*.py",
 )
-AWS = [row for row in load().instances.values() if row.cloud is Cloud.AWS]
+AWS = [row for row in load().instances.values() if row.cloud == AWS]
 
 
 def test_all_types_are_there() -> None:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gpufleet.catalogue import Catalogue, Cloud, load
+from gpufleet.catalogue import GCP, Catalogue, load
 from gpufleet.platforms.compiled import compile_data
 
 CATALOGUE: Catalogue = load("2026.11")
-ROWS = [row for row in CATALOGUE.instances.values() if row.cloud is Cloud.GCP]
+ROWS = [row for row in CATALOGUE.instances.values() if row.cloud == GCP]
 ZONE = {"zones": ["us-central1-a"]}
 RESERVED = {"reserved": {"id": "gpus", "zone": "us-central1-a"}}
 FLEX, QUEUED, SPOT = {"flexStart": {}}, {"queued": {}}, {"spot": {}}

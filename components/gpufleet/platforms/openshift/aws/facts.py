@@ -1,6 +1,6 @@
 """Plain facts of OpenShift on AWS."""
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import AWS
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
 from gpufleet.spec.base import Platform
@@ -9,7 +9,7 @@ from gpufleet.spec.pool import Provisioner
 FACTS = PlatformFacts(
     platform=Platform.OPENSHIFT_AWS,
     title="OpenShift on AWS",
-    clouds=(Cloud.AWS,),
+    clouds=(AWS,),
     example_region="us-east-1",
     cluster_fields=("region",),
     provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),

@@ -27,7 +27,7 @@ def validate_aws_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
     block = any(entry.capacity_block is not None for entry in pool.capacity)
     why = "a Capacity Block is in one zone" if block else None
     yield from validate_zones(pool, pool.spec.zones, why, region)
-    yield from validate_block(pool, waits=True)
+    yield from validate_block(pool)
     for index, entry in enumerate(pool.capacity):
         if entry.reserved is not None and not RESERVATION.match(entry.reserved.id):
             yield error(

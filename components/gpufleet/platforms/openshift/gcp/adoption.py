@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import GCP
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.observed import Declaration, ObservedResource
 from gpufleet.platforms.openshift.adoption import (
@@ -55,7 +55,7 @@ class OpenShiftGcpAdoption(OpenShiftAdoption):
             carried = [
                 row.accelerator.gpu
                 for row in load().instances.values()
-                if row.cloud is Cloud.GCP
+                if row.cloud == GCP
                 and row.attachable
                 and row.gke_accelerator_type == attached.get("type")
             ]

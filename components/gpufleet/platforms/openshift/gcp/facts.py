@@ -1,6 +1,6 @@
 """Plain facts of OpenShift on Google Cloud."""
 
-from gpufleet.catalogue.model import Cloud
+from gpufleet.catalogue.model import GCP
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
 from gpufleet.spec.base import Platform
@@ -9,7 +9,7 @@ from gpufleet.spec.pool import Provisioner
 FACTS = PlatformFacts(
     platform=Platform.OPENSHIFT_GCP,
     title="OpenShift on Google Cloud",
-    clouds=(Cloud.GCP,),
+    clouds=(GCP,),
     example_region="us-central1",
     cluster_fields=("region", "project"),
     provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),

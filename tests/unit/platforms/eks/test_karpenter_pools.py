@@ -1,0 +1,265 @@
+"""Karpenter as the one who makes nodes: its own ways of buying, static pools, prices, raw fields.
+
+Expected values: definitions karpenter.sh/v1 and karpenter.k8s.aws/v1 (v1.14.1), and
+aws/karpenter-provider-aws v1.14 `concepts/nodepools`, `concepts/nodeclasses`, `tasks/odcrs`.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.eks.karpenter_values import karpenter_values, needed_gates
+from gpufleet.platforms.eks.provisioner_options import WITHOUT_EFFECT
+from gpufleet.platforms.eks.registered import registered
+from gpufleet.render.artefacts import artefacts
+from gpufleet.spec.pool import Provisioner
+
+H100 = {"instanceTypes": ["p5.48xlarge"]}
+L4 = {"gpu": "L4"}
+
+
+def block(number: int, zone: str = "us-east-1a", **more: Any) -> dict[str, Any]:
+    end = "2027-07-20T11:30:00Z"
+    identifier = f"cr-{number:017x}"
+    return {"capacityBlock": {"id": identifier, "zone": zone, "until": end, **more}}
+
+
+def compiled(pool: dict[str, Any], at: datetime | None = None, **fleet: Any) -> Any:
+    data = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": "us-east-1"},
+        "provisioner": "karpenter",
+        "pools": [{"name": "p", "nodes": {"min": 0, "max": 4}, **pool}],
+        **fleet,
+    }
+    return compile_data(data, at=at)
+
+
+def codes(pool: dict[str, Any], **more: Any) -> dict[str, tuple[str, str]]:
+    return {one.code: (one.severity, one.path) for one in compiled(pool, **more).findings}
+
+
+def files(pool: dict[str, Any], **more: Any) -> dict[str, Any]:
+    result = compiled(pool, **more)
+    assert result.deployable, result.findings
+    folder = "manifests/karpenter/"
+    made = [one for one in artefacts(result.fleet) if one.path.startswith(folder)]
+    return {one.path.removeprefix(folder): yaml.safe_load(one.text) for one in made}
+
+
+def requirement(node_pool: dict[str, Any], key: str) -> list[str]:
+    (one,) = [r for r in node_pool["spec"]["template"]["spec"]["requirements"] if r["key"] == key]
+    return one["values"]
+
+
+def test_two_blocks_and_then_on_demand() -> None:
+    """`karpenter.sh/capacity-type` reserved is of blocks and reservations; the node class selects
+    each by id, and machines with EFA stay in the one zone of both blocks."""
+    capacity = [block(1), block(2), {"onDemand": {}}]
+    made = files({**H100, "fabric": "efa", "capacity": capacity})
+    pool, of_class = made["node-pool-p.yaml"], made["node-class-p.yaml"]
+    assert requirement(pool, "karpenter.sh/capacity-type") == ["on-demand", "reserved"]
+    assert requirement(pool, "topology.kubernetes.io/zone") == ["us-east-1a"]
+    assert of_class["spec"]["capacityReservationSelectorTerms"] == [
+        {"id": "cr-00000000000000001"},
+        {"id": "cr-00000000000000002"},
+    ]
+
+
+def test_blocks_of_two_zones_are_one_pool_without_efa_and_not_with_it() -> None:
+    capacity = [block(1), block(2, "us-east-1b")]
+    made = files({**H100, "capacity": capacity})["node-pool-p.yaml"]
+    assert requirement(made, "topology.kubernetes.io/zone") == ["us-east-1a", "us-east-1b"]
+    assert "zones-too-many" in codes({**H100, "fabric": "efa", "capacity": capacity})
+
+
+def test_a_node_group_takes_one_block() -> None:
+    group = {**H100, "provisioner": "managed"}
+    assert "capacity-not-combinable" in codes({**group, "capacity": [block(1), {"onDemand": {}}]})
+    assert "capacity-twice" in codes({**group, "capacity": [block(1), block(2)]})
+
+
+@pytest.mark.parametrize("provisioner", ["karpenter", "autoMode"])
+def test_an_order_that_karpenter_does_not_keep_is_refused(provisioner: str) -> None:
+    pool = {**L4, "provisioner": provisioner, "capacity": [{"onDemand": {}}, {"spot": {}}]}
+    assert codes(pool)["karpenter-order-of-capacity"] == ("error", "pools[0].capacity")
+    kept = {**pool, "capacity": [{"spot": {}}, {"onDemand": {}}]}
+    assert "karpenter-order-of-capacity" not in codes(kept)
+
+
+def test_reservations_are_found_by_what_they_have() -> None:
+    """Each term has an id, tags or a match criterion (CEL rules of the field)."""
+    selectors = [{"tags": {"team": "a"}, "ownerId": "123456789012"}, {"match": "open"}]
+    made = files({**L4, "karpenter": {"reservations": selectors}})
+    assert made["node-class-p.yaml"]["spec"]["capacityReservationSelectorTerms"] == [
+        {"tags": {"team": "a"}, "ownerID": "123456789012"},
+        {"instanceMatchCriteria": "open"},
+    ]
+    bought = requirement(made["node-pool-p.yaml"], "karpenter.sh/capacity-type")
+    assert bought == ["on-demand", "reserved"]
+    (wrong,) = compiled(
+        {**L4, "karpenter": {"reservations": [{"ownerId": "123456789012"}]}}
+    ).findings
+    assert "neither tags nor match" in wrong.message
+
+
+def test_a_static_pool_keeps_its_nodes() -> None:
+    """`replicas` takes no weight and no limit but nodes (CEL rules of NodePool), behind the gate
+    StaticCapacity."""
+    static = {**L4, "nodes": {"min": 2, "max": 4}, "karpenter": {"static": True}}
+    spec = files(static)["node-pool-p.yaml"]["spec"]
+    assert (spec["replicas"], spec["limits"]) == (2, {"nodes": "4"})
+    result = compiled(static)
+    assert "karpenter-keeps-no-minimum" not in [one.code for one in result.findings]
+    gates = karpenter_values(needed_gates(result.fleet.pools))["settings"]["featureGates"]
+    assert gates["staticCapacity"] is True
+    other = compiled({**L4, "nodes": {"min": 2, "max": 4}})
+    assert (
+        "staticCapacity"
+        not in karpenter_values(needed_gates(other.fleet.pools))["settings"]["featureGates"]
+    )
+    names = [files(one)["node-pool-p.yaml"]["metadata"]["name"] for one in (static, L4)]
+    assert names == ["gpufleet-p-static", "gpufleet-p"]
+    existing = {"addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}}
+    assert "karpenter-static-gate" in [one.code for one in compiled(static, **existing).findings]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "path"),
+    [
+        ({"weight": 3}, "karpenter-static-weight", "karpenter.weight"),
+        (
+            {"disruption": {"consolidateAfter": "1m"}},
+            "karpenter-static-consolidation",
+            "karpenter.disruption",
+        ),
+    ],
+)
+def test_what_a_static_pool_has_no_use_for(options: Any, code: str, path: str) -> None:
+    pool = {**L4, "nodes": {"min": 1, "max": 4}, "karpenter": {"static": True, **options}}
+    assert codes(pool)[code] == ("error", f"pools[0].{path}")
+
+
+def test_a_price_is_an_overlay_of_whole_gpus_too() -> None:
+    made = files({**L4, "karpenter": {"priceAdjustment": "-15%"}})
+    spec = made["node-overlay-p.yaml"]["spec"]
+    assert spec["priceAdjustment"] == "-15%"
+    assert "capacity" not in spec
+    off = {"addons": {"karpenter": {"ownership": "existing"}}}
+    found = compiled({**L4, "karpenter": {"priceAdjustment": "-15%"}}, **off).findings
+    assert "karpenter-price-without-overlay" in [one.code for one in found]
+
+
+def test_raw_fields_are_merged_last() -> None:
+    raw = {
+        "nodePool": {"template": {"metadata": {"annotations": {"a": "b"}}}},
+        "nodeClass": {"detailedMonitoring": True, "kubelet": {"maxPods": 58}},
+    }
+    made = files({**L4, "karpenter": raw})
+    template = made["node-pool-p.yaml"]["spec"]["template"]
+    assert template["metadata"]["annotations"] == {"a": "b"}
+    assert template["metadata"]["labels"]["gpufleet.dev/pool"] == "p"
+    of_class = made["node-class-p.yaml"]["spec"]
+    assert (of_class["detailedMonitoring"], of_class["kubelet"]) == (True, {"maxPods": 58})
+
+
+def test_dedicated_tenancy_is_a_requirement() -> None:
+    """aws/karpenter-provider-aws v1.14.3 `pkg/controllers/nodeclass/validation.go` getTenancyType
+    reads the requirement; the EC2NodeClass has no such field."""
+    key = "karpenter.k8s.aws/instance-tenancy"
+    wanted = {"key": key, "operator": "In", "values": ["dedicated"]}
+    made = files({**L4, "karpenter": {"requirements": [wanted]}})
+    assert requirement(made["node-pool-p.yaml"], key) == ["dedicated"]
+    found = compiled({**L4, "eks": {"launchTemplate": {"placement": {"tenancy": "dedicated"}}}})
+    (one,) = [one for one in found.findings if one.code == "karpenter-decides"]
+    assert key in one.message
+
+
+@pytest.mark.parametrize(
+    ("raw", "code", "path"),
+    [
+        ({"nodeClass": {"tenancy": "dedicated"}}, "karpenter-object-refused", "nodeClass.tenancy"),
+        (
+            {"nodeClass": {"kubelet": {"maxPods": -1}}},
+            "karpenter-object-refused",
+            "nodeClass.kubelet.maxPods",
+        ),
+        ({"nodePool": {"replicas": 3}}, "raw-argument-decided", "nodePool.replicas"),
+        ({"nodeClass": {"role": "mine"}}, "raw-argument-wired", "nodeClass.role"),
+        (
+            {"nodePool": {"template": {"spec": {"taints": []}}}},
+            "raw-argument-decided",
+            "nodePool.template.spec.taints",
+        ),
+    ],
+)
+def test_raw_fields_that_are_refused(raw: Any, code: str, path: str) -> None:
+    assert codes({**L4, "karpenter": raw})[code] == ("error", f"pools[0].karpenter.{path}")
+
+
+VALUES: dict[str, dict[str, Any]] = {
+    "eks": {
+        "release_version": "1.36.0-20261101",
+        "ami_id": "ami-0123456789abcdef0",
+        "placement_group": True,
+        "update": {"maxUnavailable": 2},
+        "metadata_hop_limit": 2,
+        "imported": "manage",
+        "node_group": {"forceUpdateVersion": True},
+        "launch_template": {"keyName": "k"},
+    },
+    "karpenter": {"placement_group": "mine", "price_adjustment": "-1%"},
+}
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+@pytest.mark.parametrize("provisioner", ["managed", "karpenter", "autoMode", "clusterAutoscaler"])
+def test_an_option_has_an_effect_or_is_refused(provisioner: str) -> None:
+    """The table from both sides: what it names is refused, everything else changes a file."""
+    base = {"instanceTypes": ["g6.12xlarge"], "provisioner": provisioner}
+    plain = _all(base)
+    for section, values in VALUES.items():
+        for name, value in values.items():
+            if section == "karpenter" and provisioner in {"managed", "clusterAutoscaler"}:
+                continue  # the whole section is refused
+            if name == "imported" and provisioner in {"managed", "clusterAutoscaler"}:
+                continue  # only with importId
+            option = {**base, section: {_camel(name): value}}
+            result = compiled(option)
+            refused = [
+                one.path
+                for one in result.findings
+                if one.severity == "error" and one.path.startswith(f"pools[0].{section}.")
+            ]
+            table = WITHOUT_EFFECT.get(Provisioner(provisioner), {}).get(section, {})
+            assert bool(refused) == (name in table), (provisioner, name, refused)
+            if not refused:
+                assert _all(option) != plain, f"{section}.{name} changes nothing"
+
+
+def _all(pool: dict[str, Any]) -> Any:
+    result = compiled(pool)
+    assert result.deployable, result.findings
+    made = registered(result.fleet, result.fleet.pools[0])
+    return {one.path: one.text for one in artefacts(result.fleet)}, made
+
+
+def test_a_block_warns_of_the_smallest_size_only_before_it_begins() -> None:
+    pool = {
+        **H100,
+        "provisioner": "managed",
+        "nodes": {"min": 1, "max": 4},
+        "capacity": [block(1, starts="2027-07-10T11:30:00Z")],
+    }
+    code = "capacity-block-min-nodes"
+    assert code in codes(pool)
+    assert code in codes(pool, at=datetime(2027, 7, 9, tzinfo=UTC))
+    assert code not in codes(pool, at=datetime(2027, 7, 11, tzinfo=UTC))
