@@ -50,12 +50,12 @@ def machines_file(pools: Sequence[Pool], full: frozenset[str]) -> str:
     sold: dict[str, list[dict[str, Any]]] = {}
     for pool in pools:
         for entry in pool.capacity:
-            if entry.capacity_block is not None:
+            if entry.capacity_block is not None and entry.capacity_block.id not in full:
                 block, most = entry.capacity_block, pool.nodes.maximum
                 offering = {
                     "Price": 0.0001,
-                    "Available": block.id not in full,
-                    "ReservationCapacity": 0 if block.id in full else block.instances or most,
+                    "Available": True,
+                    "ReservationCapacity": block.instances or most,
                     "Requirements": [
                         _in("karpenter.sh/capacity-type", "reserved"),
                         _in("topology.kubernetes.io/zone", block.zone),
@@ -141,8 +141,8 @@ class Karpenter:
 def karpenter(
     sandbox: Sandbox, folder: Path, pools: Sequence[Pool], full: frozenset[str] = frozenset()
 ) -> Iterator[Karpenter]:
-    """Karpenter runs while the context lasts. No machine is left in the blocks that are `full`: the
-    kwok provider does not count those that it starts."""
+    """Karpenter runs while the context lasts. The blocks that are `full` offer nothing: the kwok
+    provider does not count the machines that it starts."""
     program = require(("karpenter",))["karpenter"]
     server = sandbox.server()
     crds = custom_resources.read(definitions())

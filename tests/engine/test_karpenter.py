@@ -86,7 +86,7 @@ POOLS: dict[str, dict[str, Any]] = {
         "capacity": [*TWO_BLOCKS, {"onDemand": {}}],
     },
     "full": {
-        "instanceTypes": ["p5e.48xlarge"],
+        "instanceTypes": ["p4d.24xlarge"],
         "nodes": {"min": 0, "max": 3},
         "fabric": "efa",
         "capacity": [*FULL_BLOCKS, {"onDemand": {}}],
