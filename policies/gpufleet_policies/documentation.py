@@ -11,11 +11,13 @@ from pathlib import Path
 
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.configurations.codes import EVERY_KIND, tables
+from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
 from gpufleet_policies.explanation import SEEN, explanation
 from gpufleet_policies.rule_evidence import rule_evidence
+from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import FAMILIES, RULES
 
+_GROUPS = {rule.id for rule in CONFIGURATION_GROUPS}
 BEGIN = "<!-- rules: begin, written by python -m gpufleet_policies.documentation -->"
 END = "<!-- rules: end -->"
 
@@ -25,13 +27,12 @@ def reference() -> str:
     lines: list[str] = []
     for family, rules in _families().items():
         head = ["rule", "what must not be", *Profile]
-        shown = any(rule.id in rule_evidence() for rule in rules)
-        head += ["seen in"] if shown else []
+        head += ["seen in"]
         lines += [f"### {_title(family)}", "", f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
         for rule in rules:
             levels = " | ".join(rule.levels[profile].value for profile in Profile)
             link = f'<a id="{rule.id}"></a>[{rule.id}](policies/{family}.md#{rule.id})'
-            seen = f" {_seen(rule)} |" if shown else ""
+            seen = f" {_seen(rule)} |"
             lines.append(f"| {link} | {_cell(rule.sentence)} | {levels} |{seen}")
         lines.append("")
     return "\n".join(lines).rstrip()
@@ -45,7 +46,8 @@ def page(family: str, rules: Sequence[Rule]) -> str:
         "Written from the rules; the overview is [docs/policies.md](../policies.md).",
         "",
     ]
-    for rule in rules:
+    faults = [one for one in CONFIG_RULES if one.group == family]
+    for rule in (*rules, *faults):
         # A pattern in a message is not a link.
         text = (
             line if line.startswith(SEEN) else line.replace("](", "]\\(")
@@ -56,7 +58,7 @@ def page(family: str, rules: Sequence[Rule]) -> str:
 
 
 def _families() -> dict[str, list[Rule]]:
-    """Rules by family, in the order of the registry; kinds of configurations come last."""
+    """Rules by family, in the order of the registry; those of configurations come last."""
     found: dict[str, list[Rule]] = {}
     for rule in RULES:
         found.setdefault(rule.family, []).append(rule)
@@ -64,17 +66,15 @@ def _families() -> dict[str, list[Rule]]:
 
 
 def _title(family: str) -> str:
-    if family == EVERY_KIND:
-        return "Configurations of every kind"
-    if family in tables():
+    if family in _GROUPS:
         return f"Configurations: `{family}`"
     module = next(m for m in FAMILIES if m.__name__.endswith(f".{family}"))
     return (module.__doc__ or family).strip().splitlines()[0].rstrip(".")
 
 
 def _seen(rule: Rule) -> str:
-    found = rule_evidence().get(rule.id)
-    return "not seen" if found is None else f"[{found.source.split()[0]}]({found.link})"
+    found = rule_evidence()[rule.id]
+    return f"[{found.source.split()[0]}]({found.link})"
 
 
 def _cell(text: str) -> str:

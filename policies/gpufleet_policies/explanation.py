@@ -47,9 +47,17 @@ def explanation(rule: Rule) -> list[str]:
     if rule.formula:
         lines.append(f"* Money: {rule.formula}.")
     lines += [f"* Source: {rule.source}{_upstream(rule)}.", *_seen(rule)]
-    lines += [f"* Waived by `{rule.annotation}`.", ""]
+    lines += [f"* Waived by `{rule.annotation}`{_whole(rule)}.", ""]
     example = rule_examples().get(rule.id)
     return lines if example is None else [*lines, *_shown(example)]
+
+
+def _whole(rule: Rule) -> str:
+    """The other name of a waiver, or what a listed rule has."""
+    if rule.group:
+        return f", or with all of its kind by `gpufleet.dev/ignore-{rule.group}`"
+    number = sum(one.group == rule.id for one in CONFIG_RULES)
+    return f"; it has {number} faults, each with a name and a waiver of its own" if number else ""
 
 
 def _levels(rule: Rule) -> str:
@@ -85,8 +93,6 @@ def _upstream(rule: Rule) -> str:
 
 def _seen(rule: Rule) -> Iterator[str]:
     found = rule_evidence().get(rule.id)
-    if found is None and rule not in CONFIG_RULES:
-        yield "* Seen in no public file or report."
     if found is not None:
         yield f"{SEEN}[{found.source}]({found.link}){found.shows and ': ' + found.shows}."
 

@@ -1,6 +1,6 @@
 """The public file or report that shows that a rule is needed.
 
-Rules of vendors' formats follow the vendor's code, which their source names, and have none here.
+Faults of vendors' formats follow the vendor's code, which their source names, and have none here.
 """
 
 import csv

@@ -124,9 +124,9 @@ def test_a_workload_is_judged_with_the_pools_of_its_program(host: Host):
 def test_the_rules_run_once_for_all_policies(host: Host, monkeypatch: pytest.MonkeyPatch):
     runs: list[str] = []
 
-    def counted(*args: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         runs.append("run")
-        return run_rules(*args)
+        return run_rules(*args, **options)
 
     monkeypatch.setattr("gpufleet_policies.fronts.crossguard.run_rules", counted)
     assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}

@@ -1,13 +1,15 @@
 """Exceptions count with a rule, a reason and a date that is not past; others are reported."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
 from gpufleet.cluster.intent import PREFIX
 from gpufleet.findings import Level
+from gpufleet.findings.waiver import WaiverKind
+from gpufleet_policies.rules.exceptions import Exemption, exemption
 from gpufleet_policies.rules.registry import RULES
-from tests.policies.objects import CONTAINER, deployment, findings, fleet, ids, only
+from tests.policies.objects import CONTAINER, TODAY, deployment, findings, fleet, ids, only
 
 RULE = "gpu-idle-command"
 IDLE = {f"{CONTAINER}.command": ["sleep", "infinity"]}
@@ -85,3 +87,18 @@ def test_messages_say_how_to_silence():
 
 def test_every_rule_id_fits_into_an_annotation_name():
     assert [r.id for r in RULES if len(r.annotation.split("/")[1]) > 63] == []
+
+
+def test_a_waiver_that_lasts_too_long_does_not_count():
+    last = TODAY + timedelta(days=180)
+    longer = last + timedelta(days=1)
+    known = {"gpu-idle-command": None}
+
+    def waived(until: date, days: int = 180) -> Exemption:
+        text = f"a demo; until={until}"
+        return exemption("gpu-idle-command", "x", text, TODAY, known, WaiverKind.ANNOTATION, days)
+
+    assert waived(last).problem is None
+    problem = f"its date {longer} is more than 180 days away: {last} is the last one"
+    assert waived(longer).problem == problem
+    assert waived(longer, 181).problem is None

@@ -39,7 +39,7 @@ def test_every_rule_has_a_case():
 
 
 def by_facts(case: Case, thing: Thing) -> Verdicts:
-    return sorted((f.level.value, f.text) for f in case.findings(thing))
+    return sorted((f.level.value, f.lines) for f in case.findings(thing))
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def by_file(case: Case, thing: Thing, folder: Path, manifests: bool) -> Verdicts
     result = audit(find_inputs([str(folder)]), read_settings(case.settings), TODAY)
     assert result.unread == ()
     about = str(thing.facts().locator)
-    return sorted((f.level.value, f.text) for f in result.findings if str(f.locator) == about)
+    return sorted((f.level.value, f.lines) for f in result.findings if str(f.locator) == about)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

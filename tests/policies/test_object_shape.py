@@ -8,6 +8,7 @@ from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.findings import Level
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.object_shape import KIND, refused_shape
+from gpufleet_policies.wrappers.judged import NotJudged
 from tests.policies.cases.case import FLEET, Case, Thing
 from tests.policies.cases.workloads import CONTAINER, deployment
 
@@ -42,8 +43,12 @@ def test_what_an_api_server_refuses_is_reported(changes: dict[str, Any], code: s
 
 def test_what_is_missing_or_replaced_later_proves_nothing() -> None:
     assert shape() == []  # no selector: a patch
-    assert shape(imagePullPolicy="${POLICY}") == []
-    assert shape(resources={"limits": {"nvidia.com/gpu": "<COUNT>"}}) == []
+    (left,) = shape(imagePullPolicy="${POLICY}")
+    assert isinstance(left, NotJudged)
+    assert left.place == "spec.template.spec.containers[0].imagePullPolicy"
+    for text in ("<COUNT>", "PLACEHOLDER_GPUS", "$(GPUS)", "__GPUS__", "REPLACE_ME", "NUM_GPUS"):
+        (left,) = shape(resources={"limits": {"nvidia.com/gpu": text}})
+        assert left.reason == "a tool or a person fills in values, which are not known", text
     assert shape(stdin="true", args=[UNKNOWN]) == []
     (config,) = shape(stdin="true")
     assert (config.kind, config.complete) == (KIND, False)

@@ -9,7 +9,7 @@ from gpufleet.catalogue import load
 from gpufleet.cluster import UNKNOWN, Surroundings
 from gpufleet.findings import Finding, FleetError
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.fronts.audit.patches import patched
+from gpufleet_policies.resolve.json_patch import patched
 from gpufleet_policies.rules.owners import tag_patch
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_policies.rules.validate import validate

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Finding
-from gpufleet_policies.fronts.audit.patches import patched
+from gpufleet_policies.resolve.json_patch import patched
 from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.pools import GKE_POOL, QUIET
 from tests.policies.objects import changed

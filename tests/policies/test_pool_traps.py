@@ -9,8 +9,6 @@ from gpufleet.catalogue import load
 from gpufleet.cluster import Surroundings
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import Level
-from gpufleet.fleet import fleet_as_dict
-from gpufleet.platforms.compiled import compile_data
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
@@ -316,16 +314,6 @@ def test_a_file_of_layouts_is_judged_for_what_a_pool_selects():
     assert wrong == {"mig-layout-impossible": Level.MANDATORY}
 
 
-def test_slices_whose_workloads_are_declared_elsewhere_are_not_called_unused():
-    layout = {"instanceTypes": ["p4d.24xlarge"], 'labels."nvidia.com/mig.config"': "all-1g.5gb"}
-    pool = node_group({**layout, "scalingConfig.minSize": 1})
-    mixed = operator({"mig": {"strategy": "mixed"}})
-    other = deployment({LIMITS: {"nvidia.com/gpu": 1}})
-    assert "mig-slices-unrequested" not in said(pool, mixed, other)
-    user = deployment({LIMITS: {"nvidia.com/mig-1g.5gb": 1}})
-    assert "mig-slices-unrequested" in said(pool, mixed, user)
-
-
 def test_pools_of_several_clusters_in_one_folder_are_kept_apart():
     server = deployment({LIMITS: {"nvidia.com/gpu": 1}, REQUESTS: SMALL})
     here = node_group()
@@ -367,33 +355,3 @@ def test_gke_limits_are_quoted_as_they_are_written():
     (finding,) = [f for fact in wide.all_facts() for f in validate(fact, case, read_settings({}))]
     assert "autoscaling.maxNodeCount 100 in each of 3 zones allows 300 GPUs" in finding.text
     assert "lower it to 21" in finding.text
-
-
-def test_a_fleets_vgpu_pools_are_judged_by_their_type():
-    from tests.policies.cases.vgpu import server
-
-    spec = {
-        "catalogue": "2026.11",
-        "platform": "vsphere",
-        "cluster": {"name": "lab"},
-        "pools": [
-            {
-                "name": "vg",
-                "gpu": "A100-80GB",
-                "nodes": {"min": 2, "max": 2},
-                "sharing": {"vgpu": {"profile": "grid_a100d-40c", "licenseSecret": "licence"}},
-                "vsphere": {
-                    "cpus": 8,
-                    "memoryGib": 64,
-                    "template": "ubuntu",
-                    "attachment": "vgpu",
-                },
-                "capacity": [{"onPrem": {}}],
-            }
-        ],
-    }
-    compiled = compile_data(spec).fleet
-    assert compiled is not None
-    fleet = Thing("gpufleet:index:GpuFleet", {"fleet": fleet_as_dict(compiled)}, "fleet")
-    assert "vgpu-profile-oversized" in said(fleet, server("5"))
-    assert "vgpu-profile-oversized" not in said(fleet, server("30"))

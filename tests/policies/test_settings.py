@@ -8,6 +8,7 @@ from gpufleet.findings import FleetError, Level
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.codes import code_space
+from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from gpufleet_policies.rules.validate import validate
@@ -80,7 +81,7 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
 
 
 def test_rules_are_well_formed():
-    assert len(by_id()) == len(RULES)
+    assert len(by_id()) == len(RULES) + len(CONFIG_RULES)
     for rule in RULES:
         assert rule.id == rule.id.lower()
         assert rule.sentence.endswith(".")
@@ -89,3 +90,16 @@ def test_rules_are_well_formed():
         order = [Level.OFF, Level.ADVISORY, Level.MANDATORY]
         ranks = [order.index(rule.levels[profile]) for profile in Profile]
         assert ranks == sorted(ranks), f"{rule.id}: dev <= prod <= strict"
+
+
+def test_off_without_quotes_is_off():
+    assert read_settings({"rules": {"gpu-idle-command": False}}).levels == {
+        "gpu-idle-command": Level.OFF
+    }
+
+
+@pytest.mark.parametrize("named", ["*", "* *", "*/*", "?*"])
+def test_a_waiver_of_every_object_is_refused(named: str):
+    one = {"rule": "gpu-idle-command", "object": named, "reason": "r", "until": "2026-12-01"}
+    with pytest.raises(FleetError, match=r"exceptions\[0\].object: names every object"):
+        read_settings({"exceptions": [one]})

@@ -164,6 +164,10 @@ def _claims(pool: Pool) -> Iterator[str]:
     made = pool.partition.dra
     for need in made.needs if made is not None else ():
         kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
+        if need.choices:
+            ways = (f"{one.count} of {' or '.join(one.product_names)}" for one in need.choices)
+            yield f"    claim {pool.name}-{need.name}: {', else '.join(ways)}"
+            continue
         shared = f", for {need.sharing.clients} pods" if need.shared_claims else ""
         yield f"    claim {pool.name}-{need.name}: {need.count} of {kinds}{shared}"
 

@@ -116,6 +116,21 @@ class Finding:
             return f"{text} See {self.docs}"
         return f"{text} {self._silence()} More: gpufleet policies explain {self.code}"
 
+    @property
+    def lines(self) -> str:
+        """The same as lines: what and where, then what was found, the way out, money, waiver."""
+        place = f"{self.locator}" + (f", {self.path}" if self.path else "")
+        more = [self.message.replace("; ", "\n  limit: ", 1)]
+        if self.fix:
+            more.append(f"instead: {self.fix}")
+        if self.money is not None:
+            more.append(f"it {self.money}")
+        if self.waiver is not None:
+            more.append(f"waived: {self.waiver}")
+        elif self.annotation:
+            more.append(self._silence())
+        return "\n  ".join([f"[{self.code}] {place}", *more])
+
     def _silence(self) -> str:
         if not self.locator.annotated or self.locator.kind == "GpuFleet":
             return (

@@ -44,7 +44,8 @@ class Money:
     all_month: bool = True
     """False: only while a job runs, so no monthly sum is claimed."""
     of_all: bool = False
-    """True: of everything declared together, so never added to amounts of single objects."""
+    """True: never added to the amounts of single objects: it is of everything declared together, or
+    a later file writes the same object."""
 
     @property
     def usd_per_month(self) -> int | None:

@@ -75,6 +75,11 @@ class Thresholds:
         default_factory=dict[str, EnvironmentBudget], hash=False
     )
     """Environment in lower case -> its budget; `*`: all other environments."""
+    refused_waste_usd_per_month: Decimal = Decimal(1000)
+    """Waste from which a declared need with a cheaper place in the same input stops in production;
+    where everything is strict, any amount does."""
+    longest_waiver_days: int = 180
+    """Days from today that a waiver may last at the most."""
     budget_usd_per_hour: Decimal | None = None
     """Most that a fleet may cost in an hour at its largest size; its own budget counts too."""
 

@@ -114,6 +114,8 @@ class Rule:
     proof: Proof = Proof.PART
     chart: str = ""
     """Chart whose values decide it: silent where neither a release of it nor a context is known."""
+    group: str = ""
+    """Listed rule whose fault it is: settings and waivers may name that; empty: it is listed."""
 
     @property
     def verdict(self) -> Verdict:
@@ -142,7 +144,8 @@ class Rule:
     @property
     def docs(self) -> str:
         """Where it is explained."""
-        return f"docs/policies.md#{self.id}"
+        page = f"policies/{self.group}.md" if self.group else "policies.md"
+        return f"docs/{page}#{self.id}"
 
 
 def rule(

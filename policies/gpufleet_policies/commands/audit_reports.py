@@ -15,7 +15,7 @@ from gpufleet.messages import json_text
 if TYPE_CHECKING:
     from gpufleet_policies.fronts.audit.run import Audit
 
-FORMATS = ("text", "json", "sarif", "junit", "github")
+FORMATS = ("text", "json", "sarif", "junit", "github", "html")
 _COLOURS: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow", "bold": True},
@@ -41,15 +41,18 @@ def read_outputs(texts: Sequence[str]) -> Mapping[Path, str]:
     return found
 
 
-def print_report(result: "Audit", output_format: str, *, verbose: bool = False) -> None:
+def print_report(
+    result: "Audit", output_format: str, *, verbose: bool = False, top: int = 0
+) -> None:
     """Print one report, with colours and line breaks on a terminal.
 
-    `verbose` lists in text everything that was not judged.
+    `verbose` lists in text everything that was not judged; `top` is the number of objects that text
+    and page list, 0 for all.
     """
     width = None
     if sys.stdout.isatty():
-        width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
-    click.echo(report(result, output_format, width, verbose=verbose), nl=False)
+        width = max(60, min(shutil.get_terminal_size((80, 24)).columns, 140))
+    click.echo(report(result, output_format, width, verbose=verbose, top=top), nl=False)
 
 
 def write_outputs(result: "Audit", files: Mapping[Path, str]) -> None:
@@ -68,7 +71,12 @@ def write_outputs(result: "Audit", files: Mapping[Path, str]) -> None:
 
 
 def report(
-    result: "Audit", output_format: str, width: int | None = None, *, verbose: bool = False
+    result: "Audit",
+    output_format: str,
+    width: int | None = None,
+    *,
+    verbose: bool = False,
+    top: int = 0,
 ) -> str:
     """A report as text, with a line feed at its end."""
     if output_format == "json":
@@ -89,9 +97,14 @@ def report(
         from gpufleet_policies.fronts.audit.github import as_annotations
 
         return "".join(f"{line}\n" for line in as_annotations(result))
+    if output_format == "html":
+        from gpufleet_policies.fronts.audit.page import as_page
+
+        return as_page(result, top)
     from gpufleet_policies.fronts.audit.text import as_text
 
-    return "".join(f"{line}\n" for line in as_text(result, styled, width, verbose=verbose))
+    lines = as_text(result, styled, width, verbose=verbose, top=top)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def styled(words: str, kind: str) -> str:

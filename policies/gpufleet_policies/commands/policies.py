@@ -244,7 +244,7 @@ def admission(
     JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
     "file"}], "notExpressible": [...]}.
     """
-    from gpufleet_policies.commands.audit import policy_settings
+    from gpufleet_policies.commands.audit_call import policy_settings
     from gpufleet_policies.fronts.admission import policies as front
     from gpufleet_policies.fronts.admission.files import text_of, write_policies
     from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from gpufleet_policies.configurations.codes import EVERY_KIND, code_space, tables
+from gpufleet_policies.configurations.groups import group_of
 
 BEGIN = "<!-- rules: made by `make generate` -->"
 
@@ -23,7 +24,7 @@ def _row(code: str, anchored: set[str]) -> str:
     found = code_space()[code]
     anchor = "" if code in anchored else f'<a id="{code}"></a>'
     anchored.add(code)
-    link = f"{anchor}[`{code}`](policies/{found.family}.md#{code})"
+    link = f"{anchor}[`{code}`](policies/{group_of(found)}.md#{code})"
     return f"| {', '.join(found.survey)} | {link} | {found.verdict.value} |"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES, by_id
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.settings import AUTO, THRESHOLDS, RuleSettings
 
 _THRESHOLDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -54,6 +54,11 @@ _THRESHOLDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "Most that a fleet may cost in an hour at its largest size.",
         ("gpu-budget-exceeded", "gpu-budget-missing"),
     ),
+    "refusedWasteUsdPerMonth": (
+        "Waste a month that stops in prod where the need is declared and a cheaper place is here.",
+        ("gpu-oversized-for-model",),
+    ),
+    "longestWaiverDays": ("Days from today that a waiver may last at the most.", ()),
 }
 """Threshold -> what it means, and the rules that use it."""
 
@@ -111,7 +116,7 @@ def settings_schema() -> dict[str, Any]:
             "items": {
                 "type": "object",
                 "properties": {
-                    "rule": {"type": "string", "enum": [r.id for r in RULES]},
+                    "rule": {"type": "string", "enum": list(by_id())},
                     "object": {"type": "string", "minLength": 1},
                     "reason": {"type": "string", "minLength": 1},
                     "until": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},

@@ -34,7 +34,7 @@ from gpufleet_policies.fronts.crossguard_configuration import (
 from gpufleet_policies.fronts.crossguard_policies import SETTINGS, policy_infos, severity
 from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
-from gpufleet_policies.rules.registry import by_id, type_of, validating
+from gpufleet_policies.rules.registry import by_id, listed, type_of, validating
 from gpufleet_policies.rules.validate import validate as run_rules
 
 Read = Callable[[], Mapping[str, Any]]
@@ -92,7 +92,7 @@ def _across(subject: type, *, with_fleet: bool) -> tuple[Rule, ...]:
 @cache
 def _remediating(subject: type, ids: frozenset[str]) -> tuple[Rule, ...]:
     """Those of these rules that are about one type of facts."""
-    return tuple(rule for rule in validating(subject) if rule.id in ids)
+    return tuple(rule for rule in validating(subject) if rule.id in ids or rule.group in ids)
 
 
 class Front:
@@ -179,7 +179,9 @@ class Front:
                 changed = remediated(inputs, finding.remediation)
                 if changed is not None:
                     inputs = changed
-                    changes.append((finding.code, by_id()[finding.code].sentence, changed))
+                    rule = listed(finding.code)
+                    assert rule is not None
+                    changes.append((rule.id, by_id()[finding.code].sentence, changed))
         return changes
 
     def _validate_stack(self, configured: Configured) -> list[Finding]:
@@ -198,7 +200,7 @@ class Front:
             finding
             for facts in everything
             if (rules := _across(type_of(facts), with_fleet=fleet is not None))
-            for finding in run_rules(facts, context, configured.settings, rules)
+            for finding in run_rules(facts, context, configured.settings, rules, keep_waived=True)
             if (finding.code, finding.locator.urn, finding.level) not in reported
         ]
         configured.stack = (seen, findings)
@@ -208,7 +210,8 @@ class Front:
         if isinstance(facts, FleetFacts):
             return self._validate_fleet(facts, configured)
         fleet = self._fleet_for(facts, configured)
-        return run_rules(facts, self._context(fleet, configured), configured.settings)
+        context = self._context(fleet, configured)
+        return run_rules(facts, context, configured.settings, keep_waived=True)
 
     def _validate_fleet(self, fleet: FleetFacts, configured: Configured) -> list[Finding]:
         with self._program.lock:
@@ -216,7 +219,7 @@ class Front:
             waiting = list(self._program.waiting.values())
             alone = len(self._program.fleets) == 1
         context = self._context(fleet, configured)
-        findings = run_rules(fleet, context, configured.settings)
+        findings = run_rules(fleet, context, configured.settings, keep_waived=True)
         if alone and configured.settings.fleet is None:
             needs_fleet = {Needs.FLEET, Needs.POOLS}
             rules = [
@@ -227,7 +230,7 @@ class Front:
             with self._program.lock:
                 reported = set(self._program.reported)
             for workload in waiting:
-                again = run_rules(workload, context, configured.settings, rules)
+                again = run_rules(workload, context, configured.settings, rules, keep_waived=True)
                 findings += [f for f in again if (f.code, f.locator.urn, f.level) not in reported]
         return findings
 
@@ -270,15 +273,16 @@ def _reported(
 ) -> list[Reported]:
     found: list[Reported] = []
     for finding in findings:
-        level = configured.reported.get((is_stack, finding.level), finding.level)
+        weighed = Level.ADVISORY if finding.waiver is not None else finding.level
+        level = configured.reported.get((is_stack, weighed), weighed)
         if level is Level.OFF:
             continue
-        rule = by_id().get(finding.code)
+        rule = listed(finding.code)
         found.append(
             Reported(
                 SETTINGS if rule is None else rule.id,
                 "Settings of the policies." if rule is None else rule.sentence,
-                finding.text,
+                finding.lines,
                 level.enforced,
                 protocol.POLICY_SEVERITY_LOW if rule is None else severity(rule),
                 finding.locator.urn,

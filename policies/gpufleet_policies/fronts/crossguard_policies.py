@@ -84,7 +84,7 @@ def _rule_info(rule: Rule, settings: RuleSettings, level: Level) -> protocol.Pol
         severity=severity(rule),
         tags=["gpu", "cost" if rule.formula else "correctness", rule.family],
         remediation_steps=(
-            "Do what the finding names after `Instead:`. To keep a finding for a while, annotate "
+            "Do what the finding names after `instead:`. To keep a finding for a while, annotate "
             f'the object {rule.annotation}: "<reason>; until=YYYY-MM-DD". See {rule.docs}.'
         ),
     )

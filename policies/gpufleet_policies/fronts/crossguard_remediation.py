@@ -7,8 +7,8 @@ nothing is changed inside of either. The engine takes the complete new inputs.
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from gpufleet_policies.fronts.audit.patches import Operation, PatchConflictError, patched
 from gpufleet_policies.readers.plain import SIGNATURE
+from gpufleet_policies.resolve.json_patch import Operation, PatchConflictError, patched
 
 
 def remediated(properties: Any, operations: Iterable[Operation]) -> Mapping[str, Any] | None:

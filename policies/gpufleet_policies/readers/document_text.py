@@ -71,8 +71,8 @@ def json_documents(text: str | bytes) -> list[Document]:
 
 
 def _scalar(tag: str, text: str) -> Any:
-    if FILLED_IN in text or text in SENTINELS:
-        return UNKNOWN
+    if FILLED_IN in text or text in SENTINELS or (tag[:1] == "!" and len(tag) > 1):
+        return UNKNOWN  # also `!Ref` and other functions of CloudFormation
     value = go_scalar(tag, text)
     return _known(value) if type(value) is float else value
 

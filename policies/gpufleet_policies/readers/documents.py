@@ -18,7 +18,7 @@ from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.members import has_members
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, of_text
-from gpufleet_policies.readers.nvidia_objects import is_placeholder
+from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.pulumi_state import (
     facts_of_preview,
     facts_of_state,
@@ -27,7 +27,9 @@ from gpufleet_policies.readers.pulumi_state import (
 )
 from gpufleet_policies.readers.reading import place_of
 from gpufleet_policies.readers.releases import releases
+from gpufleet_policies.readers.stacks import TYPE, facts_of_resource
 from gpufleet_policies.readers.terraform import facts_of_plan, is_plan, planned_resources
+from gpufleet_policies.resolve.json_patch import OPERATIONS
 from gpufleet_policies.wrappers.charts import chart_of_file, dependency_of, is_values_file
 from gpufleet_policies.wrappers.judged import NotJudged
 from gpufleet_policies.wrappers.registry import wrapper_of
@@ -68,6 +70,9 @@ def _facts(
     line: int,
     written: Callable[[], str],
 ) -> Iterator[Any]:
+    if TYPE in document:
+        yield from facts_of_resource(document, path)
+        return
     kind = kind_of(document)
     if is_operation(document):
         return  # of a JSON patch, whose object is elsewhere
@@ -125,6 +130,8 @@ def is_known(document: Any) -> bool:
         return False
     if "kind" in document and "apiVersion" in document:
         return not has_members(document)
+    if TYPE in document:
+        return True
     if is_plan(document):
         return any(True for _ in planned_resources(document))
     if is_preview(document):
@@ -134,10 +141,7 @@ def is_known(document: Any) -> bool:
 
 def is_operation(document: Mapping[str, Any]) -> bool:
     """Whether a document is an operation of RFC 6902."""
-    return "path" in document and document.get("op") in _OPERATIONS
-
-
-_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+    return "path" in document and document.get("op") in OPERATIONS
 
 
 def is_declaration(document: Mapping[str, Any]) -> bool:
@@ -176,7 +180,7 @@ def _fleet(document: dict[str, Any], path: str, line: int) -> Any:
     locator = replace(found.locator, file=path)
     if not isinstance(found, UncompiledFleet):
         return replace(found, in_program=True, locator=locator)
-    open_at = place_of(spec, lambda value: value is UNKNOWN or is_placeholder(value))
+    open_at = place_of(spec, lambda value: value is UNKNOWN or is_filled_in(value))
     if open_at is not None:
         reason = "a tool fills in values, without which it does not compile"
         return NotJudged(locator=where, what="variable", reason=reason, place=open_at)

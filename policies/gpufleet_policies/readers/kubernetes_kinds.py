@@ -10,6 +10,7 @@ from gpufleet_policies.readers import (
     eksctl,
     karpenter,
     kueue,
+    nodes,
     nvidia_configs,
     nvidia_objects,
     openshift,
@@ -22,6 +23,7 @@ Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
 READERS: dict[tuple[str, str], Reader] = {
     ("", "ConfigMap"): nvidia_configs.config_map,
+    ("", "Node"): nodes.node,
     ("", "Namespace"): cluster_objects.namespace,
     ("", "Service"): cluster_objects.service,
     ("", "ResourceQuota"): cluster_objects.quota,

@@ -6,13 +6,14 @@ from typing import Any
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
-from gpufleet_policies.readers import autoscaler, claims
+from gpufleet_policies.readers import autoscaler, claims, nodes
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
 from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
-from gpufleet_policies.readers.nvidia_objects import config_object, is_placeholder
+from gpufleet_policies.readers.nvidia_objects import config_object
 from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus, is_validated_by_definition
+from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.reading import at, place_of
 from gpufleet_policies.readers.workload import workload_from
@@ -117,6 +118,8 @@ def facts_of_object(
         return
     group = group_of(document.get("apiVersion"))
     locator = object_locator(document, name, urn, path, line)
+    if locator.kind == "Pod":
+        yield from nodes.pod(document, locator)
     if is_left_to_its_owner(document):
         return
     for found in (
@@ -139,7 +142,7 @@ def facts_of_object(
             yield NotJudged(locator=locator, what="variable", reason=reason)
     for kind in _kinds_of_others(document, locator.kind) if own is None else (own,):
         yield config_object(document, locator, kind)
-    if own is not None and (place := place_of(document, is_placeholder)) is not None:
+    if own is not None and (place := place_of(document, is_filled_in)) is not None:
         reason = "a tool fills in values, which are not known"
         yield NotJudged(locator=locator, what="variable", reason=reason, place=place)
     if (

@@ -11,6 +11,7 @@ from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import declared, parsed, without_unknown
+from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.reading import boolean, fact, text
 
 
@@ -110,14 +111,9 @@ def _licence(values: Mapping[str, Any]) -> Fact[bool]:
     return known(given, place=place)
 
 
-def is_placeholder(value: Any) -> bool:
-    """Whether a value is a text in which a tool fills in something."""
-    return isinstance(value, str) and ("${" in value or "<<" in value)
-
-
 def config_object(document: dict[str, Any], locator: Locator, kind: str) -> NvidiaConfig:
     """An object that is a configuration of a kind by itself."""
-    kept, lost = without_unknown(document, lambda one: one is UNKNOWN or is_placeholder(one))
+    kept, lost = without_unknown(document, lambda one: one is UNKNOWN or is_filled_in(one))
     return NvidiaConfig(
         locator=locator,
         annotations=known_texts(inside(document, "metadata.annotations")),

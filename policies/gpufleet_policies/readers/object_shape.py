@@ -1,7 +1,6 @@
 """Objects that an API server refuses for their shape, as configurations that `check` validates."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,25 +16,27 @@ from gpufleet.documents.paths import at_steps
 from gpufleet.documents.shapes import as_list, is_mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.nvidia_configs import without_unknown
+from gpufleet_policies.readers.placeholders import stands_for_another
 from gpufleet_policies.readers.reading import holds_unknown
+from gpufleet_policies.wrappers.judged import NotJudged
 
 KIND = "kubernetes-object"
 _WITH_RULES_OF_THEIR_OWN = ("nvidia.com", "mellanox.com", "resource.nvidia.com", "resource.k8s.io")
 """API groups whose objects other kinds of `check` validate, schema included."""
-_PLACEHOLDER = re.compile(r"\$[({A-Za-z_]|<[<A-Za-z_]|\{\{|^\*+$")
-"""What another program puts a value in place of, before an API server sees it."""
 _PATCH = "$patch"
 """Key of a strategic merge patch."""
 
 
 def refused_shape(
     document: dict[str, Any], group: str, locator: Locator, *, fitting: bool = False
-) -> Iterator[NvidiaConfig]:
+) -> Iterator[Any]:
     """The object as a configuration, where its schema refuses what is written, or where the
     cluster's version may not have it; with `fitting`, also where it fits its schema.
 
     What is missing proves nothing: the object may be a patch, or complete in another file. An
     object with parts that cannot be read is not validated: its lists may be shorter than they are.
+    Texts that will be replaced are named as not judged.
     """
     if group in _WITH_RULES_OF_THEIR_OWN or _PATCH in document:
         return
@@ -44,8 +45,13 @@ def refused_shape(
     if holds_unknown(document):
         return
     problems = schema_problems(document)
+    replaced = [one for one in problems if _will_be_replaced(one, document)]
+    if replaced:
+        reason = "a tool or a person fills in values, which are not known"
+        yield NotJudged(locator=locator, what="variable", reason=reason, place=replaced[0].path)
+        document, _ = without_unknown(document, stands_for_another)
     fits = fitting and not problems
-    proven = any(_is_proven(one, document) for one in problems)
+    proven = any(_is_proven(one) for one in problems if one not in replaced)
     if not fits and not proven and not newer_fields(document):
         return
     yield NvidiaConfig(
@@ -57,19 +63,21 @@ def refused_shape(
     )
 
 
-def _is_proven(problem: SchemaProblem, document: Any) -> bool:
-    if problem.kind is SchemaProblemKind.REQUIRED:
+def _is_proven(problem: SchemaProblem) -> bool:
+    return problem.kind is not SchemaProblemKind.REQUIRED
+
+
+def _will_be_replaced(problem: SchemaProblem, document: Any) -> bool:
+    if problem.kind in (SchemaProblemKind.REQUIRED, SchemaProblemKind.UNKNOWN):
         return False
-    if problem.kind is SchemaProblemKind.UNKNOWN:
-        return True
     here = at_steps(document, problem.steps)
     if problem.kind is SchemaProblemKind.CONDITION:  # an expression reads fields below its place
-        return not _has_placeholder(here)
-    return not (isinstance(here, str) and _has_placeholder(here))
+        return _has_placeholder(here)
+    return stands_for_another(here)
 
 
 def _has_placeholder(value: Any) -> bool:
     below = list(value.values()) if is_mapping(value) else as_list(value)
     if below is not None:
         return any(map(_has_placeholder, below))
-    return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
+    return stands_for_another(value)

@@ -56,6 +56,8 @@ _KINDS = frozenset(
         ("", "ServiceAccount"),
         ("apps", "ControllerRevision"),
         ("argoproj.io", "AppProject"),
+        # Room for pods to come, by a PodTemplate that runs nothing.
+        ("autoscaling.x-k8s.io", "ProvisioningRequest"),
         ("bitnami.com", "SealedSecret"),
         ("monitoring.coreos.com", "PodMonitor"),
         ("monitoring.coreos.com", "Probe"),

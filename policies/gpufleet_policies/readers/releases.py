@@ -1,6 +1,5 @@
 """Releases of charts inside the objects and files of GitOps tools, as facts."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.helm import of_values
+from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.reading import place_of
 from gpufleet_policies.wrappers.charts import known_chart
 from gpufleet_policies.wrappers.files import is_kustomization
@@ -19,9 +19,6 @@ from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.wrappers.links import inline_patches
 from gpufleet_policies.wrappers.registry import releases_of
 from gpufleet_policies.wrappers.release import values_of
-
-_SUBSTITUTED = re.compile(r"\$\{[A-Za-z_]")
-"""A variable that Flux, Argo CD's plugins or a script fill in (`postBuild.substitute`)."""
 
 
 def releases(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -69,7 +66,7 @@ def opened(
         reason = f"values of the chart {chart.name} are not known: {missing}"
         yield left_out("values", reason, missing.partition(" ")[0].rstrip(":"))
     values = _without_variables(parts.values)
-    variable = place_of(parts.values, _is_variable)
+    variable = place_of(parts.values, is_filled_in)
     if variable is not None:
         reason = f"a tool fills in values of the chart {chart.name}, which are not known"
         yield left_out("variable", reason, parts.place_of(variable))
@@ -91,8 +88,4 @@ def opened(
 
 def _without_variables(value: Any) -> Any:
     """Data with UNKNOWN for texts that a tool still fills in."""
-    return rewritten(value, lambda one: UNKNOWN if _is_variable(one) else one)
-
-
-def _is_variable(value: Any) -> bool:
-    return isinstance(value, str) and _SUBSTITUTED.search(value) is not None
+    return rewritten(value, lambda one: UNKNOWN if is_filled_in(one) else one)

@@ -16,6 +16,7 @@ from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet.rules.rows import SHARED
 from gpufleet.rules.rule import Proof, Rule
 from gpufleet_policies.configurations.codes import code_space
+from gpufleet_policies.configurations.groups import group_of
 from gpufleet_policies.configurations.kinds import WHOLE_KINDS
 from gpufleet_policies.rules.checked import declares, verdict
 from gpufleet_policies.rules.plugin_text import replicas_patch
@@ -87,4 +88,6 @@ def _draft(config: NvidiaConfig, found: Finding, remediation: JsonPatch) -> Find
     )
 
 
-CONFIG_RULES = tuple(replace(rule, found_by=_by_rule) for rule in code_space().values())
+CONFIG_RULES = tuple(
+    replace(rule, found_by=_by_rule, group=group_of(rule)) for rule in code_space().values()
+)

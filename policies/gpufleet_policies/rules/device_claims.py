@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
-from gpufleet.cluster.claims import GPU_CLASS, DeviceClaim
+from gpufleet.cluster.claims import DeviceClaim
 from gpufleet.cluster.pods import PodClaim
-from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import remove
@@ -64,41 +63,6 @@ def _users(context: RuleContext) -> Users:
                 if name.is_known:
                     users.setdefault((namespace, is_template, name.value), []).append(workload)
     return users
-
-
-@rule(
-    "dra-claim-unselective",
-    "A claim for any GPU where the fleet has several kinds.",
-    subject=DeviceClaim,
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source=_SOURCE,
-)
-def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Finding]:
-    """No selector on the class of whole GPUs, and the declared pools have different GPUs."""
-    kinds = _kinds_of_gpus(context)
-    if len(kinds) < 2:
-        return
-    for request in claim.requests:
-        known = request.device_class
-        if not known.is_known or known.value != GPU_CLASS or not request.selectors.is_absent:
-            continue
-        yield finding(
-            where=request.place,
-            found=f"takes any device of class {GPU_CLASS}",
-            limit=f"the pools have {', '.join(kinds)}: the dearest may be taken",
-            alternative="add a selector, such as cel.expression: "
-            "device.attributes['gpu.nvidia.com'].productName == '...'",
-            at_most=Level.ADVISORY,
-            evidence={"gpus": kinds},
-        )
-
-
-def _kinds_of_gpus(context: RuleContext) -> list[str]:
-    if context.fleet is not None:
-        return sorted({pool.gpu for pool in context.fleet.pools})
-    pools = (pool for pool in context.declared(NodePool) if not pool.in_fleet)
-    return sorted({pool.gpu.value for pool in pools if pool.gpu.is_known})
 
 
 @rule(

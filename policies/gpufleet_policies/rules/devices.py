@@ -9,7 +9,7 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.waiting import waits_for_ever
+from gpufleet_policies.rules.waiting import fetches, waits_for_ever
 
 _NO_DEVICES = frozenset({"", "none", "void"})
 """Values of NVIDIA_VISIBLE_DEVICES that choose no GPU (NVIDIA Container Toolkit)."""
@@ -83,7 +83,8 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if not group.containers_known or group.claims or _asks_for_any(group):
             continue
         for container in group.containers:
-            why = None if container.init else _why(group, container)
+            idle = container.init or fetches(container) is not None
+            why = None if idle else _why(group, container)
             if why is None:
                 continue
             yield finding(
@@ -162,10 +163,14 @@ _NO_GPU_USE = re.compile(
     source="the image itself; public file Electricpaper77/ai-rag-eval-platform k8s/gpu-job.yaml",
 )
 def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """By the image's name: curl, nginx, databases. What idles is a finding of its own."""
+    """By the image's name: curl, nginx, databases; by the command: downloads alone. What idles is a
+    finding of its own."""
     for group, container in workload.gpu_containers:
         image = container.image.found or ""
-        if container.init or container.claimed or not _NO_GPU_USE.search(image):
+        if container.init or container.claimed:
+            continue
+        what = fetches(container) or (image if _NO_GPU_USE.search(image) else None)
+        if what is None:
             continue
         if waits_for_ever(container, context.thresholds.idle_sleep_seconds) is not None:
             continue
@@ -173,7 +178,7 @@ def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             continue
         yield finding(
             where=container.where,
-            found=f"asks for {container.gpu_resources[0]} and runs {image}",
+            found=f"asks for {container.gpu_resources[0]} and runs {what}",
             limit="this program computes nothing on a GPU",
             alternative=f"remove {container.gpu_resources[0]}",
             money=held(context, workload, group),

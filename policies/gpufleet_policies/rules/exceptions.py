@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -45,17 +45,18 @@ def exemptions(
     settled: tuple[SettledException, ...],
     today: date,
     known_rules: Mapping[str, object],
+    longest_days: int,
 ) -> dict[str, Exemption]:
     """Rule id -> its exemption for this object. The settings' own win over annotations."""
     found: dict[str, Exemption] = {}
     for rule, place, text in _written(subject):
-        found[rule] = exemption(rule, place, text, today, known_rules, WaiverKind.ANNOTATION)
+        found[rule] = exemption(
+            rule, place, text, today, known_rules, WaiverKind.ANNOTATION, longest_days
+        )
     for exception in settled:
         if fnmatchcase(str(subject.locator), exception.object):
             place = f"exceptions of the policy settings for {exception.object}"
-            problem = None
-            if exception.until < today:
-                problem = f"its date {exception.until} is past (today is {today})"
+            problem = _wrong_day(exception.until, today, longest_days)
             waiver = Waiver(WaiverKind.SETTINGS, place, exception.reason, exception.until)
             found[exception.rule] = Exemption(exception.rule, place, problem, waiver)
     return found
@@ -79,16 +80,27 @@ def exemption(
     today: date,
     known_rules: Mapping[str, object],
     kind: WaiverKind,
+    longest_days: int,
 ) -> Exemption:
     """An exception as it is written: `<reason>; until=YYYY-MM-DD`."""
     reason, until, problem = _parts(text)
     if rule not in known_rules:
         problem = f"there is no rule {rule!r}"
-    elif until is not None and until < today:
-        problem = f"its date {until} is past (today is {today})"
+    elif until is not None:
+        problem = problem or _wrong_day(until, today, longest_days)
     if problem is not None:
         return Exemption(rule, place, problem)
     return Exemption(rule, place, None, Waiver(kind, place, masked(reason), until))
+
+
+def _wrong_day(until: date, today: date, longest_days: int) -> str | None:
+    """Why a last day does not count; None: it does."""
+    if until < today:
+        return f"its date {until} is past (today is {today})"
+    if (until - today).days > longest_days:
+        last = today + timedelta(days=longest_days)
+        return f"its date {until} is more than {longest_days} days away: {last} is the last one"
+    return None
 
 
 def _parts(text: str) -> tuple[str, date | None, str | None]:

@@ -21,11 +21,17 @@ _GANGS = frozenset(
 )
 """Schedulers that start all pods of a group or none."""
 
+_VOLCANO = ("batch.volcano.sh", "Job")
+"""Its pods get `spec.schedulerName`, volcano by default, and start together from `minAvailable` on,
+all of them by default (volcano-sh/volcano pkg/controllers/job/job_controller_util.go and
+pkg/webhooks/admission/jobs/mutate/mutate_job.go)."""
+
 _POD_GROUPS = (
     "scheduling.x-k8s.io/pod-group",
     "scheduling.k8s.io/group-name",
     "pod-group.scheduling.sigs.k8s.io",
     "pod-group.scheduling.sigs.k8s.io/name",
+    "ray.io/gang-scheduling-enabled",
 )
 """Labels and annotations that name a group of pods."""
 
@@ -112,6 +118,8 @@ def queue_patch(workload: WorkloadFacts, queue: str) -> JsonPatch:
 
 
 def _has_gang(workload: WorkloadFacts) -> bool:
+    if (workload.api_group, workload.locator.kind) == _VOLCANO:
+        return True
     keys = (_QUEUE, *KAI_QUEUES, *_POD_GROUPS)
     for group in workload.pod_groups:
         if any(key in group.labels for key in keys):

@@ -1,5 +1,6 @@
 """What GPU a workload gets for what it asks, and what that costs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +22,7 @@ from gpufleet_policies.rules.placement import (
     offering,
 )
 from gpufleet_policies.rules.published import published
-from gpufleet_policies.rules.shapes import NodeShape, shapes
+from gpufleet_policies.rules.shapes import NodeShape, offers, shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,12 @@ def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
     gpu = gpu_of_labels(catalogue, group)
     if gpu is None or gpu.memory_bytes is None:
         return None
+    here = [one for one in offers(context, group, GPU) if one.gpu == gpu.key]
+    if here:
+        price = here[0].micro_usd_per_gpu_hour
+        seller = catalogue.instance(here[0].name).cloud
+        because = _chosen(here)
+        return WorkloadGpu(gpu.key, gpu.memory_bytes, price, because, None, seller, price)
     cloud = _seller(group, catalogue)
     offer = _cheapest_of(gpu.key, catalogue, cloud)
     price = None if offer is None else offer.micro_usd_per_gpu_hour
@@ -153,6 +160,14 @@ def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | N
     because = f"{cheapest.priced}, {usd_hour(price)} per GPU"
     cloud = context.catalogue.instance(cheapest.name).cloud
     return WorkloadGpu(cheapest.gpu, memory, price, because, None, cloud, price)
+
+
+def _chosen(machines: Sequence[NodeShape]) -> str:
+    """The first of some machines with its price, and of how many it is the cheapest."""
+    first = machines[0]
+    names = {one.name for one in machines}
+    more = f", the cheapest of {len(names)} machine types here" if len(names) > 1 else ""
+    return f"{first.priced}, {usd_hour(first.micro_usd_per_gpu_hour or 0)} per GPU{more}"
 
 
 def priced(pool: PoolFacts) -> str:
@@ -194,6 +209,10 @@ def held(
             assert price is not None
             basis = f"{cheapest.priced}, {usd_hour(price)} per GPU"
             return waste(workload, group.pods, gpus, price, basis, kind)
+        known_here = offers(context, group, resource)
+        if known_here:
+            price = known_here[0].micro_usd_per_gpu_hour
+            return waste(workload, group.pods, gpus, price, _chosen(known_here), kind)
         return waste(workload, group.pods, gpus, None, "no pool is known", kind)
     return None
 

@@ -78,7 +78,7 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
     kind = workload.locator.kind
-    if workload.runs_to_completion or kind == "PodTemplate":
+    if workload.runs_to_completion:
         return
     for group, container in workload.gpu_containers:
         if container.init or group not in workload.running_groups():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
@@ -14,9 +14,18 @@ from gpufleet_policies.rules.hardware import held
 _LONGEST = (
     "kueue.x-k8s.io/max-exec-time-seconds",
     "provreq.kueue.x-k8s.io/maxRunDurationSeconds",
+    "autoscaling.x-k8s.io/consume-provisioning-request",
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
 )
-"""Label by which Kueue ends a job, and annotation by which GKE's Dynamic Workload Scheduler does
-(GoogleCloudPlatform/kubernetes-engine-samples, batch/kueue-dws)."""
+"""Label by which Kueue ends a job, and annotations by which GKE's Dynamic Workload Scheduler takes
+its nodes away (GoogleCloudPlatform/kubernetes-engine-samples, batch/kueue-dws; Google Kubernetes
+Engine, flex-start: at most seven days)."""
+
+_LIMITED_NODES = (
+    "cloud.google.com/gke-flex-start",
+    "cloud.google.com/gke-max-run-duration-seconds",
+)
+"""Labels of nodes that Google takes away after a time, seven days at most."""
 
 DAY_SECONDS = 86_400
 """Deadline a patch writes: long for a run, short for a month."""
@@ -41,7 +50,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     if not workload.uses_gpus or workload.may_say(*_LONGEST):
         return
     field = workload.deadline_seconds.place
-    if all(g.deadline_seconds.is_known for g in workload.pod_groups if g.gpu_resources):
+    if all(_ends(group) for group in workload.pod_groups if group.gpu_resources):
         return
     yield finding(
         where=field,
@@ -51,6 +60,11 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
         evidence={"field": field},
         remediation=_deadline(workload, field),
     )
+
+
+def _ends(group: PodGroup) -> bool:
+    limited = any(key in group.node_labels for key in _LIMITED_NODES)
+    return limited or group.deadline_seconds.is_known
 
 
 def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:

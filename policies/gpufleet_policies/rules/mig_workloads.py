@@ -1,24 +1,19 @@
 """MIG between layouts, operators and workloads: names that match nothing, unused slices."""
 
-from collections import Counter
 from collections.abc import Iterator
-from fractions import Fraction
 
-from gpufleet.cluster import FleetFacts, PodGroup, WorkloadFacts
+from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import MigEntry, MigLayouts
 from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
-from gpufleet.findings.money import AmountKind, Money
-from gpufleet.partition.grant import slice_part
+from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
-from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.placed import accepts, pools_for
+from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
-from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, named
+from gpufleet_policies.rules.pools import all_pools, gpu_pools
 from gpufleet_policies.rules.published import (
-    geometry,
     layout_name,
     layouts_of,
     published,
@@ -176,76 +171,3 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
             alternative="ask for one larger slice, or run a pod for each slice",
             evidence={name: int(number) for name, number in counts.items()},
         )
-
-
-@rule(
-    "mig-slices-unrequested",
-    "MIG slices of a profile that no declared workload asks for.",
-    subject=POOLS,
-    dev=Level.OFF,
-    strict=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = unrequested slices x their part of a GPU x GPU-hour x 730 h",
-    source="own: published slices against requests at the largest scale",
-)
-def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """Counts every workload here at its largest size, and only pools that hold nodes anyway.
-
-    Silent where nothing here asks for any slice of the pool: then its workloads are declared
-    elsewhere. So are those of pools for people at notebooks, and of one of several clusters.
-    """
-    workloads = [w for w in gpu_workloads(context) if not w.node_agent]
-    if not workloads or len(context.declared(FleetFacts)) > 1:
-        return
-    for pool in gpu_pools(context, subject):
-        offer = published(context, pool)
-        standing = pool.size.standing
-        if offer is None or not standing.is_known or standing.value < 1:
-            continue
-        slices = {n: c for n, c in offer.resources.items() if n.startswith(MIG_PREFIX)}
-        wanted = _wanted(context, workloads, pool, set(slices)) if slices else None
-        if not wanted or pool.intent.found == "interactive":
-            continue
-        for resource, per_node in slices.items():
-            there = per_node * standing.value
-            spare = there - wanted[resource]
-            if spare > 0 and not resource.endswith(SHARED_SUFFIX):
-                yield finding(
-                    where=f"{resource} of {named(pool)}",
-                    found=f"{there} slices are published, and all workloads here ask for "
-                    f"{wanted[resource]}",
-                    limit="slices that no workload asks for are unused GPU time",
-                    alternative="partition the GPUs into requested profiles, or lower the minimum",
-                    money=_slices(context, pool, resource, spare),
-                    evidence={"published": there, "requested": wanted[resource]},
-                )
-
-
-def _wanted(
-    context: RuleContext, workloads: list[WorkloadFacts], pool: NodePool, names: set[str]
-) -> Counter[str] | None:
-    counts: Counter[str] = Counter()
-    for workload in workloads:
-        largest = {s.group: s.maximum for s in workload.scaling}
-        for group, resource, asked in _mig_requests(workload):
-            if resource not in names or accepts(context, pool, group) is False:
-                continue
-            pods = largest.get(group.name, group.pods)
-            if not pods.is_known:
-                return None
-            counts[resource] += asked * pods.value
-    return counts
-
-
-def _slices(context: RuleContext, pool: NodePool, resource: str, count: int) -> Money | None:
-    shape = geometry(context, pool)
-    profile = resource.removeprefix(MIG_PREFIX)
-    row = None
-    if shape is not None:
-        row = next((p for p in shape.profiles.values() if p.label == profile), None)
-    if shape is None or row is None or not pool.gpus_per_node.is_known:
-        return None
-    part = slice_part(context.catalogue.gpu(pool.gpu.value), row.name)
-    low = pool_price(pool, context.catalogue).low
-    price = None if low is None else Fraction(low, pool.gpus_per_node.value) * part * count
-    return Money(AmountKind.WASTE, price, part * count, f"{count} x {profile} of {pool.name}")

@@ -22,6 +22,9 @@ from gpufleet_policies.rules.model_requests import (
     runs,
 )
 from gpufleet_policies.rules.placement import described
+from gpufleet_policies.rules.pools import all_pools
+from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.shapes import NodeShape, priced_pools
 
 PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
@@ -41,6 +44,8 @@ class _Better:
     price: Fraction | None
     stops: bool = False
     """Whether it may stop a deployment on declared evidence."""
+    here: bool = False
+    """Whether the alternative is a place that is declared in the same input."""
 
 
 @rule(
@@ -82,7 +87,11 @@ def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             money=waste(workload, request.group.pods, found.saved, found.price, hardware.because),
             provenance=request.need.provenance,
             at_most=Level.MANDATORY if found.stops else Level.ADVISORY,
-            evidence={"need_bytes": request.need.bytes, "gpu": hardware.gpu},
+            evidence={
+                "need_bytes": request.need.bytes,
+                "gpu": hardware.gpu,
+                "cheaper_here": found.here,
+            },
         )
 
 
@@ -101,6 +110,7 @@ def _shared(context: RuleContext, request: ModelRequest, share: Share | None) ->
         saved,
         price,
         stops=_is_small(context, request),
+        here=True,
     )
 
 
@@ -117,7 +127,7 @@ def _cheaper(context: RuleContext, request: ModelRequest) -> _Better | None:
     found = _smaller(context, request)
     if found is None:
         return None
-    words, cost = found
+    words, cost, here = found
     saved = request.gpus - cost
     if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
         return None
@@ -129,21 +139,22 @@ def _cheaper(context: RuleContext, request: ModelRequest) -> _Better | None:
         f"{float(request.ratio):.0%} of the memory would be used, and at least "
         f"{context.thresholds.oversized_ratio:.0%} should"
     )
-    return _Better(limit, words, saved, request.hardware.micro_usd_per_gpu_hour, stops=sure)
+    return _Better(limit, words, saved, request.hardware.micro_usd_per_gpu_hour, sure, here)
 
 
-def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction] | None:
-    """The cheapest way with fewer or smaller whole GPUs, and its cost in present GPUs."""
+def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction, bool] | None:
+    """The cheapest way with fewer or smaller whole GPUs, its cost in present GPUs, and whether it
+    is declared here."""
     wanted = request.need.bytes
     now = request.hardware.compared
-    ways: list[tuple[Fraction, str]] = []
+    ways: list[tuple[Fraction, str, bool]] = []
     per_gpu = request.hardware.memory_bytes // wanted  # copies that fit one present GPU
     fewer = -(-request.copies // per_gpu) if per_gpu else request.gpus
     if fewer < request.gpus:
         words = f"ask for `{GPU}: {fewer}`"
         if request.width > 1:
             words += f" and a tensor parallel size of {max(1, fewer // request.copies)}"
-        ways.append((Fraction(fewer), words))
+        ways.append((Fraction(fewer), words, True))
     if now is not None and now > 0:
         for pool in context.fleet.pools if context.fleet is not None else ():
             price, share = gpu_hour(pool), pool.share(GPU)
@@ -152,16 +163,32 @@ def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction
             enough = (share.memory_bytes or 0) >= wanted and runs(context, pool, request)
             if enough and price < now:
                 cost = request.copies * price / now
-                ways.append((cost, f"run on pool {pool.name} ({pool.gpu})"))
+                ways.append((cost, f"run on pool {pool.name} ({pool.gpu})", True))
+        for machine in _others_here(context, wanted):
+            price = machine.micro_usd_per_gpu_hour
+            if price is not None and price < now:
+                words = f"run on {machine.priced} ({machine.gpu})"
+                ways.append((request.copies * price / now, words, True))
         offer = request.offer(context, wanted)
         # A pool the fleet already has is worth a little more than the market's cheapest.
-        if offer is not None and not any(cost < request.gpus for cost, _ in ways):
+        if offer is not None and not any(cost < request.gpus for cost, _, _ in ways):
             cost = request.copies * offer.micro_usd_per_gpu_hour / now
-            ways.append((cost, f"use {request.copies} x {_named(request, offer)}"))
+            ways.append((cost, f"use {request.copies} x {_named(request, offer)}", False))
     if not ways:
         return None
-    cost, words = min(ways)
-    return words, cost
+    cost, words, here = min(ways)
+    return words, cost, here
+
+
+def _others_here(context: RuleContext, wanted: int) -> Iterator[NodeShape]:
+    """Machines of pools that are declared one by one, with whole GPUs that hold as much."""
+    for pool in all_pools(context) if context.fleet is None else ():
+        offer = published(context, pool)
+        if offer is None or any(offer.layouts) or offer.replicas.get(GPU) != 1:
+            continue
+        for machine in priced_pools(context, pool):
+            if (context.catalogue.gpu(machine.gpu).memory_bytes or 0) >= wanted:
+                yield machine
 
 
 def _named(request: ModelRequest, offer: GpuOffer) -> str:

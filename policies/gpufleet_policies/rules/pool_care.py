@@ -183,7 +183,8 @@ def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Itera
     """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
 
     A pool answers with its tags and labels, by default for owner, cost-center and environment, and
-    with those of its node class; where that is declared elsewhere it is advice. A workload answers
+    with those of its node class; where that is declared elsewhere, or the settings name no
+    `ownerTags`, it is advice. A workload answers
     with labels and annotations, and only where the project sets `ownerTags`: its namespace may say
     it already. Where `ownerTags` maps keys to values (`{team: ml-platform}`), the patch adds those
     that are missing: as tags on AWS, as labels of the object in Kubernetes, as `resourceLabels` in
@@ -214,7 +215,9 @@ def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Itera
                     missing,
                     wanted,
                     pool.tags_place or "tags",
-                    at_most=Level.ADVISORY if hidden else Level.MANDATORY,
+                    at_most=Level.ADVISORY
+                    if hidden or not context.thresholds.owner_tags
+                    else Level.MANDATORY,
                     remediation=tag_patch(pool, missing, values),
                 )
 

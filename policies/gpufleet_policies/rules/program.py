@@ -46,14 +46,14 @@ def spend_of(context: RuleContext) -> StackSpend:
     "GPU pools that nothing measures.",
     subject=POOLS,
     dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="OpenCost: GPU efficiency is 0 without DCGM; AWS EKS best practices, observability",
 )
 def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on.
 
-    Silent where no operator and no fleet is declared here: then another program installs it.
+    Silent where no operator and no fleet is declared here: then another program installs it. Advice
+    in every profile: what is not in these files can be in others.
     """
     if not _speaks(context, subject):
         return

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from gpufleet.rules.rule import Rule
+from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
 from gpufleet_policies.rules import (
     capacity,
     control_pods,
@@ -97,8 +98,8 @@ PACK_RULES: tuple[Rule, ...] = tuple(
 )
 """Rules of the modules, of each family in the order they are written."""
 
-RULES: tuple[Rule, ...] = (*PACK_RULES, *CONFIG_RULES)
-"""All rules."""
+RULES: tuple[Rule, ...] = (*PACK_RULES, *CONFIGURATION_GROUPS)
+"""The rules that are listed: those of configurations have faults (`CONFIG_RULES`)."""
 
 EXCEPTION_INVALID = "policy-exception-invalid"
 """Code of the finding about an exception that does not count: no reason, past or bad date."""
@@ -112,8 +113,8 @@ NOTES = frozenset({EXCEPTION_INVALID, RULE_FAILED})
 
 @cache
 def by_id() -> dict[str, Rule]:
-    """Rules by their id. Raises ValueError when two have the same."""
-    rules = all_rules()
+    """Rules and faults by their id. Raises ValueError when two have the same."""
+    rules = (*all_rules(), *CONFIGURATION_GROUPS)
     found = {rule.id: rule for rule in rules}
     if len(found) < len(rules):
         twice = sorted({one.id for one in rules if one is not found[one.id]})
@@ -127,6 +128,12 @@ def validating(subject: type) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if subject in rule.subjects)
 
 
+def listed(code: str) -> Rule | None:
+    """The listed rule of a code: itself, or the rule whose fault it is; None for notes."""
+    rule = by_id().get(code)
+    return by_id()[rule.group] if rule is not None and rule.group else rule
+
+
 def type_of(facts: object) -> type:
     """Type of facts, by which rules are chosen."""
     return type(facts)
@@ -136,8 +143,8 @@ _OWN: list[Rule] = []
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """The rules of this package, and then those that the project has added."""
-    return (*RULES, *_OWN)
+    """The rules that are asked: of this package, with their faults, then the project's own."""
+    return (*PACK_RULES, *CONFIG_RULES, *_OWN)
 
 
 def add_rules(rules: Iterable[Rule]) -> None:

@@ -10,6 +10,7 @@ from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights
+from gpufleet_policies.rules.waiting import fetches
 
 _SOON_SECONDS = 120
 """Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
@@ -92,7 +93,7 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     for group, container in workload.gpu_containers:
         if container.init or not container.launch.serves or not group.deadline_seconds.is_absent:
             continue
-        if sum(not one.init for one in group.containers) > 1:
+        if sum(not one.init for one in group.containers) > 1 or fetches(container) is not None:
             continue
         yield finding(
             where=container.where,

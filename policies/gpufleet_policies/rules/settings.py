@@ -42,11 +42,20 @@ THRESHOLDS = {
     "trainingGpus": "training_gpus",
     "manyTypes": "many_types",
     "budgetUsdPerHour": "budget_usd_per_hour",
+    "refusedWasteUsdPerMonth": "refused_waste_usd_per_month",
+    "longestWaiverDays": "longest_waiver_days",
 }
 
 
 _WHOLE = frozenset(
-    {"idle_sleep_seconds", "large_node_gpus", "max_gpus", "training_gpus", "many_types"}
+    {
+        "idle_sleep_seconds",
+        "large_node_gpus",
+        "max_gpus",
+        "training_gpus",
+        "many_types",
+        "longest_waiver_days",
+    }
 )
 """Thresholds that are counts."""
 
@@ -84,7 +93,10 @@ class RuleSettings:
 
     def level(self, rule: Rule, profile: Profile) -> Level:
         """The level of a rule in a profile, before the evidence is considered."""
-        level = self.levels.get(rule.id) or rule.levels[profile]
+        usual = rule.levels[profile]
+        level = self.levels.get(rule.id) or usual
+        if rule.id not in self.levels and usual is not Level.OFF:
+            level = self.levels.get(rule.group, usual)
         return Level.ADVISORY if level is Level.OFF and rule.id in self.asked_for else level
 
     def profile_for(self, context: RuleContext, subject: Any) -> Profile:
@@ -169,6 +181,8 @@ def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
     for rule, level in value.items():
         if rule not in by_id() and rule != EXCEPTION_INVALID:
             problems.append(_problem(f"rules.{rule}", "no such rule", "`gpufleet policies rules`"))
+        elif level is False:
+            yield rule, Level.OFF  # `off` without quotes, as YAML reads it
         elif level not in list(Level):
             problems.append(
                 _problem(f"rules.{rule}", f"{level!r} is not a level", ", ".join(Level))
@@ -196,6 +210,10 @@ def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledExceptio
                     "a reason in words" if key == "reason" else "a name such as `Deployment ml/*`"
                 )
                 problems.append(_problem(f"{path}.{key}", "is empty", wanted))
+        named = texts["object"]
+        if isinstance(named, str) and named.strip() and not named.strip("*?/ "):
+            wanted = "a name such as `Deployment ml/*`"
+            problems.append(_problem(f"{path}.object", "names every object", wanted))
         if day is None:
             problems.append(_problem(f"{path}.until", f"{until!r} is not a date", "YYYY-MM-DD"))
         if day is not None and all(isinstance(text, str) for text in texts.values()):

@@ -4,16 +4,17 @@ The pools of the fleet, else a required instance type, else pools declared with 
 Where one candidate is not known, nothing is: a verdict must hold wherever the pod lands.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster import PodGroup
+from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
 from gpufleet.rules.context import RuleContext, once
-from gpufleet_policies.money.pools import priced_where_it_is
+from gpufleet_policies.money.pools import priced_where_it_is, way_price
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
 
@@ -39,7 +40,9 @@ class NodeShape:
     """That pods can ask for."""
     micro_usd_per_hour: Fraction | None
     pool: str
-    """Name of its pool; empty: known by a label only."""
+    """Name of its pool; empty: known by a label or a node only."""
+    node: str = ""
+    """Name of the node of a dump that is one; empty: it is none."""
 
     @property
     def micro_usd_per_gpu_hour(self) -> Fraction | None:
@@ -49,7 +52,10 @@ class NodeShape:
     @property
     def priced(self) -> str:
         """Name and pool in words."""
-        return f"{self.name}" + (f" of pool {self.pool}" if self.pool else "")
+        place = (
+            f" of pool {self.pool}" if self.pool else f" (node {self.node})" if self.node else ""
+        )
+        return f"{self.name}{place}"
 
 
 def shapes(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeShape, ...]:
@@ -77,6 +83,61 @@ def _of_pools(context: RuleContext, *pools: NodePool) -> tuple[NodeShape, ...]:
         for pool in pools
         for name in (pool.instance_types.value if pool.instance_types.is_known else ("",))
     )
+
+
+def offers(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeShape, ...]:
+    """Priced machines of this run that the pods may land on, the cheapest GPU-hour first: of the
+    pools that may take them, whatever else those may use, and nodes that carry their labels."""
+    found = [
+        *priced_pools(context, *pools_for(context, group)),
+        *(
+            shape
+            for one, shape in _priced_nodes(context)
+            if resource in one.gpus
+            and all(one.labels.get(key) in values for key, values in group.node_labels.items())
+        ),
+    ]
+    return tuple(sorted(found, key=lambda one: (one.micro_usd_per_gpu_hour or 0, one.name)))
+
+
+@once
+def priced_pools(context: RuleContext, *pools: NodePool) -> tuple[NodeShape, ...]:
+    """The machines of some pools that have a price, each at the cheapest way to buy it."""
+    found: list[NodeShape] = []
+    for pool in pools:
+        catalogue = priced_where_it_is(pool, context.catalogue)
+        ways = pool.capacity.value if pool.capacity.is_known else frozenset({"onDemand"})
+        for name in pool.instance_types.value if pool.instance_types.is_known else ():
+            found += _priced(name, catalogue, pool.name, ways)
+    return tuple(found)
+
+
+@once
+def _priced_nodes(context: RuleContext) -> tuple[tuple[ObservedNode, NodeShape], ...]:
+    found: list[tuple[ObservedNode, NodeShape]] = []
+    for one in context.declared(ObservedNode):
+        catalogue = context.catalogue.in_region(one.region.found, estimate=False)
+        ways = frozenset({"spot" if one.spot else "onDemand"})
+        name = one.instance_type.found or ""
+        found += [
+            (one, replace(shape, node=one.locator.name))
+            for shape in _priced(name, catalogue, "", ways)
+        ]
+    return tuple(found)
+
+
+def _priced(
+    name: str, catalogue: Catalogue, pool: str, ways: frozenset[str]
+) -> Iterator[NodeShape]:
+    """A machine with the lowest price of the ways it may be bought; none without a price."""
+    row = catalogue.instances.get(name)
+    if row is None:
+        return
+    prices = [price for way in ways for price in way_price(row, way) if price is not None]
+    if prices:
+        shape = _named(name, catalogue, pool, Fraction(min(prices)))
+        if shape is not None:
+            yield shape
 
 
 def _all(found: Iterable[NodeShape | None]) -> tuple[NodeShape, ...]:

@@ -9,10 +9,12 @@ from typing import Any
 
 from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
 from gpufleet.findings import Finding, Level, Severity, finding
+from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Found, Needs, Profile, Rule
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
+from gpufleet_policies.rules.one_fix import with_one_fix
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.registry import (
     EXCEPTION_INVALID,
@@ -22,6 +24,11 @@ from gpufleet_policies.rules.registry import (
     validating,
 )
 from gpufleet_policies.rules.settings import RuleSettings, weighted
+
+_SHAPES = frozenset({"PodTemplate"})
+"""Kinds that only say what pods would be like: a ProvisioningRequest or CapacityBuffer names a
+PodTemplate to make room, and no controller runs it (kubernetes/autoscaler
+cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go, PodTemplateRef)."""
 
 
 def validate(
@@ -41,7 +48,10 @@ def validate(
     """
     if isinstance(subject, UncompiledFleet):
         return list(_of_compile(subject))
-    silenced = exemptions(subject, settings.exceptions, context.today, by_id())
+    if isinstance(subject, WorkloadFacts) and subject.locator.kind in _SHAPES:
+        return []
+    longest = settings.thresholds.longest_waiver_days
+    silenced = exemptions(subject, settings.exceptions, context.today, by_id(), longest)
     profile = settings.profile_for(context, subject)
     findings: list[Finding] = []
     if rules is None:
@@ -56,16 +66,16 @@ def validate(
             findings += broken
             together = [one for one in together if one[0].id in found] if found else []
         for rule, level in together:
-            exemption = silenced.get(rule.id)
+            exemption = silenced.get(rule.id) or silenced.get(rule.group)
             if exemption is None or exemption.problem is not None:
-                findings += _run(rule, level, subject, context, found)
+                findings += _run(rule, level, subject, context, found, profile)
             elif keep_waived:
                 findings += [
                     replace(one, waiver=exemption.waiver)
-                    for one in _run(rule, level, subject, context, found)
+                    for one in _run(rule, level, subject, context, found, profile)
                     if one.code == rule.id
                 ]
-    return findings
+    return with_one_fix(findings) if isinstance(subject, WorkloadFacts) else findings
 
 
 @once
@@ -114,10 +124,11 @@ def _run(
     subject: Any,
     context: RuleContext,
     found: Mapping[str, Sequence[Finding]] | None,
+    profile: Profile,
 ) -> list[Finding]:
     """The findings of one rule: of a validation that it shares, or of its own check."""
     if found is not None:
-        return [_finding(draft, rule, level, subject, context) for draft in found[rule.id]]
+        return [_finding(one, rule, level, subject, context, profile) for one in found[rule.id]]
     assert rule.check is not None
     try:
         if rule.family in COUNTING and isinstance(subject, WorkloadFacts):
@@ -125,14 +136,20 @@ def _run(
         drafts = list(rule.check(context, subject))
     except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
         return [_broken(rule, subject.locator, error)]
-    return [_finding(draft, rule, level, subject, context) for draft in drafts]
+    return [_finding(one, rule, level, subject, context, profile) for one in drafts]
 
 
 def _finding(
-    draft: Finding, rule: Rule, level: Level, subject: Any, context: RuleContext
+    draft: Finding,
+    rule: Rule,
+    level: Level,
+    subject: Any,
+    context: RuleContext,
+    profile: Profile,
 ) -> Finding:
     """What a rule found, with its code, object and level."""
-    weighed = weighted(level.enforced, rule, draft.provenance, draft.level)
+    at_most = Level.MANDATORY if _money_decides(draft, profile, context) else draft.level
+    weighed = weighted(level.enforced, rule, draft.provenance, at_most)
     return replace(
         draft,
         code=rule.id,
@@ -143,6 +160,18 @@ def _finding(
         annotation=rule.annotation,
         docs=rule.docs,
     )
+
+
+def _money_decides(draft: Finding, profile: Profile, context: RuleContext) -> bool:
+    """Whether what is wasted stops what would be advice: priced, with a cheaper place in the same
+    input, and in production from the amount of the settings."""
+    money = draft.money
+    if profile is Profile.DEV or draft.evidence.get("cheaper_here") is not True or money is None:
+        return False
+    amount = money.usd_per_month
+    if money.kind is not AmountKind.WASTE or amount is None:
+        return False
+    return profile is Profile.STRICT or amount >= context.thresholds.refused_waste_usd_per_month
 
 
 def _severity(level: Level) -> Severity:
@@ -224,7 +253,8 @@ def invalid_exception(
         finding(
             where=exemption.place,
             found=f"the exception does not count: {exemption.problem}",
-            limit="an exception needs an existing rule, a reason, and a date that is not past",
+            limit="an exception needs an existing rule, a reason, and a date that is neither past "
+            "nor beyond `thresholds.longestWaiverDays`",
             alternative='write "<reason>; until=YYYY-MM-DD", or remove it',
         ),
     )

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import VgpuBoard
-from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
@@ -13,15 +12,8 @@ from gpufleet.findings.money import AmountKind, Money
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.model_memory import gib, memory_need
-from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import saving, smallest
-from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads
-
-_GIB = 1 << 30
-
-_ROOM = Fraction(110, 100)
-"""Frame buffer a smaller type must have, of what is needed."""
+from gpufleet_policies.rules.pools import all_pools, gpu_pools
 
 _THROTTLED = Fraction(9, 10)
 """Part of its speed an unlicensed guest is assumed to lose; NVIDIA publishes no figure."""
@@ -45,66 +37,6 @@ def _board(context: RuleContext, pool: NodePool) -> VgpuBoard | None:
         return context.catalogue.gpu(pool.gpu.value).vgpu
     except UnknownKeyError:
         return None
-
-
-@rule(
-    "vgpu-profile-oversized",
-    "A vGPU with twice the frame buffer that its pods need, or more.",
-    subject=POOLS,
-    dev=Level.OFF,
-    strict=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = machines x (its part of a GPU - that of the smaller type) x GPU-hour x 730 h",
-    source="NVIDIA vGPU types of the catalogue",
-)
-def oversized(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """Every model declared for the pool fits a smaller type of the same GPU and kind.
-
-    Only on new machines: changing the type of a running one replaces it.
-    """
-    for pool in gpu_pools(context, subject):
-        kind, board = _type(pool), _board(context, pool)
-        if kind is None or board is None or kind[2]:
-            continue
-        needs = _needs(context, pool)
-        if not needs:
-            continue
-        need = max(needs)
-        own = kind[1]
-        smaller = [gb for gb in board.time_sliced if gb < own and gb * _GIB >= need * _ROOM]
-        if not smaller or own * _GIB < 2 * need:
-            continue
-        choice = min(smaller)
-        part = Fraction(1, board.time_sliced.get(own, 1)) - Fraction(1, board.time_sliced[choice])
-        nodes = smallest(pool)
-        yield finding(
-            where=_place(pool),
-            found=f"{pool.vgpu_profile.value} with {own} GiB, and its pods need {gib(need)}",
-            limit=f"the type with {choice} GiB holds them",
-            alternative=f"give new machines grid_{kind[0]}-{choice}c",
-            money=Money(
-                AmountKind.WASTE, None, part * nodes, f"{nodes} machine(s), parts of a GPU"
-            ),
-            evidence={"gigabytes": own, "smaller": choice},
-        )
-
-
-def _place(pool: NodePool) -> str:
-    if pool.compiled is None:
-        return "vGPUProfile"
-    return f"{pool.compiled.path}.sharing.vgpu.profile of {pool.name}"
-
-
-def _needs(context: RuleContext, pool: NodePool) -> list[int]:
-    found: list[int] = []
-    for workload in gpu_workloads(context):
-        if not any(accepts(context, pool, group) is not False for group in workload.pod_groups):
-            continue
-        need = memory_need(workload.intent, context.catalogue)
-        if need is None:
-            return []
-        found.append(need.bytes)
-    return found
 
 
 @rule(

@@ -58,6 +58,28 @@ def waits_for_ever(container: Container, longest_sleep: int) -> str | None:
     return _of_script(_script(words.value), longest_sleep)
 
 
+_FETCHES = re.compile(
+    r"^(?:download-to-cache|create-model-store|list-model-profiles|nim-hf-download|"
+    r"(?:huggingface-cli|hf)\s+download|wget\s|curl\s|git\s+(?:clone|lfs)|aws\s+s3\s|gsutil\s|"
+    r"gcloud\s+storage\s|pip\d?\s+install|apt(?:-get)?\s|export\s|rclone\s)"
+    r"|^(?:download-to-cache|create-model-store|list-model-profiles)$"
+)
+"""Statements that only fetch (NVIDIA NIM for LLMs, Utilities: tools of the image that fill a cache
+and end)."""
+
+
+def fetches(container: Container) -> str | None:
+    """The download that is all a container does; None where it does more, or nothing of it."""
+    words = container.words
+    if not words.is_known or not words.value:
+        return None
+    found = [_plain(text) for text, _ in _statements(_script(words.value))]
+    loads = [text for text in found if _FETCHES.match(text)]
+    if not loads or not all(_FETCHES.match(text) or _is_quiet(text) for text in found):
+        return None
+    return " ".join(loads[-1].split()[:2])
+
+
 def last_statement(words: tuple[str, ...]) -> str:
     """The last thing a command line does, without `exec` and `wait`."""
     statements = [text for text, _ in _statements(_script(words))]

@@ -18,13 +18,17 @@ KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomiz
 """Names that `kustomize build` looks for."""
 
 
+def is_kustomization_file(path: str) -> bool:
+    """Whether `kustomize build` looks for a file of this name."""
+    return path.replace("\\", "/").rpartition("/")[2] in KUSTOMIZATIONS
+
+
 def is_kustomization(document: Document, path: str = "") -> bool:
     """Whether a document is a kustomization or a component: by kind, else by the file's name."""
     group = text_at(document, "apiVersion").partition("/")[0]
     if "kind" in document:
         return group == "kustomize.config.k8s.io"
-    named = PurePosixPath(path.replace("\\", "/")).name in KUSTOMIZATIONS
-    return named or bool(entries_at(document, "helmCharts"))
+    return is_kustomization_file(path) or bool(entries_at(document, "helmCharts"))
 
 
 def kustomization(document: Document) -> Iterator[WrappedRelease]:

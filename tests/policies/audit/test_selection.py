@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
@@ -157,7 +158,9 @@ def test_outputs_that_cannot_be_written_are_all_named(folder: Path):
     ]
 
 
-COMMENT = f"# gpufleet:ignore {IDLE_RULE} reason=demo for the board until=2999-01-31"
+SOON = (datetime.now(UTC).date() + timedelta(days=90)).isoformat()
+"""A last day that a waiver may have."""
+COMMENT = f"# gpufleet:ignore {IDLE_RULE} reason=demo for the board until={SOON}"
 PLACES = {
     "after the field": IDLE.replace("infinity]", f"infinity]  {COMMENT}"),
     "above the field": IDLE.replace("      command:", f"      {COMMENT}\n      command:"),
@@ -165,12 +168,12 @@ PLACES = {
     "above the block": IDLE.replace("spec:\n", f"{COMMENT}\nspec:\n"),
     "after the block's key": IDLE.replace("  containers:", f"  containers: {COMMENT}"),
     "above the object": f"{COMMENT}\n{IDLE}",
-    "of the file": f"{IDLE}---\n{FINE}# gpufleet:ignore-file {IDLE_RULE} x; until=2999-01-31\n",
+    "of the file": f"{IDLE}---\n{FINE}# gpufleet:ignore-file {IDLE_RULE} x; until={SOON}\n",
     "several rules": IDLE.replace(
-        "infinity]", f"infinity]  # gpufleet:ignore {RAY_RULE},{IDLE_RULE} a; until=2999-01-31"
+        "infinity]", f"infinity]  # gpufleet:ignore {RAY_RULE},{IDLE_RULE} a; until={SOON}"
     ),
     "in quotes": IDLE.replace(
-        "infinity]", f"infinity] # gpufleet:ignore {IDLE_RULE} until='2999-01-31' reason=\"a b\""
+        "infinity]", f"infinity] # gpufleet:ignore {IDLE_RULE} until='{SOON}' reason=\"a b\""
     ),
     "in a template": IDLE.replace("infinity]", f"infinity]  {COMMENT}").replace(
         "name: shell", "name: {{ .name }}"
@@ -185,7 +188,7 @@ def test_a_comment_waives_what_it_is_about(folder: Path, place: str):
     assert IDLE_RULE not in [one["code"] for one in found["findings"]]
     (waived,) = [one for one in found["waived"] if one["code"] == IDLE_RULE]
     assert waived["waiver"]["kind"] == "comment"
-    assert waived["waiver"]["until"] == "2999-01-31"
+    assert waived["waiver"]["until"] == SOON
     assert waived["waiver"]["reason"]
 
 
@@ -211,9 +214,9 @@ def test_a_comment_about_something_else_waives_nothing(folder: Path, place: str)
 @pytest.mark.parametrize(
     ("comment", "problem"),
     [
-        ("gpu-idle-comand x; until=2999-01-31", "there is no rule 'gpu-idle-comand'"),
+        (f"gpu-idle-comand x; until={SOON}", "there is no rule 'gpu-idle-comand'"),
         (f"{IDLE_RULE} reason=demo", 'it must read "<reason>; until=YYYY-MM-DD"'),
-        (f"{IDLE_RULE} until=2999-01-31", "it gives no reason"),
+        (f"{IDLE_RULE} until={SOON}", "it gives no reason"),
         (f"{IDLE_RULE} reason=demo until=soon", "'soon' is not a date; write until=YYYY-MM-DD"),
         (f"{IDLE_RULE} reason=demo until=2020-01-31", "its date 2020-01-31 is past (today is "),
         ("", "it names no rule"),
@@ -235,11 +238,11 @@ def test_comments_cost_nothing_where_there_are_none():
 
 def test_waived_findings_are_listed_everywhere(folder: Path):
     """By annotation, comment, settings and baseline, in every format."""
-    note = f'  annotations: {{gpufleet.dev/ignore-{IDLE_RULE}: "a demo; until=2999-01-01"}}\n'
+    note = f'  annotations: {{gpufleet.dev/ignore-{IDLE_RULE}: "a demo; until={SOON}"}}\n'
     (folder / "a.yaml").write_text(IDLE.replace("  namespace: ml\n", f"  namespace: ml\n{note}"))
     (folder / "b.yaml").write_text(PLACES["after the field"].replace("shell", "b"))
     (folder / "gpu-policy.yaml").write_text(
-        f"exceptions: [{{rule: {IDLE_RULE}, object: 'Pod ml/c', reason: r, until: 2999-02-01}}]\n"
+        f"exceptions: [{{rule: {IDLE_RULE}, object: 'Pod ml/c', reason: r, until: {SOON}}}]\n"
     )
     (folder / "c.yaml").write_text(IDLE.replace("name: shell", "name: c"))
     arguments = ("a.yaml", "b.yaml", "c.yaml", "deploy", "--profile=prod", "--baseline=known.json")
@@ -255,8 +258,8 @@ def test_waived_findings_are_listed_everywhere(folder: Path):
     }
     text = run(*arguments).output
     assert "waived a.yaml:10 gpu-idle-command Pod ml/shell: a demo (gpufleet.dev/ignore-" in text
-    assert "demo for the board (comment in line 11, until 2999-01-31)" in text
-    assert "r (exceptions of the policy settings for Pod ml/c, until 2999-02-01)" in text
+    assert f"demo for the board (comment in line 11, until {SOON})" in text
+    assert f"r (exceptions of the policy settings for Pod ml/c, until {SOON})" in text
     assert "; 3 findings waived; 1 finding of the baseline not counted" in text
     sarif = json.loads(run(*arguments, "--format=sarif").stdout)
     jsonschema.Draft7Validator(SARIF).validate(sarif)

@@ -255,8 +255,10 @@ def test_patches_of_a_kustomization_are_judged_as_parts(tmp_path: Path):
     write(tmp_path, files)
     found = audit(tmp_path)
     assert [one["code"] for one in found["findings"]] == [FAULT]
-    assert [(one["what"], one["object"]) for one in found["notJudged"]] == [
-        ("patch", "NodePool gpu")
+    assert [(one["what"], one["object"], one["reason"]) for one in found["notJudged"]] == [
+        ("overlay", "patches[0]", "NodePool gpu, its object, is not here"),
+        ("overlay", "patches[1]", "ClusterPolicy gpu, its object, is not here"),
+        ("patch", "NodePool gpu", "a patch is judged only with the object that it changes"),
     ]
     (tmp_path / "kustomization.yaml").unlink()
     assert len(audit(tmp_path)["findings"]) > 1

@@ -62,13 +62,6 @@ CASES = (
         Level.ADVISORY,
     ),
     Case(
-        "dra-claim-unselective",
-        claim(),
-        claim(selectors=None),
-        "the pools have A100-80GB, H100-80GB, L4: the dearest may be taken",
-        Level.ADVISORY,
-    ),
-    Case(
         "gpu-requested-twice",
         BOTH,
         manifest(changed(BOTH.properties, {f"{ENTRY}.resourceClaimTemplateName": "gpu"})),

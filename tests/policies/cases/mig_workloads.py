@@ -2,7 +2,6 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case
-from tests.policies.cases.jobs import STRICT
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment
@@ -40,14 +39,5 @@ CASES = (
         "asks for 2 x nvidia.com/mig-2g.10gb",
         Level.ADVISORY,
         alongside=(CPU_GROUP, BUDGET),
-    ),
-    Case(
-        "mig-slices-unrequested",
-        _pool("all-2g.10gb", 0),
-        _pool("all-2g.10gb", 1),
-        "24 slices are published, and all workloads here ask for 4",
-        Level.ADVISORY,
-        alongside=(CPU_GROUP, BUDGET, MIXED, deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}})),
-        settings={**STRICT, "thresholds": {"quietUsdPerMonth": 50000}},
     ),
 )

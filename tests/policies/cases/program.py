@@ -48,6 +48,7 @@ CASES = (
         CPU_GROUP,
         node_group(),
         "no DCGM exporter is declared with the GPU pools",
+        Level.ADVISORY,
         alongside=(BUDGET, CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
     ),
     Case(

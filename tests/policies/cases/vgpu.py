@@ -4,7 +4,6 @@ from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.jobs import STRICT
 from tests.policies.cases.pools import EXPORTER
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import LIMITS, deployment
@@ -61,20 +60,6 @@ def server(gibibytes: str) -> Thing:
 LICENSED = {"driver": {"licensingConfig": {"secretName": "licence", "nlsEnabled": True}}}
 
 CASES = (
-    Case(
-        "vgpu-profile-oversized",
-        machines("small"),
-        machines("large"),
-        "grid_a100d-40c with 40 GiB, and its pods need 5.0 GiB; the type with 8 GiB holds them",
-        Level.ADVISORY,
-        alongside=(
-            EXPORTER,
-            template("grid_a100d-8c", "small"),
-            template("grid_a100d-40c", "large"),
-            server("5"),
-        ),
-        settings=STRICT,
-    ),
     Case(
         "vgpu-unlicensed",
         operator(LICENSED),

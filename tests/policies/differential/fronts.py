@@ -14,6 +14,7 @@ from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import UNREADABLE, CheckedFile, check_file
 from gpufleet_policies.fronts.crossguard import Front
+from gpufleet_policies.rules.registry import listed
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from tests.policies.differential.samples import Sample, manifests_of, state_of, urn_of
 from tests.policies.objects import TODAY
@@ -74,7 +75,16 @@ def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any
 
 def by_audit(result: run.Audit) -> list[Said]:
     """Findings of an audit, with the message that the engine shows."""
-    return sorted(Said(one.code, one.level.value, _plain(one.text)) for one in result.findings)
+    waived = [Said(_policy(one.code), "advisory", _plain(one.lines)) for one in result.waived]
+    return sorted(
+        [*waived, *(Said(_policy(f.code), f.level.value, _plain(f.lines)) for f in result.findings)]
+    )
+
+
+def _policy(code: str) -> str:
+    """The policy that reports a code."""
+    rule = listed(code)
+    return code if rule is None else rule.id
 
 
 def in_short(result: run.Audit) -> list[Said]:
@@ -91,7 +101,7 @@ def _said(found: Any) -> list[Said]:
     return sorted({Said(f.code, LEVELS[f.severity], f"{f.message} | {f.fix}") for f in found})
 
 
-_KNOWS_MORE = re.compile(r" Instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler\.")
+_KNOWS_MORE = re.compile(r"\n  instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler")
 """A resource alone is informed to name a queue; the whole program knows which ones there are."""
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from gpufleet.findings import Finding
 from gpufleet.findings.waiver import Waiver
 from gpufleet_policies.fronts.audit.created import manifest
+from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
 from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.placed import fingerprint
 from gpufleet_policies.fronts.audit.run import Audit
@@ -55,5 +56,7 @@ def as_json(result: Audit) -> dict[str, Any]:
         "waived": [finding_as_dict(one) for one in result.waived],
         "inBaseline": len(result.known),
         "usdPerMonth": asdict(totals(result.findings, result.spend)),
+        "nodes": [row.as_dict() for row in result.nodes],
+        "freeUsdPerMonth": free_usd_per_month(result.nodes),
         "spend": None if result.spend is None else spend_as_dict(result.spend),
     }

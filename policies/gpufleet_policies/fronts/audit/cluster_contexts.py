@@ -1,12 +1,13 @@
 """The context in which each object of an audit is checked: its cluster, or each of its clusters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster import FleetFacts, Surroundings, UncompiledFleet
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.fronts.audit.clusters import FilesOfCluster, clusters_of
+from gpufleet_policies.fronts.audit.clusters import clusters_of
+from gpufleet_policies.fronts.audit.identities import Placed, chosen, shadowed, twins
 from gpufleet_policies.fronts.audit.reading import Reading
 
 Views = Callable[[Any], Sequence[RuleContext]]
@@ -15,24 +16,65 @@ Views = Callable[[Any], Sequence[RuleContext]]
 
 def contexts_of(
     readings: Sequence[Reading], rules: Sequence[str], whole: RuleContext
-) -> list[Views]:
-    """For each reading, the contexts of its facts.
+) -> tuple[list[Views], dict[int, str]]:
+    """For each reading, the contexts of its facts; and the identity of each fact whose object is
+    written again later in all its clusters -> the file that does.
 
     `whole` is the context of everything: it is that of files the caller named.
     """
     clusters = clusters_of(readings, rules)
-    own: list[list[RuleContext]] = [[] for _ in readings]
+    found = _Contexts(readings, whole)
     remote: dict[str, RuleContext] = {}
     if len(clusters) == 1 and not _names_other_clusters(readings):
-        own = [[whole] for _ in readings]
+        every = [(index, fact) for index, one in enumerate(readings) for fact in one.facts]
+        found.add(range(len(readings)), every, None, whole)
     else:
         named = frozenset(i for i, reading in enumerate(readings) if reading.named)
         for cluster in clusters:
-            context = _context(readings, cluster, named, whole)
-            for index in cluster.members:
-                own[index].append(context)
+            facts = [
+                (index, fact)
+                for index in sorted(cluster.members | named)
+                for fact in readings[index].facts
+                if not fact.locator.cluster
+            ]
+            more = None if cluster.is_certain else whole.surroundings
+            found.add(cluster.members, facts, more, None)
         remote = _remote(readings, whole)
-    return [_view(contexts or [whole], remote) for contexts in own]
+    views = [_view(contexts or [whole], remote) for contexts in found.own]
+    return views, {k: v for k, v in found.shadowed.items() if k not in found.standing}
+
+
+class _Contexts:
+    """The contexts of each reading, as they are found."""
+
+    def __init__(self, readings: Sequence[Reading], whole: RuleContext) -> None:
+        self.own: list[list[RuleContext]] = [[] for _ in readings]
+        self.shadowed: dict[int, str] = {}
+        self.standing: set[int] = set()
+        """Facts that some cluster has as they are."""
+        self._whole, self._readings = whole, readings
+
+    def add(
+        self,
+        members: Iterable[int],
+        facts: Sequence[Placed],
+        more: Surroundings | None,
+        same: RuleContext | None,
+    ) -> None:
+        """Add the context of a cluster to its members; `same` is it, where nothing is twice."""
+        found = twins(facts)
+        shared = same
+        if shared is None or found:
+            shared = _among(chosen(facts, found, None), self._whole, more)
+        contested = {index for places in found.values() for index in places}
+        for index in members:
+            context = shared
+            if index in contested:
+                context = _among(chosen(facts, found, index), self._whole, more)
+            self.own[index].append(context)
+        hidden = {fact: self._readings[index].name for fact, index in shadowed(facts, found)}
+        self.shadowed |= hidden
+        self.standing |= {id(fact) for _, fact in facts} - hidden.keys()
 
 
 def only_fleet(declared: Surroundings) -> FleetFacts | None:
@@ -51,21 +93,6 @@ def _view(contexts: Sequence[RuleContext], remote: dict[str, RuleContext]) -> Vi
 
 def _names_other_clusters(readings: Sequence[Reading]) -> bool:
     return any(fact.locator.cluster for reading in readings for fact in reading.facts)
-
-
-def _context(
-    readings: Sequence[Reading],
-    cluster: FilesOfCluster,
-    named: frozenset[int],
-    whole: RuleContext,
-) -> RuleContext:
-    facts = tuple(
-        fact
-        for index in sorted(cluster.members | named)
-        for fact in readings[index].facts
-        if not fact.locator.cluster
-    )
-    return _among(facts, whole, None if cluster.is_certain else whole.surroundings)
 
 
 def _among(facts: tuple[Any, ...], whole: RuleContext, more: Surroundings | None) -> RuleContext:

@@ -10,7 +10,7 @@ from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet_policies.configurations.kinds import WHOLE_KINDS
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
-from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.resolve.written_lines import Located
 
 
 def without_patches(readings: Sequence[Reading]) -> Sequence[Reading]:

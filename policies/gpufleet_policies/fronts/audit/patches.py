@@ -1,24 +1,18 @@
 """Changes that fix findings: one patch for each object, and new objects to create."""
 
-import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.findings import Finding
 from gpufleet.findings.creation import Creation
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.run import Audit
+from gpufleet_policies.resolve.json_patch import Operation
 
-Operation = Mapping[str, Any]
 ENDS_RUNS = frozenset({"activeDeadlineSeconds", "expireAfter", "terminationGracePeriod"})
 """Fields that end what runs. What they should be is known to the owner of a run alone, so no patch
 of an audit writes them."""
-
-
-class PatchConflictError(ValueError):
-    """An operation does not fit the document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,64 +99,3 @@ def _operations(findings: Iterable[Finding]) -> tuple[Operation, ...]:
 
 def _order(path: str) -> list[tuple[int, str]]:
     return [(int(step), "") if step.isdecimal() else (-1, step) for step in path.split("/")[1:]]
-
-
-def patched(document: Any, operations: Iterable[Operation]) -> Any:
-    """A copy of plain data with `add`, `replace` and `remove` of RFC 6902 carried out.
-
-    Raises PatchConflictError when a place is missing or not known.
-    """
-    result = copy.deepcopy(document)
-    for operation in operations:
-        _apply(result, operation)
-    return result
-
-
-def _apply(document: Any, operation: Operation) -> None:
-    path = str(operation["path"])
-    steps = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
-    if not steps:
-        raise PatchConflictError("the whole object cannot be replaced")
-    here = document
-    for step in steps[:-1]:
-        here = _inside(here, step, path)
-    name, last = operation["op"], steps[-1]
-    if isinstance(here, dict):
-        entries = cast("dict[Any, Any]", here)
-        if name != "add" and last not in entries:
-            raise PatchConflictError(f"{path} is not there")
-        if name == "remove":
-            del entries[last]
-        else:
-            entries[last] = copy.deepcopy(operation["value"])
-    elif isinstance(here, list):
-        items = cast("list[Any]", here)
-        if name == "add" and last == "-":
-            items.append(copy.deepcopy(operation["value"]))
-            return
-        index = _index(items, last, path)
-        if name == "remove":
-            del items[index]
-        elif name == "add":
-            items.insert(index, copy.deepcopy(operation["value"]))
-        else:
-            items[index] = copy.deepcopy(operation["value"])
-    else:
-        raise PatchConflictError(f"{path} is inside of no mapping or list")
-
-
-def _inside(here: Any, step: str, path: str) -> Any:
-    if isinstance(here, dict) and step in here:
-        value = cast("dict[Any, Any]", here)[step]
-        if value is not UNKNOWN:
-            return value
-    if isinstance(here, list):
-        items = cast("list[Any]", here)
-        return items[_index(items, step, path)]
-    raise PatchConflictError(f"{path}: there is no {step!r}")
-
-
-def _index(here: list[Any], step: str, path: str) -> int:
-    if not step.isdecimal() or int(step) >= len(here):
-        raise PatchConflictError(f"{path}: there is no item {step}")
-    return int(step)

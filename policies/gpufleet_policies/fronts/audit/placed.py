@@ -3,12 +3,14 @@
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster.release_values import steps_of
 from gpufleet.findings import Finding
-from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.resolve.layers import Layers
+from gpufleet_policies.resolve.written_lines import Located
 
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str, ensure_ascii=True)
 _PATH = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\s]*\])*")
@@ -16,22 +18,28 @@ _VOLATILE = re.compile(r"usd|money|price|hour", re.IGNORECASE)
 
 
 def placed(finding: Finding, document: Located, file: str) -> Finding:
-    """A finding with its line in the document."""
-    return replace(finding, file=file, line=_line(finding, document))
+    """A finding with its line in the document, and with the file of that line.
+
+    Changes that would fix an object which several files make are left out: they fit none of them.
+    """
+    if not isinstance(document, Layers):
+        return replace(finding, file=file, line=_deepest(finding, document.located, document)[1])
+    _, line, where = _deepest(finding, document.placed, document)
+    fixes = () if document.is_changed else finding.remediation
+    return replace(finding, file=where, line=line, remediation=fixes)
 
 
-def _line(finding: Finding, document: Located) -> int:
-    """The line of the deepest field that the finding names, else the object's first."""
-    best = (0, max(document.line, 1))
-    for operation in finding.remediation:
-        steps = pointer_steps(str(operation["path"]))
-        best = max(best, document.located(steps), key=lambda found: found[0])
+def _deepest(finding: Finding, located: Callable[..., Any], document: Located) -> Any:
+    """What is known of the deepest field that the finding names, else of the object's first."""
+    best: Any = (0, max(document.line, 1), document.file if isinstance(document, Layers) else "")
+    paths = [pointer_steps(str(operation["path"])) for operation in finding.remediation]
     where = finding.path
     # `data[a]: sharing.mps`: a path in the document that the field holds as text.
     inside = _PATH.findall(where.replace(": ", ".")) if ": " in where else []
-    for path in (*_PATH.findall(where), *inside):
-        best = max(best, document.located(steps_of(path)), key=lambda found: found[0])
-    return best[1]
+    paths += [list(steps_of(path)) for path in (*_PATH.findall(where), *inside)]
+    for steps in paths:
+        best = max(best, located(steps), key=lambda found: found[0])
+    return best
 
 
 def pointer_steps(pointer: str) -> list[str | int]:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from io import RawIOBase
 from pathlib import Path
@@ -23,7 +23,6 @@ from gpufleet.messages import message, one_line
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, TERRAFORM, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
-from gpufleet_policies.fronts.audit.written_lines import Located, WrittenLines, written_lines
 from gpufleet_policies.readers.document_text import (
     each_document,
     json_documents,
@@ -37,6 +36,10 @@ from gpufleet_policies.readers.documents import (
     place_of_declaration,
 )
 from gpufleet_policies.readers.members import has_members, members_of
+from gpufleet_policies.readers.stacks import has_resources, resources_of
+from gpufleet_policies.resolve.made import Made
+from gpufleet_policies.resolve.written_lines import Located, WrittenLines, written_lines
+from gpufleet_policies.wrappers.files import is_kustomization, is_kustomization_file
 from gpufleet_policies.wrappers.holders import Holder, holders_of
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.wrappers.links import GitOpsLink, links_of
@@ -76,11 +79,17 @@ class Reading:
     """Whether the caller named the file itself."""
     beside: int = 0
     """Documents that rules know, and that hold nothing about GPUs."""
+    changes: bool = False
+    """Whether it is a kustomization that changes what it brings together, or makes objects."""
+    mentions_gpus: bool = False
+    """Of a kustomization: whether its text says anything of GPUs."""
+    content: bytes | None = None
+    """What was read in place of the file; None: the file."""
 
 
 def read_input(one: Input) -> Reading:
     """The facts of one input. Never raises: what cannot be read is reported in `problem`."""
-    reading = Reading(one.name, problem=one.refused, named=one.named)
+    reading = Reading(one.name, problem=one.refused, named=one.named, content=one.content)
     if one.refused:
         reading.not_judged.append(Unjudged(one.name, 0, "", "file", one.refused))
         return reading
@@ -94,6 +103,9 @@ def read_input(one: Input) -> Reading:
         if MARK in text and not is_json:
             reading.comments = waiver_comments(text.decode("utf-8-sig", errors="replace"))
         large = len(text) > MANIFESTS.size
+        if is_kustomization_file(one.name):
+            lower = text.lower()
+            reading.mentions_gpus = any(word in lower for word in _OF_GPUS)
         for document in _documents_of(text, is_json):
             reading.documents += 1
             reading.templates += document.is_template
@@ -125,19 +137,14 @@ def digest(text: bytes) -> str:
 def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> None:
     """Put what a document gives where it belongs, with its lines: no nodes are kept, as thousands
     of documents would fill the memory."""
-    given = False
     lines: WrittenLines | None = None
-    for fact in _facts(document, one.name):
-        given = True
-        if type(fact) is NotJudged:
-            reading.not_judged.append(left_out(fact, document, one.name))
-            continue
+
+    def located() -> WrittenLines:
+        nonlocal lines
         lines = lines or written_lines(_declared(document))
-        if type(fact) is UnopenedRelease:
-            reading.unopened.append((fact, lines))
-        else:
-            reading.facts.append(fact)
-            reading.sources.append(lines)
+        return lines
+
+    given = _take(reading, _facts(document, one.name), located, one.name)
     data = mapping(document.data)
     reading.beside += not given and is_known(data)
     if one.named and not large and "apiVersion" in data:
@@ -147,6 +154,8 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
             lines = lines or written_lines(document)
             reading.holders.append((holder, lines))
         reading.links += links_of(data, one.name)
+        if is_kustomization(data, one.name):
+            reading.changes = reading.changes or not _PLAIN_KEYS.issuperset(data)
     if not given and is_operation(data):
         reason = "a JSON patch is judged only with the object that it changes"
         if not any(known.what == "patch" for known in reading.not_judged):
@@ -156,6 +165,41 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
         reason = "no object, values, plan, state or declaration that rules know"
         found = Unjudged(one.name, max(document.line, 1), "", "document", reason)
         reading.not_judged.append(found)
+
+
+def _take(
+    reading: Reading, facts: Iterable[Any], located: Callable[[], Located], file: str
+) -> bool:
+    """Put facts where they belong; gives whether there was any."""
+    given = False
+    for fact in facts:
+        given = True
+        if type(fact) is NotJudged:
+            reading.not_judged.append(left_out(fact, located(), file))
+        elif type(fact) is UnopenedRelease:
+            reading.unopened.append((fact, located()))
+        else:
+            reading.facts.append(fact)
+            reading.sources.append(located())
+    return given
+
+
+def take_built(reading: Reading, one: Made) -> None:
+    """Put what an object of a kustomization gives into the reading of the kustomization."""
+    lines = one.layers
+    data = one.data
+    facts = facts_of_document(data, lines.file, line=lines.line, written=lambda: "")
+    given = _take(reading, facts, lambda: lines, lines.file)
+    reading.beside += not given and is_known(data)
+    if not one.generated and str(data.get("kind")) in _GITOPS_KINDS:
+        reading.holders += [(holder, lines) for holder in holders_of(data, lines.file)]
+        reading.links += links_of(data, lines.file)
+
+
+_PLAIN_KEYS = frozenset({"apiVersion", "kind", "metadata", "resources", "bases", "helmCharts"})
+"""Keys of a kustomization that brings files together and changes none of them."""
+_OF_GPUS = (b"gpu", b"nvidia", b"accelerator", b"mig-", b"tensor-parallel")
+"""What a kustomization says that concerns GPUs, in small letters."""
 
 
 def _declared(document: Document) -> Document:
@@ -252,7 +296,10 @@ def _members(document: Document) -> Iterator[Document]:
             yield document.member((index,), item)
         return
     data = mapping(content)
-    if has_members(data):
+    if has_resources(data):
+        for steps, member in resources_of(data):
+            yield document.member(steps, member)
+    elif has_members(data):
         for steps, member in members_of(data):
             yield document.member(steps, member)
     else:

@@ -13,9 +13,9 @@ from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, documents_of
 from gpufleet_policies.fronts.audit.unjudged import left_out
-from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import yaml_value
 from gpufleet_policies.readers.releases import opened
+from gpufleet_policies.resolve.written_lines import Located
 from gpufleet_policies.wrappers.holders import Holder
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.wrappers.release import found_elsewhere

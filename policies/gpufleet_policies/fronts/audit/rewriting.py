@@ -14,14 +14,10 @@ from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.writing import inline_yaml, yaml_text
 from gpufleet_policies.fronts.audit.created import manifest
-from gpufleet_policies.fronts.audit.patches import (
-    ObjectPatch,
-    Operation,
-    PatchConflictError,
-    patched,
-)
+from gpufleet_policies.fronts.audit.patches import ObjectPatch
 from gpufleet_policies.fronts.audit.placed import pointer_steps
 from gpufleet_policies.readers.document_text import read_documents
+from gpufleet_policies.resolve.json_patch import Operation, PatchConflictError, patched
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ not depend on the number of processes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -21,15 +21,18 @@ from gpufleet.cluster import (
 )
 from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.fronts.audit.built import with_built
 from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of, only_fleet
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.node_use import RequestedGpus, node_use
 from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_open_releases
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
+from gpufleet_policies.resolve.tree import plain
 from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.rules.validate import validate
@@ -83,6 +86,8 @@ class Audit:
     """Smallest and largest cost of all pools; None: no pool with GPUs is declared."""
     known: tuple[Finding, ...] = field(default=())
     """Findings of the baseline: listed as waived, never as a failure."""
+    nodes: tuple[RequestedGpus, ...] = ()
+    """GPUs of nodes, where nodes and their pods are among the inputs."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -144,11 +149,18 @@ def judged(
     """Validate everything that was read, all of it together."""
     readings = completed(readings)
     whole = context_of(readings, settings, today, referenced, place)
-    views = contexts_of(readings, settings.clusters, whole)
-    files = tuple(
-        _validated(reading, views[index], settings, today) for index, reading in enumerate(readings)
-    )
-    return Audit(files, _spend(whole))
+    views, later = contexts_of(readings, settings.clusters, whole)
+    checked = [
+        _checked(reading, views[index], settings, later) for index, reading in enumerate(readings)
+    ]
+    findings = _by_file(readings, [found for found, _ in checked], settings, today)
+    files = [
+        _result(reading, findings.pop(reading.name, []), unknown)
+        for reading, (_, unknown) in zip(readings, checked, strict=True)
+    ]
+    # Files that kustomizations of the run are made of, and that are not among its inputs.
+    files += [_result(Reading(name), found, []) for name, found in findings.items()]
+    return Audit(tuple(files), _spend(whole, later), nodes=node_use(whole))
 
 
 def read_all(inputs: Sequence[Input], jobs: int = 1) -> list[Reading]:
@@ -163,14 +175,18 @@ def read_all(inputs: Sequence[Input], jobs: int = 1) -> list[Reading]:
     return [read_input(one) for one in inputs]
 
 
-def _spend(context: RuleContext) -> StackSpend | None:
+def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
+    """What all pools cost, without those that a later file writes again."""
+    if later and context.surroundings is not None:
+        facts = tuple(fact for fact in context.surroundings if id(fact) not in later)
+        context = replace(context, surroundings=Surroundings(facts), memo={})
     found = spend_of(context)
     return found if found.pools else None
 
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each with what it needs of the others. Those that are completed stay so."""
-    return without_patches(with_open_releases(readings))
+    return without_patches(with_open_releases(with_built(readings)))
 
 
 def context_of(
@@ -196,12 +212,13 @@ def context_of(
     )
 
 
-def _validated(
+def _checked(
     reading: Reading,
     views: Callable[[Any], Sequence[RuleContext]],
     settings: RuleSettings,
-    today: date,
-) -> FileResult:
+    later: Mapping[int, str],
+) -> tuple[list[Finding], list[Unjudged]]:
+    """Findings about the facts of a reading, and what of them is not judged."""
     found: list[Finding] = []
     unknown_fleets: list[Unjudged] = []
     for fact, document in zip(reading.facts, reading.sources, strict=True):
@@ -210,12 +227,55 @@ def _validated(
         for at, context in enumerate(contexts):
             for finding in validate(fact, context, settings, keep_waived=True):
                 one = placed(finding, document, reading.name)
+                if id(fact) in later:
+                    one = _written_again(one, later[id(fact)])
                 # Most findings about what several clusters share are the same in each.
                 if at == 0 or all(_words(one) != _words(other) for other in found):
                     found.append(one)
-    found += wrong_comments(reading.name, reading.comments, today, settings)
-    found = with_comments(found, reading.comments, today)
-    found.sort(key=lambda one: one.line)
+    return found, unknown_fleets
+
+
+def _written_again(one: Finding, file: str) -> Finding:
+    """A finding about an object that a later file writes again: its money is added there alone."""
+    money = None if one.money is None else replace(one.money, of_all=True)
+    return replace(one, money=money, message=f"{one.message}; the same object is in {file} again")
+
+
+def _by_file(
+    readings: Sequence[Reading],
+    checked: Sequence[Sequence[Finding]],
+    settings: RuleSettings,
+    today: date,
+) -> dict[str, list[Finding]]:
+    """File -> the findings that are placed in it, by line, with the waivers of its comments.
+
+    What several kustomizations make of one file and costs nothing is said once.
+    """
+    typed = {plain(reading.name): reading for reading in readings}
+    by_file: dict[str, list[Finding]] = {}
+    known: set[tuple[Any, ...]] = set()
+    for reading, found in zip(readings, checked, strict=True):
+        for one in found:
+            home = reading if one.file == reading.name else typed.get(one.file)
+            name = one.file if home is None else home.name
+            if home is not reading:
+                which = None if one.money is None else str(one.locator)
+                key = (name, one.line, one.code, one.path, one.message, which)
+                if key in known:
+                    continue
+                known.add(key)
+            by_file.setdefault(name, []).append(replace(one, file=name))
+    for reading in readings:
+        wrong = list(wrong_comments(reading.name, reading.comments, today, settings))
+        found = with_comments(
+            [*by_file.pop(reading.name, []), *wrong], reading.comments, today, settings
+        )
+        if found:
+            by_file[reading.name] = sorted(found, key=lambda one: one.line)
+    return by_file
+
+
+def _result(reading: Reading, found: Sequence[Finding], unknown: Sequence[Unjudged]) -> FileResult:
     return FileResult(
         reading.name,
         len(reading.facts),
@@ -223,7 +283,7 @@ def _validated(
         reading.problem,
         reading.templates,
         tuple(one for one in found if one.waiver is None),
-        (*reading.not_judged, *unknown_fleets),
+        (*reading.not_judged, *unknown),
         tuple(one for one in found if one.waiver is not None),
         reading.beside,
     )

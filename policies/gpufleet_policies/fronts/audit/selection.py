@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from gpufleet.findings import Level
+from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.settings import RuleSettings
 
@@ -27,7 +28,9 @@ def selected(
     notes = {EXCEPTION_INVALID}
     wanted = rules_of(include, notes) if include else {*by_id(), *notes}
     unwanted = rules_of(exclude, notes)
-    off = {rule for rule in by_id() if rule not in wanted} | unwanted
+    # What is off is each fault, and not the rule that it is one of: others may be wanted.
+    groups = {rule.id for rule in CONFIGURATION_GROUPS}
+    off = ({rule for rule in by_id() if rule not in wanted} | unwanted) - groups
     named = frozenset(rule for rule in include if rule in by_id() and rule not in unwanted)
     levels = {**settings.levels, **dict.fromkeys(off, Level.OFF)}
     return replace(settings, levels=levels, asked_for=named)
@@ -41,7 +44,7 @@ def rules_of(patterns: Sequence[str], others: set[str] | None = None) -> set[str
         fits = {one for one in ids if fnmatchcase(one, pattern)}
         if not fits:
             raise UnknownRuleError(no_such_rule(pattern))
-        found |= fits
+        found |= fits | {rule.id for rule in by_id().values() if rule.group in fits}
     return found
 
 

@@ -1,4 +1,4 @@
-"""The audit for people: findings by file, what they cost, and how to keep one for a while."""
+"""The audit for people: the dearest object first, what it costs, and how to keep a finding."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,8 +6,10 @@ from gpufleet.findings import Finding
 from gpufleet.findings.money import usd_hour
 from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit import unjudged
+from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
 from gpufleet_policies.fronts.audit.patches import offered
-from gpufleet_policies.fronts.audit.run import Audit, FileResult
+from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
+from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.money.attribution import totals
 
 Style = Callable[[str, str], str]
@@ -16,29 +18,52 @@ Style = Callable[[str, str], str]
 _INDENT = " " * 8
 MOST_WAIVED = 30
 """Waived findings that are listed; a baseline can have thousands."""
+_MOST_NODES = 20
+"""Nodes that are listed; --format json has all."""
 _TEMPLATE_HINT = "render it first for a full verdict: helm template . | gpufleet audit -"
+_KEEP = (
+    'Keep a finding for a while: annotate its object gpufleet.dev/ignore-<rule>: "<reason>; '
+    'until=YYYY-MM-DD", write a comment `# gpufleet:ignore RULE reason=... until=YYYY-MM-DD` above '
+    "the field, or list it under `exceptions` of the settings. `gpufleet policies explain RULE` "
+    "says more."
+)
 
 
 def as_text(
-    result: Audit, style: Style, width: int | None = 100, *, verbose: bool = False
+    result: Audit, style: Style, width: int | None = 80, *, verbose: bool = False, top: int = 0
 ) -> Iterator[str]:
     """Line by line; `width` None wraps nothing, as for a file or another program.
 
-    `verbose` lists everything that was not judged.
+    `verbose` lists everything that was not judged; `top` is the number of objects that are listed,
+    the dearest first, 0 for all.
     """
-    for file in result.files:
-        if file.findings:
-            yield from _file(file, style, width)
-    if result.findings:
-        yield from _money(result, style)
-    if any(one.annotation for one in result.findings):
-        yield (
-            "Keep a finding for a while: annotate its object gpufleet.dev/ignore-<rule>: "
-            '"<reason>; until=YYYY-MM-DD", write a comment `# gpufleet:ignore RULE reason=... '
-            "until=YYYY-MM-DD` above the field, or list it under `exceptions` of the settings. "
-            "`gpufleet policies explain RULE` says more."
-        )
+    objects = ranked(result.findings)
+    shown = objects[:top] if top else objects
+    file = ""
+    for at, one in enumerate(shown):
+        if one.file != file:
+            if at:
+                yield ""
+            file = one.file
+            yield style("standard input" if file == "-" else one_line(file), "strong")
+        yield from _object(one, style, width)
+    if shown:
         yield ""
+    if len(shown) < len(objects):
+        rest = objects[len(shown) :]
+        findings = sum(len(one.findings) for one in rest)
+        yield f"{_count(findings, 'more finding')} about {_count(len(rest), 'object')}: --top 0"
+        yield ""
+    yield from _nodes(result, style)
+    yield from _money(result, style)
+    if any(one.annotation for one in result.findings):
+        yield from _wrapped(_KEEP, width, "")
+        yield ""
+    for line in _rest(result, style, verbose=verbose):
+        yield from _wrapped(line, width, "")
+
+
+def _rest(result: Audit, style: Style, *, verbose: bool) -> Iterator[str]:
     yield from waived_lines(result.waived, style)
     for file in result.unread:
         yield f"{style('not read', 'warning')} {one_line(file.name)}: {file.problem}"
@@ -61,17 +86,20 @@ def waived_lines(waived: Sequence[Finding], style: Style) -> Iterator[str]:
         yield f"waived: {len(waived) - MOST_WAIVED:,} more; --format json lists all"
 
 
-def _file(file: FileResult, style: Style, width: int | None) -> Iterator[str]:
-    yield style("standard input" if file.name == "-" else one_line(file.name), "strong")
-    for one in file.findings:
+def _object(ranked_object: RankedObject, style: Style, width: int | None) -> Iterator[str]:
+    for one in ranked_object.findings:
         yield from _finding(one, style, width)
-    yield ""
 
 
 def _finding(one: Finding, style: Style, width: int | None) -> Iterator[str]:
     level = "error" if one.is_mandatory else "warning"
     place = f"{one.locator}" + (f", {one.path}" if one.path else "")
-    yield f"  {one.line:>5}  {style(level, level)}  {style(one.code, 'strong')}  {place}"
+    head = f"  {one.line:>5}  {level}  {one.code}"
+    if width is None or len(head) + 2 + len(place) <= width:
+        yield f"  {one.line:>5}  {style(level, level)}  {style(one.code, 'strong')}  {place}"
+    else:
+        yield f"  {one.line:>5}  {style(level, level)}  {style(one.code, 'strong')}"
+        yield from _wrapped(place, width)
     yield from _wrapped(one.message, width)
     if one.fix:
         yield from _wrapped(f"instead: {one.fix}", width)
@@ -84,25 +112,42 @@ def _finding(one: Finding, style: Style, width: int | None) -> Iterator[str]:
         yield from _wrapped(words, width)
 
 
-def _wrapped(text: str, width: int | None) -> list[str]:
-    if width is None:
-        return [_INDENT + text]
+def _wrapped(text: str, width: int | None, indent: str = _INDENT) -> list[str]:
+    if width is None or len(indent + text) <= width:
+        return [indent + text]
     import textwrap  # only a terminal needs it
 
     return textwrap.wrap(
         text,
         width,
-        initial_indent=_INDENT,
-        subsequent_indent=_INDENT + "  ",
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _nodes(result: Audit, style: Style) -> Iterator[str]:
+    """Nodes with units that no pod requests."""
+    free = [row for row in result.nodes if row.free]
+    for row in free[:_MOST_NODES]:
+        kind = f" ({row.instance_type})" if row.instance_type else ""
+        cost = "" if row.usd_per_month is None else f", {row.usd_per_month:,} USD per month"
+        yield (
+            f"{style('node', 'warning')} {one_line(row.node)}{kind}: {row.free} of "
+            f"{row.allocatable} {row.resource} are requested by no pod{cost}"
+        )
+    if len(free) > _MOST_NODES:
+        yield f"and {len(free) - _MOST_NODES:,} more nodes: --format json lists all"
+    if free:
+        yield ""
 
 
 def _money(result: Audit, style: Style) -> Iterator[str]:
     sums = totals(result.findings, result.spend)
     rows = (
         (sums.waste, "goes away when the findings are fixed"),
+        (free_usd_per_month(result.nodes), "is paid for GPUs of nodes that no pod requests"),
         (sums.standing, "is billed whatever happens: smallest sizes"),
         (sums.exposure, "is what it can come to: largest sizes"),
     )

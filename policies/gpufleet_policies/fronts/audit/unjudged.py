@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.cluster.release_values import steps_of
 from gpufleet.messages import message, one_line
-from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.resolve.written_lines import Located
 from gpufleet_policies.wrappers.judged import NotJudged
 
 KINDS = {
@@ -22,6 +22,10 @@ KINDS = {
     "variable": (
         "object with values that a tool fills in",
         "objects with values that a tool fills in",
+    ),
+    "overlay": (
+        "part of a kustomization that is not built",
+        "parts of kustomizations that are not built",
     ),
     "patch": ("patch without its object", "patches without their objects"),
     "repeated": ("key that is written twice", "keys that are written twice"),

@@ -1,0 +1,29 @@
+"""Nodes of a cluster that was observed, and the pods that hold GPUs on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedNode(Subject):
+    """One node of a dump."""
+
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    gpus: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Resource of GPUs, slices or shares -> units that pods can request."""
+    instance_type: Fact[str] = NOTHING
+    region: Fact[str] = NOTHING
+    spot: bool = False
+    """Whether its labels say that it is spot capacity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodOnNode(Subject):
+    """One pod of a dump that holds GPUs on a node and has not ended."""
+
+    node: str
+    gpus: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Resource -> units that it requests."""

@@ -1,0 +1,106 @@
+"""The audit as one HTML page for people who read no terminal: sums, the dearest objects, nodes."""
+
+from collections.abc import Iterator
+from html import escape
+
+from gpufleet.findings import Finding
+from gpufleet.messages import one_line
+from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
+from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
+from gpufleet_policies.fronts.audit.run import Audit
+from gpufleet_policies.money.attribution import totals
+
+_STYLE = (
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;"
+    "padding:.4rem .6rem;border-bottom:1px solid #ddd}"
+    "td.n,th.n{text-align:right;white-space:nowrap}"
+    ".error{color:#b00020}.where,.rule{color:#666;font-size:.9em}p{margin:.2rem 0}"
+)
+
+
+def as_page(result: Audit, top: int = 0) -> str:
+    """One page without scripts and without anything from another machine."""
+    return "\n".join(_lines(result, top)) + "\n"
+
+
+def _lines(result: Audit, top: int) -> Iterator[str]:
+    objects = ranked(result.findings)
+    shown = objects[:top] if top else objects
+    errors = sum(one.is_mandatory for one in result.findings)
+    yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+    yield f"<title>GPU audit</title><style>{_STYLE}</style></head><body>"
+    yield "<h1>GPU audit</h1>"
+    yield "<table>"
+    sums = totals(result.findings, result.spend)
+    for amount, meaning in (
+        (sums.waste, "goes away when the findings are fixed"),
+        (free_usd_per_month(result.nodes), "is paid for GPUs of nodes that no pod requests"),
+        (sums.standing, "is billed whatever happens: smallest sizes"),
+        (sums.exposure, "is what it can come to: largest sizes"),
+    ):
+        if amount is not None:
+            yield f'<tr><td class="n">{amount:,} USD per month</td><td>{meaning}</td></tr>'
+    yield "</table>"
+    yield (
+        f"<p>{errors:,} errors and {len(result.findings) - errors:,} warnings about "
+        f"{len(objects):,} objects in {len(result.files):,} files; "
+        f"{len(result.waived):,} findings waived; {len(result.not_judged):,} things not judged.</p>"
+    )
+    yield "<h2>The dearest first</h2><table>"
+    yield '<tr><th class="n">USD per month</th><th>What</th></tr>'
+    for one in shown:
+        yield _row(one)
+    yield "</table>"
+    if len(shown) < len(objects):
+        yield f"<p>{len(objects) - len(shown):,} more objects are not shown.</p>"
+    yield from _nodes(result)
+    yield from _waived(result)
+    yield "</body></html>"
+
+
+def _row(one: RankedObject) -> str:
+    amount = "" if one.usd_per_month is None else f"{one.usd_per_month:,}"
+    place = _text(f"{one.file}:{one.findings[0].line}")
+    parts = "".join(_finding(found) for found in one.findings)
+    return (
+        f'<tr><td class="n">{amount}</td><td><strong>{_text(one.object)}</strong> '
+        f'<span class="where">{place}</span>{parts}</td></tr>'
+    )
+
+
+def _finding(one: Finding) -> str:
+    level = "error" if one.is_mandatory else "advice"
+    fix = f" <em>Instead: {_text(one.fix)}.</em>" if one.fix else ""
+    return (
+        f'<p><span class="{level}">{level}</span> {_text(one.statement)}.{fix} '
+        f'<span class="rule">{_text(one.code)}</span></p>'
+    )
+
+
+def _nodes(result: Audit) -> Iterator[str]:
+    if not result.nodes:
+        return
+    yield "<h2>GPUs of nodes</h2><table><tr><th>Node</th><th>Machine</th><th>Resource</th>"
+    yield '<th class="n">There</th><th class="n">Requested</th><th class="n">Free, USD</th></tr>'
+    for row in result.nodes:
+        cost = "" if row.usd_per_month is None else f"{row.usd_per_month:,}"
+        yield (
+            f"<tr><td>{_text(row.node)}</td><td>{_text(row.instance_type)}</td>"
+            f'<td>{_text(row.resource)}</td><td class="n">{row.allocatable}</td>'
+            f'<td class="n">{row.requested}</td><td class="n">{cost}</td></tr>'
+        )
+    yield "</table>"
+
+
+def _waived(result: Audit) -> Iterator[str]:
+    if not result.waived:
+        return
+    yield "<h2>Waived</h2><ul>"
+    for one in result.waived:
+        yield f"<li>{_text(one.code)} {_text(str(one.locator))}: {_text(str(one.waiver))}</li>"
+    yield "</ul>"
+
+
+def _text(text: str) -> str:
+    return escape(one_line(text))

@@ -1,0 +1,63 @@
+"""The objects of an audit, the dearest first, each with one way to repair it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.findings import Finding
+from gpufleet.findings.money import HOURS_PER_MONTH, AmountKind
+
+_KINDS = (AmountKind.WASTE, AmountKind.STANDING, AmountKind.EXPOSURE)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedObject:
+    """One object with its findings, the dearest first."""
+
+    file: str
+    object: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def usd_per_month(self) -> int | None:
+        """What it wastes: the largest of its findings, as they are about the same GPUs; None where
+        no finding of waste has a price."""
+        return max(_amounts(self.findings, AmountKind.WASTE), default=None)
+
+
+def ranked(findings: Iterable[Finding]) -> list[RankedObject]:
+    """Objects by waste in USD a month, then by wasted GPU-hours, then by what they cost and can
+    cost, then in the order of the files."""
+    objects: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        objects.setdefault((one.file, str(one.locator)), []).append(one)
+    rows = [
+        RankedObject(file, name, tuple(sorted(found, key=_dearness, reverse=True)))
+        for (file, name), found in objects.items()
+    ]
+    return sorted(rows, key=lambda row: _rank(row.findings), reverse=True)
+
+
+def _rank(findings: Sequence[Finding]) -> tuple[float, ...]:
+    hours = [
+        one.money.gpus
+        for one in findings
+        if one.money is not None and one.money.kind is AmountKind.WASTE
+    ]
+    amounts = [max(_amounts(findings, kind), default=0) for kind in _KINDS]
+    return amounts[0], float(max(hours, default=Fraction(0))) * HOURS_PER_MONTH, *amounts[1:]
+
+
+def _dearness(one: Finding) -> tuple[float, ...]:
+    return _rank([one])
+
+
+def _amounts(findings: Iterable[Finding], kind: AmountKind) -> list[int]:
+    return [
+        amount
+        for one in findings
+        if one.money is not None
+        and one.money.kind is kind
+        and not one.money.of_all
+        and (amount := one.money.usd_per_month) is not None
+    ]

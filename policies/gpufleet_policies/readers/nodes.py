@@ -1,0 +1,65 @@
+"""Nodes and pods of a dump: what can be requested, and what is.
+
+Sources: Kubernetes, Well-Known Labels; Karpenter `karpenter.sh/capacity-type`; EKS
+`eks.amazonaws.com/capacityType`; GKE `cloud.google.com/gke-spot` and `gke-provisioning`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from gpufleet.cluster.container import is_gpu_resource
+from gpufleet.cluster.fact import Fact, absent, known
+from gpufleet.cluster.node import ObservedNode, PodOnNode
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings.locator import Locator
+from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.quantities import amount
+
+_SPOT = {
+    "karpenter.sh/capacity-type": "spot",
+    "eks.amazonaws.com/capacityType": "SPOT",
+    "cloud.google.com/gke-spot": "true",
+    "cloud.google.com/gke-provisioning": "spot",
+    "kubernetes.azure.com/scalesetpriority": "spot",
+}
+_ENDED = ("Succeeded", "Failed")
+
+
+def node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """core Node."""
+    labels = known_texts(inside(document, "metadata.labels"))
+    yield ObservedNode(
+        locator=locator,
+        annotations=known_texts(inside(document, "metadata.annotations")),
+        labels=labels,
+        gpus=_gpus(mapping(inside(document, "status.allocatable"))),
+        instance_type=_label(labels, "node.kubernetes.io/instance-type"),
+        region=_label(labels, "topology.kubernetes.io/region"),
+        spot=any(labels.get(key) == value for key, value in _SPOT.items()),
+    )
+
+
+def pod(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """core Pod that the scheduler has placed."""
+    where = inside(document, "spec.nodeName")
+    if not isinstance(where, str) or inside(document, "status.phase") in _ENDED:
+        return
+    held: Counter[str] = Counter()
+    for container in items(inside(document, "spec.containers")):
+        held.update(_gpus(mapping(inside(container, "resources.limits"))))
+    first: Counter[str] = Counter()
+    for container in items(inside(document, "spec.initContainers")):
+        first |= Counter(_gpus(mapping(inside(container, "resources.limits"))))
+    gpus = dict(held | first)
+    if gpus:
+        yield PodOnNode(locator=locator, node=where, gpus=gpus)
+
+
+def _gpus(resources: dict[str, Any]) -> dict[str, int]:
+    found = {name: amount(value) for name, value in resources.items() if is_gpu_resource(name)}
+    return {name: int(one.number) for name, one in found.items() if one is not None and one.number}
+
+
+def _label(labels: dict[str, str], key: str) -> Fact[str]:
+    return known(labels[key], place=f"metadata.labels[{key}]") if key in labels else absent(key)

@@ -1,0 +1,182 @@
+"""An object while a kustomization is built, and what chooses objects."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.documents.paths import text_at
+from gpufleet.documents.shapes import mapping
+from gpufleet_policies.resolve.layers import Layers
+
+CLUSTER_WIDE = frozenset(
+    {
+        "APIService",
+        "CSIDriver",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
+        "DeviceClass",
+        "IngressClass",
+        "MutatingWebhookConfiguration",
+        "Namespace",
+        "PersistentVolume",
+        "PriorityClass",
+        "RuntimeClass",
+        "StorageClass",
+        "ValidatingAdmissionPolicy",
+        "ValidatingWebhookConfiguration",
+        "AdmissionCheck",
+        "ClusterPolicy",
+        "ClusterQueue",
+        "ClusterServingRuntime",
+        "ClusterTrainingRuntime",
+        "Cohort",
+        "EC2NodeClass",
+        "NicClusterPolicy",
+        "NodeClaim",
+        "NodeFeatureRule",
+        "NodeOverlay",
+        "NodePool",
+        "NVIDIADriver",
+        "ProvisioningRequestConfig",
+        "ResourceFlavor",
+        "Topology",
+        "WorkloadPriorityClass",
+    }
+)
+"""Kinds of Kubernetes and of programs for GPUs that are in no namespace."""
+
+
+@dataclass(slots=True)
+class Made:
+    """One object of a build, as far as it is built."""
+
+    data: dict[str, Any]
+    layers: Layers
+    names: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Namespaces and names that it had before, the first of them in its own file."""
+    problem: str = ""
+    """Why it cannot be built; empty: it can."""
+    generated: bool = False
+    """Whether a generator made it, so that it is in no file as such."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return text_at(self.data, "kind")
+
+    @property
+    def name(self) -> str:
+        """Its name now."""
+        return text_at(self.data, "metadata.name")
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace now; empty: none is written."""
+        return text_at(self.data, "metadata.namespace")
+
+    @property
+    def group_version(self) -> tuple[str, str]:
+        """API group, empty for core, and version."""
+        group, _, version = text_at(self.data, "apiVersion").rpartition("/")
+        return group, version
+
+    def is_called(self, name: str, namespace: str | None = None) -> bool:
+        """Whether it has, or had, a name, in a namespace where one is named."""
+        known = [(self.namespace, self.name), *self.names]
+        return any(
+            own == name and (namespace is None or (space or "default") == (namespace or "default"))
+            for space, own in known
+        )
+
+    def metadata(self, key: str, entries: Mapping[str, Any]) -> None:
+        """Write labels or annotations over those it has."""
+        own = mapping(self.data.get("metadata"))
+        merged = {**mapping(own.get(key)), **entries}
+        self.data = {**self.data, "metadata": {**own, key: merged}}
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which objects a patch or a replacement is about; what is empty fits all."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    labels: str = ""
+    annotations: str = ""
+
+    def fits(self, made: Made) -> bool:
+        """Whether an object is chosen: patterns must fit whole values (kustomize
+        api/types/selector.go, `anchorRegex`)."""
+        group, version = made.group_version
+        if (self.group and not _whole(self.group, group)) or (
+            self.version and not _whole(self.version, version)
+        ):
+            return False
+        if self.kind and not _whole(self.kind, made.kind):
+            return False
+        known = [(made.namespace, made.name), *made.names]
+        if not any(
+            (not self.name or _whole(self.name, name))
+            and (not self.namespace or _whole(self.namespace, space or "default"))
+            for space, name in known
+        ):
+            return False
+        own = mapping(made.data.get("metadata"))
+        return _labelled(self.labels, mapping(own.get("labels"))) and _labelled(
+            self.annotations, mapping(own.get("annotations"))
+        )
+
+
+def selector(data: Any) -> Selector:
+    """The selector of a mapping; `name` and the others as kustomizations write them."""
+    texts = {key: value for key, value in mapping(data).items() if isinstance(value, str)}
+    group, version = texts.get("group", ""), texts.get("version", "")
+    if "apiVersion" in texts:
+        group, _, version = texts["apiVersion"].rpartition("/")
+    return Selector(
+        group,
+        version,
+        texts.get("kind", ""),
+        texts.get("name", ""),
+        texts.get("namespace", ""),
+        texts.get("labelSelector", ""),
+        texts.get("annotationSelector", ""),
+    )
+
+
+def _whole(pattern: str, value: str) -> bool:
+    try:
+        return re.fullmatch(pattern, value) is not None
+    except re.error:
+        return pattern == value
+
+
+_IN = re.compile(r"^\s*([\w./-]+)\s+(in|notin)\s+\(([^)]*)\)\s*$")
+
+
+def _labelled(selector: str, labels: Mapping[str, Any]) -> bool:
+    """Whether labels fit a selector of Kubernetes: `a=b`, `a!=b`, `a in (b, c)`, `a`, `!a`."""
+    for part in re.split(r",(?![^(]*\))", selector):
+        part = part.strip()
+        if not part:
+            continue
+        found = _IN.match(part)
+        if found is not None:
+            values = {one.strip() for one in found[3].split(",")}
+            ok = (labels.get(found[1]) in values) is (found[2] == "in")
+        elif "!=" in part:
+            key, _, value = part.partition("!=")
+            ok = labels.get(key.strip()) != value.strip()
+        elif "=" in part:
+            key, _, value = part.replace("==", "=").partition("=")
+            ok = labels.get(key.strip()) == value.strip()
+        else:
+            ok = (part.lstrip("!") in labels) is not part.startswith("!")
+        if not ok:
+            return False
+    return True
