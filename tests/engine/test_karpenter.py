@@ -300,8 +300,8 @@ def test_pods_get_machines_with_gpus_slices_shares_parts_and_efa(running: Cluste
 
 
 def test_machines_come_from_two_blocks_and_then_on_demand(running: Cluster) -> None:
-    """Each pod with EFA takes a whole machine. Where both blocks are full, the machine is on demand,
-    in the zone of the blocks."""
+    """Each pod with EFA takes a machine. Where both blocks are full, the machine is on demand, in
+    the zone of the blocks."""
     asked = {"blocks": names("blocks", 2), "full": names("full", 1)}
     with running.controller.paused():
         for pool, pods in asked.items():

@@ -119,6 +119,16 @@ class NodeImage:
     evidence: str = ""
     """What was not verified about this row; empty: all of it was read in the source."""
 
+    @property
+    def brings(self) -> frozenset[str]:
+        """Parts of the GPU stack that are in it: `driver`, `toolkit`, `device_plugin`."""
+        parts = {
+            "driver": self.driver,
+            "toolkit": self.toolkit,
+            "device_plugin": self.device_plugin,
+        }
+        return frozenset(part for part, there in parts.items() if there)
+
     def branch_for(self, gpu: str) -> str | None:
         """Branch of the driver that a GPU gets in the newest release; None: not known."""
         return self.branches[gpu][0] if gpu in self.branches else self.driver_branch

@@ -39,7 +39,6 @@ SCHEMA_CODES = SchemaCodes(
     required="dra-field-missing",
     other="dra-value-invalid",
 )
-"""Codes of problems of schemas."""
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _FORMS = re.compile(r"^(?:nvidia[-.])?(gpu|mig|vfio)s?(?=\.)")
 """Other forms of the first word of a class: `gpus.nvidia.com`."""
