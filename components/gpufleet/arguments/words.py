@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     GkeOptionsAcceleratorNetworkProfileWord = Literal["auto"]
     GkeOptionsLimitsWord = Literal["total", "perZone"]
     GkeOptionsLocationPolicyWord = Literal["any", "balanced"]
+    GkeOptionsMaintenanceIntervalWord = Literal["periodic", "asNeeded"]
     LocalSsdUseWord = Literal["ephemeral", "raw"]
     GkeOptionsImportedWord = Literal["adopt", "manage"]
     CpuSharesWord = Literal["low", "normal", "high"]
@@ -121,21 +122,21 @@ else:
         GkeOptionsDriverWord
     ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
         GkeOptionsLimitsWord
-    ) = GkeOptionsLocationPolicyWord = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = (
-        LatencySensitivityWord
-    ) = VsphereOptionsSeparateHostsWord = DrsBehaviorWord = VsphereWaitForWord = (
-        VsphereUpdatePolicyWord
-    ) = CreateFailureWord = DeletePolicyWord = VsphereOptionsBoardWord = AttachmentWord = (
-        DiskFormatWord
-    ) = VsphereNetworkAdapterWord = MachineRolloutWord = LabelsByWord = (
-        OpenShiftAwsOptionsVolumeTypeWord
-    ) = OpenShiftAwsOptionsTenancyWord = OpenShiftAwsOptionsMetadataTokensWord = (
-        OpenShiftGcpOptionsDiskTypeWord
-    ) = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = LicenseFeatureWord = (
-        KernelModuleWord
-    ) = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = MacvlanModeWord = (
-        ApprovalWord
-    ) = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
+    ) = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = (
+        GkeOptionsImportedWord
+    ) = CpuSharesWord = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = (
+        DrsBehaviorWord
+    ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
+        VsphereOptionsBoardWord
+    ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
+        LabelsByWord
+    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
+        OpenShiftAwsOptionsMetadataTokensWord
+    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
+        LicenseFeatureWord
+    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
+        MacvlanModeWord
+    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
         MonitoringBackendWord
     ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
         NimModelEngineWord
