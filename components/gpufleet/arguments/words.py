@@ -101,7 +101,6 @@ if TYPE_CHECKING:
     ]
     KedaScalingAuthModesWord = Literal["basic", "bearer", "tls", "custom"]
     NimModelEngineWord = Literal["tensorrt_llm", "vllm", "sglang"]
-    MigLayoutGpusWord = Literal["all"]
     DraConsumableSharesWord = Literal["memory", "unlimited"]
     PlatformWord = Literal[
         "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "existing", "sandbox"
@@ -140,4 +139,4 @@ else:
         MonitoringBackendWord
     ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
         NimModelEngineWord
-    ) = MigLayoutGpusWord = DraConsumableSharesWord = PlatformWord = PriceBasisWord = str
+    ) = DraConsumableSharesWord = PlatformWord = PriceBasisWord = str
