@@ -58,7 +58,7 @@ def test_named_nodes_get_the_labels_of_the_pool_and_nothing_else() -> None:
     patches = node_patches(made, made.pools[0])
     assert list(patches) == ["a", "b"]
     assert patches["a"]["labels"] == dict(made.pools[0].labels)
-    # A program that applies a node's list of taints owns all of it: taints are printed, never written.
+    # A node's list of taints has one owner: taints are printed, never written.
     assert set(patches["a"]) == {"name", "labels", "annotations"}
 
 
