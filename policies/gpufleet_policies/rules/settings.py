@@ -12,7 +12,7 @@ from gpufleet.findings import Finding, FleetError, Level, error
 from gpufleet.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.rules.exceptions import SettledException
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, all_rules, by_id
 
 KEYS = (
     "profile",
@@ -87,7 +87,7 @@ class RuleSettings:
         profiles = tuple(Profile) if self.profile is None else (self.profile,)
         return all(
             self.level(rule, profile) is Level.OFF
-            for rule in by_id().values()
+            for rule in all_rules()
             for profile in profiles
         )
 
