@@ -86,9 +86,7 @@ class RuleSettings:
         """Whether no rule is on in any profile that may apply."""
         profiles = tuple(Profile) if self.profile is None else (self.profile,)
         return all(
-            self.level(rule, profile) is Level.OFF
-            for rule in all_rules()
-            for profile in profiles
+            self.level(rule, profile) is Level.OFF for rule in all_rules() for profile in profiles
         )
 
     def level(self, rule: Rule, profile: Profile) -> Level:
