@@ -13,6 +13,7 @@ from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Found, Needs, Profile, Rule
 from gpufleet_policies.readers.workload import is_of_known_kind
+from gpufleet_policies.rule_evidence import is_over_budget
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.one_fix import with_one_fix
@@ -152,6 +153,8 @@ def _finding(
     at_most = Level.MANDATORY if _money_decides(draft, profile, context) else draft.level
     if isinstance(subject, WorkloadFacts) and not is_of_known_kind(subject):
         at_most = Level.ADVISORY  # what its controller makes of a pod template is not known
+    if is_over_budget(rule.group or rule.id):
+        at_most = Level.ADVISORY
     weighed = weighted(level.enforced, rule, draft.provenance, at_most)
     return replace(
         draft,
