@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     DraSharingWord = Literal["exclusive", "timeSlicing", "mps"]
     TimeSliceWord = Literal["Default", "Short", "Medium", "Long"]
     DraDevicesWord = Literal["gpu", "mig"]
-    DeviceNeedDevicesWord = Literal["gpu", "mig"]
+    DeviceChoiceDevicesWord = Literal["gpu", "mig"]
+    DeviceTaintEffectWord = Literal["NoSchedule", "NoExecute"]
+    DeviceNeedDevicesWord = Literal["gpu", "mig", "vfio"]
     NvlinkReachWord = Literal["machine", "domain"]
     ManagerPolicyWord = Literal["none", "static"]
     TopologyPolicyWord = Literal["none", "bestEffort", "restricted", "singleNumaNode"]
@@ -98,6 +100,7 @@ if TYPE_CHECKING:
     KedaScalingAuthModesWord = Literal["basic", "bearer", "tls", "custom"]
     NimModelEngineWord = Literal["tensorrt_llm", "vllm", "sglang"]
     MigLayoutGpusWord = Literal["all"]
+    DraConsumableSharesWord = Literal["memory", "unlimited"]
     PlatformWord = Literal[
         "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "sandbox"
     ]
@@ -106,31 +109,33 @@ else:
     TaintEffectWord = IntentWord = ProvisionerWord = FabricWord = OwnershipWord = (
         MigStrategyWord
     ) = VgpuSchedulerWord = DraSharingWord = TimeSliceWord = DraDevicesWord = (
-        DeviceNeedDevicesWord
-    ) = NvlinkReachWord = ManagerPolicyWord = TopologyPolicyWord = TopologyScopeWord = (
-        NeuronUnitWord
-    ) = UpdateStrategyWord = LocalStorageWord = EksOptionsImportedWord = (
-        KarpenterBudgetReasonsWord
-    ) = KarpenterDisruptionConsolidationPolicyWord = KarpenterRequirementOperatorWord = (
-        StartupTaintEffectWord
-    ) = KarpenterReservationsMatchWord = UpgradeStrategyWord = GkeOptionsDriverWord = (
-        GkeOptionsDriverVersionWord
-    ) = GkeOptionsAcceleratorNetworkProfileWord = GkeOptionsLimitsWord = (
-        GkeOptionsLocationPolicyWord
-    ) = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = LatencySensitivityWord = (
-        VsphereOptionsSeparateHostsWord
-    ) = DrsBehaviorWord = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = (
-        DeletePolicyWord
-    ) = VsphereOptionsBoardWord = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = (
-        MachineRolloutWord
-    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
-        OpenShiftAwsOptionsMetadataTokensWord
-    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
-        LicenseFeatureWord
-    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
-        MacvlanModeWord
-    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
-        MonitoringBackendWord
-    ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
-        NimModelEngineWord
-    ) = MigLayoutGpusWord = PlatformWord = PriceBasisWord = str
+        DeviceChoiceDevicesWord
+    ) = DeviceTaintEffectWord = DeviceNeedDevicesWord = NvlinkReachWord = ManagerPolicyWord = (
+        TopologyPolicyWord
+    ) = TopologyScopeWord = NeuronUnitWord = UpdateStrategyWord = LocalStorageWord = (
+        EksOptionsImportedWord
+    ) = KarpenterBudgetReasonsWord = KarpenterDisruptionConsolidationPolicyWord = (
+        KarpenterRequirementOperatorWord
+    ) = StartupTaintEffectWord = KarpenterReservationsMatchWord = UpgradeStrategyWord = (
+        GkeOptionsDriverWord
+    ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
+        GkeOptionsLimitsWord
+    ) = GkeOptionsLocationPolicyWord = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = (
+        LatencySensitivityWord
+    ) = VsphereOptionsSeparateHostsWord = DrsBehaviorWord = VsphereWaitForWord = (
+        VsphereUpdatePolicyWord
+    ) = CreateFailureWord = DeletePolicyWord = VsphereOptionsBoardWord = AttachmentWord = (
+        DiskFormatWord
+    ) = VsphereNetworkAdapterWord = MachineRolloutWord = OpenShiftAwsOptionsVolumeTypeWord = (
+        OpenShiftAwsOptionsTenancyWord
+    ) = OpenShiftAwsOptionsMetadataTokensWord = OpenShiftGcpOptionsDiskTypeWord = (
+        OpenShiftGcpOptionsSpotModelWord
+    ) = LicenseServiceWord = LicenseFeatureWord = KernelModuleWord = WorkloadWord = OfedWord = (
+        ExpanderWord
+    ) = SriovDeviceWord = MacvlanModeWord = ApprovalWord = ImageProfileWord = WithinQueueWord = (
+        ReclaimWord
+    ) = QueueingStrategyWord = MonitoringBackendWord = SignalWord = WorkloadKindWord = (
+        TriggerSecretParameterWord
+    ) = KedaScalingAuthModesWord = NimModelEngineWord = MigLayoutGpusWord = (
+        DraConsumableSharesWord
+    ) = PlatformWord = PriceBasisWord = str

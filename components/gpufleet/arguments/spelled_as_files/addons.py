@@ -6,6 +6,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
+from gpufleet.arguments.spelled_as_files.device_needs import DeviceTaintDict
 from gpufleet.arguments.spelled_as_files.gpu_operator import (
     CdiDict,
     DcgmExporterDict,
@@ -122,8 +123,8 @@ class DevicePluginDict(TypedDict):
     """Raw Helm values, merged last; secrets do not belong here."""
 
 
-class AddonDict(TypedDict):
-    """One operator or controller."""
+class DraDriverAddonDict(TypedDict):
+    """NVIDIA's DRA driver."""
 
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
@@ -133,6 +134,12 @@ class AddonDict(TypedDict):
     """Chart version. Default: the catalogue's pin."""
     values: NotRequired[Mapping[str, Any]]
     """Raw Helm values, merged last; secrets do not belong here."""
+    hostManagedImex: NotRequired[bool]
+    """Whether your machines run nvidia-imex themselves (driver 0.5.0, gate
+    HostManagedIMEXDaemon). Default false: the driver runs it for each ComputeDomain."""
+    deviceTaints: NotRequired[Sequence[DeviceTaintDict]]
+    """DeviceTaintRules. Need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
+    none."""
 
 
 class KarpenterDict(TypedDict):
@@ -180,6 +187,19 @@ class ClusterAutoscalerDict(TypedDict):
     scaleDownGpuUtilizationThreshold: NotRequired[float]
     """A GPU node whose requested share of GPUs is below it may go, more than 0, at most 1.
     Default 0.5. CPU and memory do not count on GPU nodes."""
+
+
+class AddonDict(TypedDict):
+    """One operator or controller."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    ownership: NotRequired[OwnershipWord]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    values: NotRequired[Mapping[str, Any]]
+    """Raw Helm values, merged last; secrets do not belong here."""
 
 
 class NeuronDevicePluginDict(TypedDict):
@@ -256,7 +276,7 @@ class AddonsDict(TypedDict):
     """NVIDIA Network Operator. Default: with RDMA pools."""
     devicePlugin: NotRequired[DevicePluginDict]
     """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
-    draDriver: NotRequired[AddonDict]
+    draDriver: NotRequired[DraDriverAddonDict]
     """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: NotRequired[KarpenterDict]
     """Karpenter. Default: with pools it provisions."""

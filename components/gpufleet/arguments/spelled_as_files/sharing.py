@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 from gpufleet.arguments.spelled_as_files.device_needs import DeviceNeedDict
 from gpufleet.arguments.words import (
+    DraConsumableSharesWord,
     DraDevicesWord,
     DraSharingWord,
     MigLayoutGpusWord,
@@ -128,6 +129,11 @@ class DraDict(TypedDict):
     extendedResource: NotRequired[bool]
     """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
+    consumableShares: NotRequired[DraConsumableSharesWord | int]
+    """Several claims on each device: `memory`, each takes a part of the memory; a number of
+    shares; `unlimited`. One setting for the cluster's driver (0.5.0, gate ConsumableShares);
+    needs DRAConsumableCapacity, on by default in Kubernetes 1.36. Default: each device has one
+    claim."""
     claims: NotRequired[Sequence[DeviceNeedDict]]
     """Claims by what they need, next to those of the kinds of device that the pool has. Default:
     none."""
