@@ -109,7 +109,7 @@ def _from_gpu(
         )
     counts = sorted({_devices(row) for row in rows})
     # Machines of one pool are one cloud's, the first that has any: the sandbox knows several.
-    first = [row for row in rows if row.cloud is rows[0].cloud]
+    first = [row for row in rows if row.cloud == rows[0].cloud]
     wanted = pool.gpus_per_node or min(_devices(row) for row in first)
     if wanted not in counts:
         return (
@@ -132,7 +132,7 @@ def _from_gpu(
     same = [
         row
         for row in fitting
-        if row.architecture == example.architecture and row.cloud is example.cloud
+        if row.architecture == example.architecture and row.cloud == example.cloud
     ]
     same = platform_rules(platform).offered_machines(same, pool)
     return tuple(_machine(row) for row in same[:MAX_INSTANCE_TYPES]), gpu, ()

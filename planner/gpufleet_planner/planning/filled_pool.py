@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from gpufleet_planner.planning.layouts import NodeLayout, gpus_needed, lay_out_pools
+from gpufleet_planner.planning.layouts import NodeLayout, gpus_needed, lay_out_pools, stranded_by
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
@@ -117,6 +117,13 @@ def nodes_of(key: PoolKey, demand: Demand) -> int:
     if key.kind is not DeviceShare.WHOLE:
         return ceil(sum(demand.values()) / (key.replicas * machine.gpus))
     return _whole_nodes(machine.gpus, {int(size): copies for size, copies in demand.items()})
+
+
+def stranded_of(key: PoolKey, demand: Demand) -> int:
+    """Compute slices that a demand makes unusable where profiles are mixed."""
+    if key.kind is not DeviceShare.MIG or key.profile is not None:
+        return 0
+    return stranded_by(key.machine.gpu, {str(name): count for name, count in demand.items()})
 
 
 def layouts_of(key: PoolKey, demand: Demand) -> tuple[NodeLayout, ...]:

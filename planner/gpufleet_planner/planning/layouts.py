@@ -41,6 +41,11 @@ def gpus_needed(gpu: Gpu, wanted: Mapping[str, int]) -> int:
     return _filled(gpu, tuple(sorted(wanted.items()))).total()
 
 
+def stranded_by(gpu: Gpu, wanted: Mapping[str, int]) -> int:
+    """Compute slices that those GPUs make unusable."""
+    return _lost(gpu, _filled(gpu, tuple(sorted(wanted.items()))))
+
+
 def lay_out_pools(
     gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int
 ) -> tuple[NodeLayout, ...]:
@@ -68,7 +73,7 @@ def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int) -> tuple[NodeLayout, .
         for devices, number in full.items():
             offered.update({name: count * number * n for name, n in devices})
         asked = {name: n for name in offered if (n := min(left.get(name, 0), offered[name]))}
-        stranded = count * sum(_stranded(gpu, devices) * n for devices, n in full.items())
+        stranded = count * _lost(gpu, full)
         gpus = tuple((dict(devices), number) for devices, number in full.items())
         earlier = {name: before.get(name, 0) for name in asked}
         bound = volume_bound(gpu, asked)
@@ -93,8 +98,7 @@ def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
     integer program where one after the other needs more than the volume."""
     assert gpu.mig is not None
     filled = _filled(gpu, wanted)
-    lost = sum(_stranded(gpu, devices) * n for devices, n in filled.items())
-    tight = filled.total() == volume_bound(gpu, dict(wanted)) and not lost
+    tight = filled.total() == volume_bound(gpu, dict(wanted)) and not _lost(gpu, filled)
     if tight or not highs.available():
         return filled
     patterns = maximal_patterns(gpu.mig, dict(wanted))
@@ -161,6 +165,10 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
     for name, count in best.items():
         wanted[name] = wanted.get(name, 0) + count
     return tuple(wanted.items())
+
+
+def _lost(gpu: Gpu, layouts: Counter[Pattern]) -> int:
+    return sum(_stranded(gpu, devices) * count for devices, count in layouts.items())
 
 
 @lru_cache(maxsize=4096)

@@ -19,6 +19,7 @@ from gpufleet_planner.planning.filled_pool import (
     layouts_of,
     nodes_of,
     pool_key,
+    stranded_of,
 )
 from gpufleet_planner.planning.lower_bound import (
     UNPRICED,
@@ -227,8 +228,8 @@ class _Search:
             nodes = sum(layout.nodes for layout in layouts_of(key, demand))
         if most is not None and nodes > most:
             return _IMPOSSIBLE
-        # A small amount for each node decides between equal prices.
-        return nodes * (machine_price(key.machine) + 1e-3)
+        # A small amount for each node and each stranded slice decides between equal prices.
+        return nodes * (machine_price(key.machine) + 1e-3) + stranded_of(key, demand) * 1e-4
 
     def _changed(self, row: OptionRow, sign: int) -> dict[str | int, int]:
         demand = dict(self.demands.get(row.pool, {}))

@@ -124,4 +124,6 @@ def test_public_node_pools_are_adopted_with_a_pool_for_each_gpu(name: str, tmp_p
         assert len(alike) == 1, pool
         found.add(rows[0].accelerator.gpu)
     assert gpus <= found
-    assert not [note for note in document["notes"] if "is left out" in note]
+    # What is left out is what EKS has no driver or price for: K80, V100, parts of GPUs.
+    lost = [note for note in document["notes"] if "is left out" in note]
+    assert not [note for note in lost if any(f"x-{gpu.lower()} " in note for gpu in gpus)]

@@ -16,6 +16,7 @@ from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
+from gpufleet.fleet.observed_nodes import pool_name
 from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
@@ -48,10 +49,12 @@ def karpenter_pools(
     for name in _machine_types(read_requirements(inner.get("requirements"))):
         row = load().instances.get(name)
         if row is not None and has_accelerator(name):
-            alike = row.accelerator.gpu, row.accelerator.count, row.fractional, row.architecture
+            chip = row.accelerator
+            alike = chip.gpu, chip.count, chip.fraction, row.architecture
             groups.setdefault(alike, []).append(name)
-    for (gpu, count, *_), types in groups.items():
-        suffix = f"-{count}x-{gpu}".lower() if len(groups) > 1 else ""
+    for (gpu, count, part, _), types in groups.items():
+        share = "" if part == 1 else f"-{part}"
+        suffix = pool_name(f"n-{count}x-{gpu}{share}")[1:] if len(groups) > 1 else ""
         yield _pool(seen, one, kubernetes_version, types, suffix)
 
 
@@ -75,7 +78,7 @@ def _pool(
     if suffix:
         name = f"{name[: 40 - len(suffix)]}{suffix}"
         notes.append(
-            f"NodePool {metadata.get('name')} has machines with other GPUs too, for which there are "
+            f"{metadata.get('name')} has machines with other GPUs too, of which there are "
             "pools of their own: its limits and its weight are of all of them together"
         )
     if not _named_types(requirements):
