@@ -250,7 +250,8 @@ def test_packages_are_those_of_the_charts(catalogue: Catalogue) -> None:
 @every_edition
 def test_every_platform_has_an_image(catalogue: Catalogue) -> None:
     images = catalogue.images.values()
-    assert {i.platform for i in images} == {"eks", "gke", "vsphere", "openshift", "sandbox"}
+    platforms = {"eks", "gke", "vsphere", "openshift", "sandbox", "existing"}
+    assert {i.platform for i in images} == platforms
     for image in images:
         assert set(image.architectures) <= {"amd64", "arm64"}
         assert set(image.ami_types) == (
