@@ -17,8 +17,11 @@ from kubernetes import client
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.nodes import Stage, explain_nodes
+from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data
+from gpufleet_policies.doctor.diagnosis import diagnose
+from gpufleet_policies.doctor.snapshot import cluster_of
 from tests.engine.node_watch import Watched, nvidia_resources, watching
 from tests.engine.waiting import until
 
@@ -207,7 +210,7 @@ def test_one_node_that_fails_stops_the_rest_and_is_explained(
     assert lowest_in_service(seen) >= NODES - 1
 
     fleet = compiled(after)
-    reports, findings = explain_nodes(fleet, live(core))
+    reports = explain_nodes(fleet, read_nodes(live(core)))
     stages = {report.name.removeprefix(f"{prefix}-cut-"): report.stage for report in reports}
     assert stages == {
         "0": Stage.CHANGED,
@@ -215,8 +218,9 @@ def test_one_node_that_fails_stops_the_rest_and_is_explained(
         "2": Stage.WAITING,
         "3": Stage.WAITING,
     }
-    (failed,) = [f for f in findings if f.code == "node-change-failed"]
-    assert failed.path == f"nodes[{busy}]"
+    (failed,) = found(core, fleet)
+    assert (failed.code, failed.path) == ("mig-gpu-in-use", f"Node/{busy}")
+    assert f"{namespace}/holder" in failed.message
 
     # The way out that the finding names: empty the node, turn the label back, update again.
     core.delete_namespaced_pod("holder", namespace)
@@ -234,13 +238,22 @@ def test_one_node_that_fails_stops_the_rest_and_is_explained(
     with watch() as seen:
         deploy(after)
         seen.reaches(lambda now: everywhere(now, {LARGE: 16}))
-    reports, findings = explain_nodes(fleet, live(core))
+    reports = explain_nodes(fleet, read_nodes(live(core)))
     assert {report.stage for report in reports} == {Stage.CHANGED}
-    assert findings == ()
+    assert found(core, fleet) == []
 
 
 def live(core: client.CoreV1Api) -> Any:
     """The nodes as `kubectl get nodes -o json` prints them."""
     items = core.list_node(label_selector="gpufleet.dev/pool=cut").items
     plain = core.api_client.sanitize_for_serialization(items)
-    return read_nodes(yaml.safe_load(json.dumps({"kind": "List", "items": plain})))
+    nodes = [{"kind": "Node"} | one for one in plain]
+    return yaml.safe_load(json.dumps({"kind": "List", "items": nodes}))
+
+
+def found(core: client.CoreV1Api, fleet: Fleet) -> list[Finding]:
+    """What the doctor finds wrong."""
+    pods = core.api_client.sanitize_for_serialization(core.list_pod_for_all_namespaces().items)
+    dump = cluster_of([live(core), *({"kind": "Pod"} | pod for pod in pods)])
+    findings = [one.finding for one in diagnose(dump, fleet)]
+    return [one for one in findings if one.severity is not Severity.INFO]

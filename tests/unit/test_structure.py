@@ -75,10 +75,10 @@ def test_a_component_is_exported_hosted_documented_tested_and_shown(name: str) -
     assert name in gpufleet.__all__
     hosted = runpy.run_path(str(ROOT / "components"))["COMPONENTS"]
     assert COMPONENTS[name] in hosted, "components/__main__.py"
-    readme = (ROOT / "README.md").read_text()
-    pages = [page for page in tracked("docs/*.md") if f"({page.relative_to(ROOT)})" in readme]
+    index = (ROOT / "docs" / "index.md").read_text()
+    pages = [page for page in tracked("docs/*.md") if f"({page.name})" in index]
     assert any(name in program for page in pages for program in programs(page)), (
-        f"no page of docs/ that README.md links shows a program that uses {name}"
+        f"no page that docs/index.md links shows a program that uses {name}"
     )
     tests = (ROOT / "tests" / "unit" / "components").glob("test_*.py")
     assert any(name in test.read_text() for test in tests), "tests/unit/components"

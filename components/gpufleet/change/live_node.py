@@ -9,6 +9,11 @@ from gpufleet.fleet.config_names import MIG_STATE_LABEL as STATE_LABEL
 DEPLOY = "nvidia.com/gpu.deploy."
 PAUSED = "paused-for-mig-change"
 UNDER_WAY = frozenset({"pending", "rebooting"})
+UPGRADE = "nvidia.com/gpu-driver-upgrade-state"
+UPGRADED = frozenset({"", "upgrade-done"})
+CORDONED_BEFORE = "nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable"
+"""State of a driver upgrade, and that a node was cordoned before it
+(NVIDIA/k8s-operator-libs 1090aef `pkg/upgrade/consts.go`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +28,6 @@ class LiveNode:
     capacity: Mapping[str, int] = field(default_factory=dict[str, int])
     """The same with unhealthy devices."""
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
-    taints: tuple[tuple[str, str], ...] = ()
-    """Key and effect."""
     ready: bool = True
     """Whether the condition Ready is True, or is not there."""
     kubelet: str = ""
@@ -39,6 +42,12 @@ class LiveNode:
     def paused(self) -> tuple[str, ...]:
         """Operands that mig-manager has paused."""
         return tuple(sorted(k.removeprefix(DEPLOY) for k, v in self.labels.items() if v == PAUSED))
+
+    @property
+    def is_upgrading(self) -> bool:
+        """Whether the GPU Operator is changing the driver."""
+        state = self.labels.get(UPGRADE, "")
+        return state not in {*UPGRADED, "upgrade-failed", "upgrade-required"}
 
 
 def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
@@ -55,11 +64,12 @@ def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
             continue
         if not isinstance(item, Mapping) or _kind(item) not in {"Node", ""}:
             raise ValueError("only objects of kind Node are wanted")
-        nodes.append(_node(cast("Mapping[str, Any]", item)))
+        nodes.append(live_node(cast("Mapping[str, Any]", item)))
     return tuple(nodes)
 
 
-def _node(item: Mapping[str, Any]) -> LiveNode:
+def live_node(item: Mapping[str, Any]) -> LiveNode:
+    """A Node object. Raises ValueError without a name."""
     metadata, spec, status = (part(item, key) for key in ("metadata", "spec", "status"))
     name = metadata.get("name")
     if not isinstance(name, str):
@@ -74,10 +84,6 @@ def _node(item: Mapping[str, Any]) -> LiveNode:
         cordoned=spec.get("unschedulable") is True,
         capacity=_counts(part(status, "capacity")),
         annotations={key: str(value) for key, value in part(metadata, "annotations").items()},
-        taints=tuple(
-            (str(one.get("key", "")), str(one.get("effect", "")))
-            for one in objects(spec.get("taints"))
-        ),
         ready=conditions.get("Ready", "True") == "True",
         kubelet=str(part(status, "nodeInfo").get("kubeletVersion", "")),
     )

@@ -50,9 +50,8 @@ _QUOTED = 80
     "--nodes",
     "nodes",
     metavar="FILE",
-    help="Live nodes, from `kubectl get nodes -o json`: says where each is, why one stopped, and "
-    "what is wrong with it (docs/live-nodes.md); with pods (`nodes,pods -A`) also which of them "
-    "leave.",
+    help="Live nodes, from `kubectl get nodes -o json`: says where each is; with pods "
+    "(`nodes,pods -A`) also which of them leave. Why one stopped: `gpufleet doctor`.",
 )
 @click.option(
     "--preview",
@@ -171,18 +170,18 @@ class _Live:
 
 
 def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
-    """Where the nodes are, what is wrong with them; with pods also what moves and comes next."""
+    """Where the nodes are; with pods also what moves and comes next."""
     document = read_mapping(source)
     with refusing(ValueError, file=source):
         nodes, pods = read_nodes(document), read_pods(document)
         state = None if pods is None else read_cut_over_state(document, pods)
     require_something(nodes, f"{source}: no node is in it, so nothing is known about them")
-    reports, findings = explain_nodes(fleet, nodes)
+    reports = explain_nodes(fleet, nodes)
     if pods is None or state is None:
-        return _Live(reports, findings, None, None)
+        return _Live(reports, (), None, None)
     moving, lost = moving_pods(plan, nodes, reports, pods)
     steps = next_steps(fleet, nodes, state.published, state.holders)
-    return _Live(reports, (*findings, *lost), moving, steps)
+    return _Live(reports, tuple(lost), moving, steps)
 
 
 def _previewed(plan: ChangePlan, old: Fleet, new: Fleet, source: str) -> tuple[Finding, ...]:

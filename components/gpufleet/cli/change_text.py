@@ -74,6 +74,8 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
         stage = click.style(report.stage.value, fg=_COLOURS.get(report.stage))
         offers = ", ".join(f"{n} {name}" for name, n in report.offers.items() if n) or "nothing"
         lines.append(f"  {report.name}: {stage}, offers {offers}")
+    if any(report.stage is Stage.STOPPED for report in reports):
+        lines.append("  why one stopped, and what helps: gpufleet doctor DUMP --fleet NEW")
     return "\n".join(lines if reports else ["Nodes now: the file has none of these pools"])
 
 

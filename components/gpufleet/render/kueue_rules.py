@@ -83,7 +83,11 @@ def _uncounted_needs(pool: Pool, made: DraCut) -> Iterator[Finding]:
     """Claims that no quota counts: Kueue admits a class only under the one name it is mapped to
     (kubernetes-sigs/kueue `pkg/dra/claims.go`, 05a9e7e)."""
     for index, need in enumerate(made.needs):
-        if need.shared_claims:
+        if need.choices or need.admin_access:
+            field = "firstAvailable" if need.choices else "adminAccess"
+            why = f"Kueue refuses jobs whose claims have `{field}`"
+            fix = f"remove `{field}`, or keep such jobs out of the queues"
+        elif need.shared_claims:
             why = "its pods share it, and Kueue reads claim templates only"
             fix = "write `sharing: exclusive`, or keep such jobs out of the queues"
         elif need.device_class == MIG_CLASS and not made.on_demand:

@@ -73,12 +73,17 @@ def claiming_pod_spec(
     container: dict[str, Any] = {"name": "main", "resources": claim["resources"]}
     _add_network(container, pool, network_resources)
     spec: dict[str, Any] = {
-        "nodeSelector": _selector(pool),
+        # A claim that several kinds of GPU meet decides itself which pool its pod goes to.
+        **({} if _ways(claimed) else {"nodeSelector": _selector(pool)}),
         "tolerations": _tolerations(pool),
         "resourceClaims": claim["resourceClaims"],
         "containers": [container],
     }
     return _with_fabric(spec, pool, images)
+
+
+def _ways(claimed: DraOffer | NeededDevices) -> bool:
+    return isinstance(claimed, NeededDevices) and bool(claimed.choices)
 
 
 def pod_annotations(pool: Pool, queues: Queues | None) -> dict[str, str]:

@@ -1,24 +1,19 @@
 """What a given GPU or slice leaves for the cache, and how many sequences that is."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
 
-from gpufleet.models.architecture import Architecture, LinearMixer
+from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, cache_room, memory_fraction
 from gpufleet.models.inference import (
     Serving,
     replica_sequence_bytes,
     serving_ledger,
 )
-from gpufleet.models.kv_cache import (
-    BLOCK_TOKENS,
-    layer_token_bytes,
-    linear_state_bytes,
-    token_bytes,
-)
+from gpufleet.models.kv_cache import BLOCK_TOKENS, token_bytes
 from gpufleet.models.parallel import Parallelism, stage_layers
+from gpufleet_planner.sizing.vllm_blocks import BlockLayout, block_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +30,13 @@ class CacheCapacity:
     state_blocks: int | None = None
     """vLLM: blocks for recurrent states, of which each running sequence takes one. The engine
     refuses to start with a larger `max_num_seqs`. None: the model has none, or another engine."""
+    needed_bytes: int | None = None
+    """vLLM: cache of one sequence of the longest length, in whole blocks of all groups of layers;
+    it refuses to start with less. None: another engine."""
+    longest: int | None = None
+    """vLLM: the longest context with which it starts; 0: with none."""
+    refusal: str | None = None
+    """vLLM: why it cannot divide the cache of the model at all; None: it can."""
 
 
 @lru_cache(maxsize=4096)
@@ -58,38 +60,28 @@ def capacity(
     stage = stage_layers(model.layers, parallel.pipeline)[0]
     per_token = per_token * stage / model.layers / parallel.context
     tokens = floor(left / per_token / BLOCK_TOKENS) * BLOCK_TOKENS if per_token else 0
+    if serving.engine is InferenceEngine.VLLM:
+        layout = block_layout(model, serving.kv_cache, parallel)
+        if isinstance(layout, str):
+            return CacheCapacity(left, 0, 0, refusal=layout)
+        if layout is not None:
+            return _in_blocks(layout, serving, left)
     longest = replica_sequence_bytes(model, serving, parallel, serving.context)
     mean = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
     sequences = left // mean if mean and left >= longest else 0
-    return CacheCapacity(left, tokens, sequences, _state_blocks(model, serving, left, parallel))
+    return CacheCapacity(left, tokens, sequences)
 
 
-def _state_blocks(
-    model: Architecture, serving: Serving, cache_bytes: int, parallel: Parallelism
-) -> int | None:
-    """Blocks of a hybrid model's cache in vLLM V1: pages of all layers are alike, and the layers of
-    one kind are divided into groups of as many layers as the rarest kind has (vllm-project/vllm
-    v1/core/kv_cache_utils.py, `_get_kv_cache_groups_uniform_page_size`); attention takes as many
-    tokens to a page as a state has room for (model_executor/models/config.py)."""
-    mixers = [group.mixer for group in model.groups]
-    states = [one for one in mixers if isinstance(one, LinearMixer) and one.state_elements]
-    if serving.engine is not InferenceEngine.VLLM or not states:
-        return None
-    kinds: dict[object, int] = {}
-    page = max(linear_state_bytes(one, parallel.tensor) for one in states)
-    step = Fraction(0)
-    for group in model.groups:
-        if isinstance(group.mixer, LinearMixer):
-            kind = "state" if group.mixer.state_elements else None
-        else:
-            kind = getattr(group.mixer, "window", None), type(group.mixer)
-            tokens = layer_token_bytes(group.mixer, serving.kv_cache, parallel.tensor)
-            step = max(step, BLOCK_TOKENS * tokens)
-        if kind is not None:
-            kinds[kind] = kinds.get(kind, 0) + group.count
-    if step:
-        page = ceil(page / step) * step
-    return floor(cache_bytes / (page * ceil(min(kinds.values()) / parallel.pipeline)))
+def _in_blocks(layout: BlockLayout, serving: Serving, left: int) -> CacheCapacity:
+    """What vLLM makes of so many bytes."""
+    blocks, in_flight = layout.blocks(left), layout.steps * serving.step_tokens
+    longest = layout.needed(serving.context, in_flight)
+    each = layout.needed(serving.kept_tokens, in_flight)
+    needed = ceil(longest * layout.page_bytes)
+    sequences = blocks // each if blocks >= longest else 0
+    states = blocks if layout.has_states else None
+    most = serving.context if sequences else layout.longest(left, serving.context, in_flight)
+    return CacheCapacity(left, layout.tokens(left), sequences, states, needed, most)
 
 
 def started_sequences(serving: Serving, room: CacheCapacity) -> int:

@@ -26,6 +26,7 @@ from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.device_choice import check_group, choose_device
 from gpufleet_planner.sizing.embedding import embedding_ledger
 from gpufleet_planner.sizing.embedding_rates import EmbeddingSpeed, embedding_speed
+from gpufleet_planner.sizing.engine_start import refusal_of, starts
 from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
 from gpufleet_planner.sizing.not_modelled import check_expert_span
@@ -283,6 +284,9 @@ def _serving_answer(
             if request.load_test is not None and replica.room:
                 tested = load_answer(request.load_test, replica)
     fits = _fits(model, serving, parallel, need, device, findings)
+    if room is not None and (refusal := refusal_of(model, serving, room)) is not None:
+        fits = False
+        findings.append(refusal)
     if fits and device is not None and room is not None and room.sequences < serving.batch:
         fits = False
         findings.append(
@@ -298,7 +302,7 @@ def _serving_answer(
             )
         )
     if fits:
-        fits = _starts(model, serving, room, findings)
+        fits = starts(model, serving, room, findings)
     gpus = parallel.serving_gpus
     told = ordered(findings)
     return Sizing(
@@ -314,33 +318,6 @@ def _serving_answer(
         parallel,
         load_test=tested,
     )
-
-
-def _starts(
-    model: Architecture, serving: Serving, room: CacheCapacity | None, findings: list[Finding]
-) -> bool | None:
-    """Whether an engine starts with a model that has the memory; None: not known."""
-    unknown = unknown_start(model)
-    if unknown is not None:
-        fix = "start the engine once with `--max-model-len`, and take what it reports"
-        text = f"whether {serving.engine} starts with {model.name} is not known: {unknown}"
-        findings.append(warning("engine-start-not-known", "model", text, fix))
-        return None
-    blocks = None if room is None else room.state_blocks
-    if blocks is None or serving.max_sequences <= blocks:
-        return True
-    findings.append(
-        warning(
-            "engine-refuses-sequences",
-            "maxSequences",
-            f"vLLM refuses to start: max_num_seqs ({serving.max_sequences}) exceeds the {blocks} "
-            f"blocks that are left for states of {model.name}, one for each sequence",
-            f"write maxSequences of at most {blocks}",
-            value=serving.max_sequences,
-            limit=blocks,
-        )
-    )
-    return False
 
 
 def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:

@@ -25,17 +25,17 @@ from gpufleet_policies.commands.audit_reports import (
     read_outputs,
     write_outputs,
 )
+from gpufleet_policies.commands.check import command as check
+from gpufleet_policies.commands.check import place_options
 
 BASELINE = "gpufleet-baseline.json"
 EXAMPLES = """\b
 Examples:
   gpufleet audit deploy charts/serving/values.yaml
   helm template charts/serving | gpufleet audit -
-  gpufleet audit . --exclude-path vendor --exclude-rule 'gpu-job-*' --fail-on advisory
   gpufleet audit . --format github --output sarif=gpufleet.sarif --output junit=gpufleet.xml
   gpufleet audit . --top 10        the dearest ten objects; --output html=audit.html for a page
   kubectl get nodes,pods,deploy,sts,ds,jobs,cronjobs,hpa,ns,quota -A -o json | gpufleet audit -
-  gpufleet audit . --write-baseline        then: --baseline gpufleet-baseline.json
   gpufleet audit . --fix --diff            then: --fix
 """
 FIRST = (
@@ -147,9 +147,8 @@ FIRST = (
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="What is printed. text: for people. json: everything, for programs. sarif: code scanning "
-    "of GitHub, GitLab, Azure DevOps. junit: test reports of GitLab, Jenkins. github: annotations "
-    "of the changed lines in GitHub Actions. html: one page for people.",
+    help="text and html for people, json for programs, sarif for code scanning, junit for test "
+    "reports, github for annotations of changed lines.",
 )
 @click.option(
     "--top",
@@ -170,6 +169,7 @@ FIRST = (
     is_flag=True,
     help="Fail when something was not judged: unreadable files, templates, unknown kinds, charts.",
 )
+@place_options
 @click.option("--verbose", is_flag=True, help="List everything that was not judged.")
 @click.option(
     "--jobs",
@@ -202,6 +202,7 @@ def command(
     fail_on_unread: bool,
     allow_nothing: bool,
     outputs: tuple[str, ...],
+    **place: str | None,
 ) -> None:
     """Validate files by the policy rules: waste and impossibility found before they are deployed.
     The dearest object comes first.
@@ -210,6 +211,7 @@ def command(
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
     declarations of fleets. Folders are searched for .yaml, .yml and .json. Rules that compare
     objects see everything of one run together. What no rule looked at is named and counted.
+    --as, --gpu, --select and --context give a verdict on one document (docs/check.md).
 
     Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, or with
     --require-judged when something was not judged, 2 when a named file, the settings or the own
@@ -226,6 +228,19 @@ def command(
         add_rules_of(rule_folders)
         print_explanation(explain, "json" if output_format == "json" else "text")
         return
+    if any(place.values()):
+        if len(paths) != 1:
+            raise click.UsageError("--as, --gpu, --select and --context look at one file: name one")
+        if output_format not in {"text", "json"} or fix or patch or write_baseline:
+            raise click.UsageError("a verdict on one document is printed as text or json only")
+        click.get_current_context().invoke(
+            check,
+            file=paths[0],
+            config=config,
+            require_judged=require_judged,
+            output_format=output_format,
+            **place,
+        )
     if not paths:
         raise click.UsageError("name at least one file or folder, or `-`")
     if patch and fix:

@@ -1,6 +1,7 @@
 """`gpufleet check`: verdict on someone's NVIDIA or Karpenter configuration before it does harm."""
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -27,31 +28,46 @@ from gpufleet_policies.configurations.kinds import KINDS
 if TYPE_CHECKING:
     from gpufleet_policies.fronts.check import CheckedFile
 
+_Function = Callable[..., Any]
 _COLOURS = {"accept": "green", "unjudged": "yellow", "warn": "yellow", "reject": "red"}
+
+
+_PLACE: tuple[Callable[[_Function], _Function], ...] = (
+    click.option(
+        "--as",
+        "kind",
+        type=click.Choice(list(KINDS)),
+        help="Kind of the file: it is read as this kind, and only the rules of the kind apply. "
+        "Default: everything that is recognised in it, with all rules of `gpufleet audit`.",
+    ),
+    click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB."),
+    click.option(
+        "--select",
+        metavar="NAME",
+        help="The config, or key of a ConfigMap, that a node will be given.",
+    ),
+    click.option(
+        "--context",
+        "context_file",
+        metavar="FILE",
+        help="What is known about the place: gpu, gpusPerNode, product, featureGates, version, "
+        "env, chart (docs/check.md).",
+    ),
+)
+"""What one document is read as, and what is known about the nodes that it is for."""
+
+
+def place_options(function: _Function) -> _Function:
+    """Add the options that make `gpufleet audit` look at one document: `kind`, `gpu`, `select` and
+    `context_file`."""
+    for option in reversed(_PLACE):
+        function = option(function)
+    return function
 
 
 @click.command("check")
 @click.argument("file", metavar="FILE")
-@click.option(
-    "--as",
-    "kind",
-    type=click.Choice(list(KINDS)),
-    help="Kind of the file: it is read as this kind, and only the rules of the kind apply. "
-    "Default: everything that is recognised in it, with all rules of `gpufleet audit`.",
-)
-@click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB.")
-@click.option(
-    "--select",
-    metavar="NAME",
-    help="The config, or key of a ConfigMap, that a node will be given.",
-)
-@click.option(
-    "--context",
-    "context_file",
-    metavar="FILE",
-    help="What is known about the place: gpu, gpusPerNode, product, featureGates, version, env, "
-    "chart (docs/check.md).",
-)
+@place_options
 @click.option(
     "--config",
     metavar="FILE",
@@ -74,6 +90,8 @@ def command(
     output_format: str,
 ) -> None:
     """Validate someone's NVIDIA, network or Karpenter configuration before it reaches a node.
+
+    It is `gpufleet audit` of one document with a context; `audit --as KIND FILE` is the same.
 
     The verdict is `accept` (it will work as it reads, and all of it was read), `unjudged` (nothing
     is wrong in what was read, and the rest is listed), `warn` (it will work, but not as it reads,

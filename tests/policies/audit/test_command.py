@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.commands.audit import command
+from gpufleet_policies.commands.check import command as check
 
 IDLE = """\
 # a shell someone forgot
@@ -320,3 +321,27 @@ def test_every_number_of_processes_says_the_same(tmp_path: Path):
     alone = output(1)
     assert len(json.loads(alone)["findings"]) > 50
     assert output(3) == alone
+
+
+def test_one_document_with_a_context_is_the_verdict_of_check(tmp_path: Path) -> None:
+    file = tmp_path / "mig.yaml"
+    file.write_text(
+        "version: v1\nmig-configs:\n  all: [{devices: all, mig-enabled: true, "
+        'mig-devices: {"1g.10gb": 8}}]\n'
+    )
+    for place in (["--gpu", "A100-80GB"], ["--as", "mig-parted", "--gpu", "A100-80GB"]):
+        asked = CliRunner().invoke(command, [str(file), *place])
+        checked = CliRunner().invoke(check, [str(file), *place])
+        assert asked.exit_code == checked.exit_code == 1
+        assert asked.output == checked.output
+        assert "mig-layout-impossible" in asked.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [(["a", "b", "--gpu", "L4"], "name one"), (["a", "--gpu", "L4", "--fix"], "text or json only")],
+)
+def test_a_verdict_is_on_one_document(arguments: list[str], text: str) -> None:
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 2
+    assert text in done.output

@@ -65,7 +65,7 @@ def moved(
     old: dict[str, Any], new: dict[str, Any], dump: dict[str, Any] = DUMP
 ) -> tuple[list[MovingPods], list[Finding]]:
     plan, nodes = change_plan(compiled(old), compiled(new)), read_nodes(dump)
-    reports, _ = explain_nodes(compiled(new), nodes)
+    reports = explain_nodes(compiled(new), nodes)
     moving, findings = moving_pods(plan, nodes, reports, read_pods(dump) or ())
     return list(moving), findings
 

@@ -102,7 +102,7 @@ def machines(cloud: str = BY_AWS, catalogue: Catalogue | None = None) -> tuple[I
     return tuple(
         row
         for row in catalogue.instances.values()
-        if row.cloud is cloud and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
+        if row.cloud == cloud and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
     )
 
 

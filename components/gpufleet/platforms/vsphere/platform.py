@@ -101,7 +101,7 @@ class VsphereRules(PlatformRules):
         replaced = set(replaces(found, policy))
         for one in found:
             leaf_class = _CLASSES[one.kind]
-            if one.path in replaced:
+            if one.path in replaced:  # with the word for it, which the finding of the update names
                 leaf_class = LeafClass.REPLACEMENT
             elif one.path in refused:
                 leaf_class = LeafClass.REFUSED

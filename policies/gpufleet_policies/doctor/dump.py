@@ -1,0 +1,147 @@
+"""Reading a dump: files and folders, standard input, and a live cluster.
+
+Read are objects as `kubectl get -o json` or `-o yaml` prints them, one list or several in a row,
+and the folder of the GPU Operator's must-gather (NVIDIA/gpu-operator `hack/must-gather.sh`): its
+`.yaml` files, `gpu_nodes.descr` and logs of pods.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocumentError
+from gpufleet.documents.reading import read_manifests
+from gpufleet_policies.doctor.described import nodes_described
+from gpufleet_policies.doctor.snapshot import Dump, cluster_of
+
+KINDS = (
+    *("nodes", "pods", "events", "namespaces", "daemonsets.apps", "replicasets.apps", "jobs.batch"),
+    *("resourcequotas", "persistentvolumeclaims", "clusterpolicies.nvidia.com"),
+    *("resourceslices.resource.k8s.io", "resourceclaims.resource.k8s.io"),
+    *("resourceclaimtemplates.resource.k8s.io", "deviceclasses.resource.k8s.io"),
+    *("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "workloads.kueue.x-k8s.io"),
+    *("clusterqueues.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io"),
+    *("resourceflavors.kueue.x-k8s.io", "admissionchecks.kueue.x-k8s.io"),
+    *("queues.scheduling.run.ai", "podgroups.scheduling.run.ai", "podgroups.scheduling.volcano.sh"),
+)
+"""What is asked of a cluster: no Secrets, and ConfigMaps of the operator's namespaces only."""
+NAMESPACES = ("gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin")
+"""Namespaces whose ConfigMaps are asked for: configurations of MIG and of the device plugin."""
+
+
+def collect_command() -> str:
+    """One command line that reads what the doctor wants, and writes nothing to the cluster."""
+    kinds = " ".join(KINDS)
+    spaces = " ".join(NAMESPACES)
+    return (
+        f"(for k in {kinds}; do kubectl get $k -A -o json --ignore-not-found 2>/dev/null; done; "
+        f"for n in {spaces}; do kubectl get configmaps -n $n -o json --ignore-not-found "
+        "2>/dev/null; done) > dump.json"
+    )
+
+
+def json_documents(content: str) -> Iterator[Any]:
+    """JSON documents, one after the other. Raises UnreadableDocumentError."""
+    JSON_DUMPS.check_size(len(content))
+    decoder, position, end = json.JSONDecoder(), 0, len(content)
+    while position < end:
+        if content[position].isspace():
+            position += 1
+            continue
+        try:
+            found, position = decoder.raw_decode(content, position)
+        except RecursionError:
+            raise UnreadableDocumentError("it is nested too deep") from None
+        except ValueError as problem:
+            raise UnreadableDocumentError(f"not valid JSON: {problem}") from None
+        yield found
+
+
+def documents(content: str) -> Iterator[Any]:
+    """Documents of a text in JSON or YAML. Raises UnreadableDocumentError."""
+    if content.lstrip()[:1] in {"{", "["}:
+        yield from json_documents(content)
+        return
+    YAML_DUMPS.check_size(len(content))
+    for piece in content.split("\n---"):
+        yield from (one.data for one in read_manifests(piece))
+
+
+def read_text(content: str) -> Dump:
+    """The cluster of one text."""
+    return cluster_of(documents(content))
+
+
+def read_folder(folder: Path) -> tuple[Dump, tuple[str, ...]]:
+    """The cluster of a folder, and names of files that could not be read."""
+    raws: list[Any] = []
+    logs: dict[str, str] = {}
+    unread: list[str] = []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        try:
+            content = path.read_text(errors="replace") if path.suffix in _READ else ""
+            if path.suffix in {".json", ".yaml", ".yml"}:
+                raws += documents(content)
+            elif path.suffix == ".descr" and "node" in path.name:
+                raws += nodes_described(content)
+            elif path.suffix == ".log":
+                logs[_pod(path)] = content
+        except (OSError, UnreadableDocumentError) as problem:
+            unread.append(f"{path.relative_to(folder)}: {problem}")
+    return cluster_of(raws, logs), tuple(unread)
+
+
+_READ = frozenset({".json", ".yaml", ".yml", ".descr", ".log"})
+
+
+def _pod(path: Path) -> str:
+    """The pod of a log: `gpu_operand_pod_NAME.log`, or `NAME.log`."""
+    return path.stem.removeprefix("gpu_operand_pod_").removesuffix(".previous")
+
+
+def read_live(kubeconfig: str | None, context: str | None) -> Dump:
+    """What a live cluster answers to the questions of `collect_command`. Kinds that it has not are
+    left out.
+
+    Raises RuntimeError where the client is not installed, or the cluster does not answer.
+    """
+    try:
+        from kubernetes import client, config
+        from kubernetes.client.exceptions import ApiException
+        from urllib3.exceptions import HTTPError
+    except ImportError:
+        raise RuntimeError(
+            "the Kubernetes client is not installed: pip install kubernetes"
+        ) from None
+    try:
+        with config.new_client_from_config(config_file=kubeconfig, context=context) as api:
+            raws: list[Any] = []
+            resources = client.ApisApi(api).get_api_versions()
+            groups = {one.name: one.preferred_version.version for one in resources.groups}
+            paths = [_path(kind, groups) for kind in KINDS]
+            paths += [f"/api/v1/namespaces/{one}/configmaps" for one in NAMESPACES]
+            for path in filter(None, paths):
+                try:
+                    answer = api.call_api(
+                        path,
+                        "GET",
+                        auth_settings=["BearerToken"],
+                        response_type="object",
+                        _return_http_data_only=True,
+                    )
+                except ApiException as refused:
+                    if refused.status in {403, 404}:
+                        continue
+                    raise
+                raws.append(answer)
+    except (ApiException, HTTPError, config.ConfigException, OSError) as problem:
+        raise RuntimeError(f"the cluster does not answer: {problem}") from None
+    return cluster_of(raws)
+
+
+def _path(kind: str, groups: dict[str, str]) -> str:
+    name, _, group = kind.partition(".")
+    if not group:
+        return f"/api/v1/{name}"
+    return f"/apis/{group}/{groups[group]}/{name}" if group in groups else ""

@@ -1,0 +1,287 @@
+"""Whether a pod fits a node: the filters of kube-scheduler that concern GPUs, in their order.
+
+Sources: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` (order), and `framework/
+plugins/`: `nodeunschedulable`, `nodename`, `tainttoleration`, `nodeaffinity`, `nodeports`,
+`noderesources/fit.go`, `interpodaffinity`, `dynamicresources`, with the phrases of their reasons.
+Volumes of a node, spread constraints and affinity to other pods are not looked at beyond required
+anti-affinity; `unseen` names what a pod has of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from gpufleet.documents.shapes import items, mapping
+from gpufleet_policies.doctor.devices import Supply
+from gpufleet_policies.doctor.observed import SeenNode, SeenPod, is_device, text
+from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
+from gpufleet_policies.doctor.snapshot import Dump
+
+_CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """A filter that a node does not pass."""
+
+    filter: str
+    """Plugin of kube-scheduler: `TaintToleration`."""
+    reason: str
+    """Its phrase in the message of the pod's condition."""
+    change: str
+    """What would pass it."""
+    cost: int
+    """How much that is: an edit of the pod 1, another pod that must go 3, a request smaller 4."""
+    resource: str = ""
+    fits_empty: bool = True
+    """Of a resource: whether the node has enough of it without its pods."""
+
+
+def blockers(
+    pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
+) -> list[Blocker]:
+    """Every filter that a node does not pass, in the order of the scheduler. The first is what the
+    scheduler says.
+
+    Args:
+        pod: A pod that waits.
+        node: One node.
+        cluster: What else runs.
+        claims: Specifications of the pod's claims that are not allocated.
+        supply: Devices of the cluster.
+    """
+    return list(_blockers(pod, node, cluster, claims, supply))
+
+
+def _blockers(
+    pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
+) -> Iterator[Blocker]:
+    tolerations = pod.spec.get("tolerations")
+    if node.spec.get("unschedulable") is True and not tolerates(tolerations, _CORDONED):
+        yield Blocker(
+            "NodeUnschedulable", "node(s) were unschedulable", f"kubectl uncordon {node.name}", 2
+        )
+    for taint in node.taints:
+        cordon = taint.get("key") == _CORDONED["key"] and node.spec.get("unschedulable") is True
+        if taint.get("effect") in KEEPS_AWAY and not tolerates(tolerations, taint) and not cordon:
+            key, value = text(taint.get("key")), text(taint.get("value"))
+            yield Blocker(
+                "TaintToleration",
+                f"node(s) had untolerated taint {{{key}: {value}}}",
+                f"add the toleration {{key: {key}, operator: Exists, effect: "
+                f"{text(taint.get('effect'))}}}",
+                1 if not key.startswith("node.kubernetes.io/") else 9,
+            )
+            break
+    if not selects(pod.spec, node):
+        yield Blocker(
+            "NodeAffinity",
+            "node(s) didn't match Pod's node affinity/selector",
+            f"change {selector_text(pod.spec, node)}",
+            1,
+        )
+    if _ports(pod.spec) & {port for one in _here(node, cluster) for port in _ports(one.spec)}:
+        yield Blocker(
+            "NodePorts",
+            "node(s) didn't have free ports for the requested pod ports",
+            "take the hostPort away",
+            1,
+        )
+    yield from _resources(pod, node, cluster)
+    if _repelled(pod, node, cluster):
+        yield Blocker(
+            "InterPodAffinity",
+            "node(s) didn't match pod anti-affinity rules",
+            "take the required anti-affinity away, or free the node",
+            2,
+        )
+    for name, spec in claims.items():
+        if supply.gives(spec, node.name) is False:
+            yield Blocker(
+                "DynamicResources",
+                "cannot allocate all claims",
+                f"ask for devices in the claim {name} that {node.name} has",
+                4,
+                fits_empty=supply.gives(spec, node.name, whole=True) is True,
+            )
+
+
+def _resources(pod: SeenPod, node: SeenNode, cluster: Dump) -> Iterator[Blocker]:
+    here = _here(node, cluster)
+    most = node.allocatable.get("pods")
+    if most is not None and len(here) + 1 > most:
+        yield Blocker("NodeResourcesFit", "Too many pods", f"move a pod off {node.name}", 3)
+    for name, asked in pod.requests.items():
+        if not asked:
+            continue
+        free = cluster.free(node, name)
+        if asked <= free:
+            continue
+        whole = node.allocatable.get(name, Fraction(0))
+        enough = asked <= whole
+        missing = shown(name, asked - free)
+        yield Blocker(
+            "NodeResourcesFit",
+            f"Insufficient {name}",
+            f"free {missing} of {name} on {node.name}"
+            if enough
+            else f"ask for at most {shown(name, whole)} of {name}"
+            if whole
+            else f"ask for a resource that {node.name} offers instead of {name}",
+            3 if enough else 4 if whole else 6,
+            name,
+            enough,
+        )
+
+
+def shown(name: str, amount: Fraction) -> str:
+    """An amount of a resource as people write it."""
+    if name == "cpu":
+        return f"{float(amount):g}"
+    if name in {"memory", "ephemeral-storage"}:
+        return f"{float(amount / _GIB):.4g}Gi"
+    return str(int(amount))
+
+
+def _here(node: SeenNode, cluster: Dump) -> list[SeenPod]:
+    return cluster.pods_on.get(node.name, [])
+
+
+def _ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
+    return {
+        (text(port.get("protocol")) or "TCP", port["hostPort"])
+        for one in map(mapping, items(spec.get("containers")))
+        for port in map(mapping, items(one.get("ports")))
+        if isinstance(port.get("hostPort"), int)
+    }
+
+
+def _terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required is None:
+        return None
+    return [mapping(one) for one in items(mapping(required).get("nodeSelectorTerms"))]
+
+
+def selects(spec: Mapping[str, Any], node: SeenNode) -> bool:
+    """Whether nodeSelector and required node affinity admit a node."""
+    if any(node.labels.get(k) != v for k, v in mapping(spec.get("nodeSelector")).items()):
+        return False
+    name = text(spec.get("nodeName"))
+    if name and name != node.name:
+        return False
+    terms = _terms(spec)
+    return terms is None or any(_term(one, node) for one in terms)
+
+
+def _term(term: Mapping[str, Any], node: SeenNode) -> bool:
+    labels, fields = items(term.get("matchExpressions")), items(term.get("matchFields"))
+    if not labels and not fields:
+        return False
+    return all(meets(mapping(one), node.labels) for one in labels) and all(
+        meets(mapping(one), {"metadata.name": node.name}) for one in fields
+    )
+
+
+def meets(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether labels satisfy one requirement (apimachinery `pkg/labels` Requirement.Matches)."""
+    key, operator = text(requirement.get("key")), requirement.get("operator")
+    values = [str(one) for one in items(requirement.get("values"))]
+    value = labels.get(key)
+    match operator:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            if value is None or not value.isdecimal() or not values or not values[0].isdecimal():
+                return False
+            return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])
+        case _:
+            return False
+
+
+def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
+    """The part of a pod's selection that a node does not satisfy."""
+    wrong = [
+        f"nodeSelector {key}={value} to {node.labels.get(key, 'a label that nodes have')}"
+        for key, value in mapping(spec.get("nodeSelector")).items()
+        if node.labels.get(key) != value
+    ]
+    for term in _terms(spec) or ():
+        wrong += [
+            f"the required affinity {one.get('key')} {one.get('operator')} "
+            f"{', '.join(map(str, items(one.get('values'))))}".rstrip()
+            for one in map(mapping, items(term.get("matchExpressions")))
+            if not meets(one, node.labels)
+        ]
+    return "; ".join(wrong[:2]) or "the node selection"
+
+
+def _anti(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    anti = mapping(mapping(spec.get("affinity")).get("podAntiAffinity"))
+    return [
+        mapping(one) for one in items(anti.get("requiredDuringSchedulingIgnoredDuringExecution"))
+    ]
+
+
+def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
+    namespaces = items(term.get("namespaces")) or [owner.namespace]
+    if other.namespace not in namespaces and term.get("namespaceSelector") is None:
+        return False
+    selector = mapping(term.get("labelSelector"))
+    equal = mapping(selector.get("matchLabels"))
+    return all(other.labels.get(k) == v for k, v in equal.items()) and all(
+        meets(mapping(one), other.labels) for one in items(selector.get("matchExpressions"))
+    )
+
+
+def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
+    own = _anti(pod.spec)
+    for term in own:
+        key = text(term.get("topologyKey"))
+        same = [
+            one.name
+            for one in cluster.nodes.values()
+            if key in node.labels and one.labels.get(key) == node.labels[key]
+        ]
+        if any(
+            _matches(term, pod, other) for name in same for other in cluster.pods_on.get(name, ())
+        ):
+            return True
+    return any(
+        _matches(term, other, pod)
+        for other in _here(node, cluster)
+        for term in _anti(other.spec)
+        if text(term.get("topologyKey")) in node.labels
+    )
+
+
+def unseen(pod: SeenPod) -> tuple[str, ...]:
+    """Parts of a pod that filters not looked at here decide on."""
+    affinity = mapping(mapping(pod.spec.get("affinity")).get("podAffinity"))
+    found = (
+        ["required pod affinity"]
+        if affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+        else []
+    )
+    if any(
+        mapping(one).get("whenUnsatisfiable") == "DoNotSchedule"
+        for one in items(pod.spec.get("topologySpreadConstraints"))
+    ):
+        found.append("spread constraints")
+    if any("persistentVolumeClaim" in mapping(v) for v in items(pod.spec.get("volumes"))):
+        found.append("zones of volumes")
+    return tuple(found)
+
+
+def device_resources(pod: SeenPod) -> list[str]:
+    """Accelerators that a pod asks for."""
+    return [name for name, amount in pod.requests.items() if is_device(name) and amount]

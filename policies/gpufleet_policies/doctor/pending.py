@@ -1,0 +1,241 @@
+"""Why a pod waits, as a proof: each node and each pool with the first reason against it, and the
+smallest change that would let the pod run.
+
+Order: scheduling gates, what the scheduler looks up before any node (claims, volumes), the filters
+of `fit.py` on each node, then the NodePools of Karpenter (`pools.py`).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.documents.shapes import items, mapping
+from gpufleet_policies.doctor.devices import Supply, results, supply_of
+from gpufleet_policies.doctor.fit import Blocker, blockers, unseen
+from gpufleet_policies.doctor.observed import Seen, SeenPod, text
+from gpufleet_policies.doctor.pools import PoolAnswer, pool_answers
+from gpufleet_policies.doctor.snapshot import Dump
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAnswer:
+    """Why one node does not take the pod."""
+
+    node: str
+    blockers: tuple[Blocker, ...]
+
+    @property
+    def first(self) -> Blocker:
+        """What the scheduler says."""
+        return self.blockers[0]
+
+    @property
+    def cost(self) -> int:
+        """How much must change."""
+        return sum(one.cost for one in self.blockers)
+
+
+@dataclass(frozen=True, slots=True)
+class WhyPending:
+    """Why a pod waits."""
+
+    pod: SeenPod
+    before: tuple[str, ...]
+    """What keeps it from every node: gates, claims and volumes that are not there."""
+    nodes: tuple[NodeAnswer, ...]
+    fits: tuple[str, ...]
+    """Nodes that pass every filter looked at."""
+    pools: tuple[PoolAnswer, ...]
+    unseen: tuple[str, ...]
+    """What was not looked at."""
+    same: int = 1
+    """Pods that wait in the same way, this one among them."""
+
+    @property
+    def nearest(self) -> NodeAnswer | None:
+        """The node that needs the smallest change."""
+        return min(
+            self.nodes, key=lambda one: (one.cost, len(one.blockers), one.node), default=None
+        )
+
+    @property
+    def summary(self) -> str:
+        """The message of the scheduler: nodes by their first reasons."""
+        total = len(self.nodes) + len(self.fits)
+        counts: Counter[str] = Counter()
+        for one in self.nodes:
+            first = one.first.filter
+            counts.update({b.reason for b in one.blockers if b.filter == first})
+        shown = sorted(f"{count} {reason}" for reason, count in counts.items())
+        return f"{len(self.fits)}/{total} nodes are available: {', '.join(shown)}."
+
+    @property
+    def change(self) -> str:
+        """The smallest change that lets it run."""
+        if self.before:
+            return f"first: {self.before[0]}"
+        if self.fits:
+            return (
+                f"none: {self.fits[0]} takes it; the scheduler has not looked yet, or what was "
+                "not looked at keeps it back"
+            )
+        pool = min(self.pools, key=lambda one: one.cost, default=None)
+        near = self.nearest
+        if pool is not None and (near is None or pool.cost < near.cost):
+            return f"{pool.change} (NodePool {pool.pool})" if pool.reason else pool.change
+        if near is None:
+            return "add a node that offers what it asks for"
+        return f"{' and '.join(one.change for one in near.blockers)} (node {near.node})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """It as plain data."""
+        return {
+            "pod": self.pod.ref,
+            "pods": self.same,
+            "before": list(self.before),
+            "summary": self.summary,
+            "nodes": [
+                {"node": one.node, "filter": one.first.filter, "reason": one.first.reason}
+                for one in self.nodes
+            ],
+            "fits": list(self.fits),
+            "pools": [{"pool": one.pool, "reason": one.reason or None} for one in self.pools],
+            "notLookedAt": list(self.unseen),
+            "change": self.change,
+        }
+
+
+def claim_name(pod: SeenPod, entry: Mapping[str, Any]) -> str:
+    """The claim of an entry: named, or made for the pod of a template; empty: not made yet."""
+    named = text(entry.get("resourceClaimName"))
+    if named:
+        return named
+    for one in map(mapping, items(pod.status.get("resourceClaimStatuses"))):
+        if one.get("name") == entry.get("name"):
+            return text(one.get("resourceClaimName"))
+    return ""
+
+
+def claim_specs(cluster: Dump, pod: SeenPod) -> dict[str, dict[str, Any]]:
+    """Specifications of a pod's claims that have no devices yet."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in pod.claims:
+        name = claim_name(pod, entry)
+        claim = cluster.get("ResourceClaim", name, pod.namespace) if name else None
+        if claim is not None:
+            if not results(claim):
+                found[claim.name] = claim.spec
+            continue
+        template = cluster.get(
+            "ResourceClaimTemplate", text(entry.get("resourceClaimTemplateName")), pod.namespace
+        )
+        if template is not None:
+            found[template.name] = mapping(template.spec.get("spec"))
+    return found
+
+
+def _before(cluster: Dump, pod: SeenPod) -> Iterator[str]:
+    for gate in pod.gates:
+        yield f"the scheduling gate {gate} holds it back"
+    for entry in pod.claims:
+        name = claim_name(pod, entry)
+        template = text(entry.get("resourceClaimTemplateName"))
+        if name and cluster.get("ResourceClaim", name, pod.namespace) is None:
+            yield f"the ResourceClaim {name} is not there"
+        there = cluster.get("ResourceClaimTemplate", template, pod.namespace)
+        if template and not name and there is None:
+            yield f"the ResourceClaimTemplate {template} is not there"
+    for volume in missing_volumes(cluster, pod):
+        yield f"the PersistentVolumeClaim {volume} is not there"
+
+
+def missing_volumes(cluster: Dump, pod: SeenPod) -> list[str]:
+    """PersistentVolumeClaims of a pod that the dump does not have."""
+    named = [
+        text(mapping(mapping(v).get("persistentVolumeClaim")).get("claimName"))
+        for v in items(pod.spec.get("volumes"))
+    ]
+    return [
+        one
+        for one in named
+        if one and cluster.get("PersistentVolumeClaim", one, pod.namespace) is None
+    ]
+
+
+def shape(pod: SeenPod) -> str:
+    """What decides where a pod may go: pods of one shape have one proof."""
+    spec = pod.spec
+    keys = ("nodeSelector", "affinity", "tolerations", "schedulingGates", "schedulerName")
+    claims = [(e.get("name"), e.get("resourceClaimTemplateName")) for e in pod.claims]
+    own = pod.name if any("resourceClaimName" in entry for entry in pod.claims) else ""
+    return json.dumps(
+        [
+            pod.namespace,
+            own,
+            [spec.get(key) for key in keys],
+            sorted((name, str(amount)) for name, amount in pod.requests.items()),
+            claims,
+            [v.get("persistentVolumeClaim") for v in map(mapping, items(spec.get("volumes")))],
+            pod.labels.get("kueue.x-k8s.io/queue-name"),
+        ],
+        sort_keys=True,
+        default=str,
+    )
+
+
+def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int = 1) -> WhyPending:
+    """Why a pod waits."""
+    supply = supply_of(cluster) if supply is None else supply
+    claims = claim_specs(cluster, pod)
+    answers: list[NodeAnswer] = []
+    fits: list[str] = []
+    held = {
+        one.node
+        for entry in pod.claims
+        for one in _allocated(cluster, pod, entry, supply)
+        if one.node
+    }
+    for node in cluster.nodes.values():
+        if held and node.name not in held:
+            why = Blocker(
+                "DynamicResources",
+                "resourceclaim not available on the node",
+                "free the claim, which devices of another node hold",
+                4,
+            )
+            answers.append(NodeAnswer(node.name, (why,)))
+            continue
+        found = blockers(pod, node, cluster, claims, supply)
+        if found:
+            answers.append(NodeAnswer(node.name, tuple(found)))
+        else:
+            fits.append(node.name)
+    return WhyPending(
+        pod,
+        tuple(_before(cluster, pod)),
+        tuple(answers),
+        tuple(fits),
+        pool_answers(cluster, pod),
+        unseen(pod),
+        same,
+    )
+
+
+def _allocated(
+    cluster: Dump, pod: SeenPod, entry: Mapping[str, Any], supply: Supply
+) -> Iterator[Any]:
+    claim: Seen | None = cluster.get("ResourceClaim", claim_name(pod, entry), pod.namespace)
+    given = set(results(claim)) if claim is not None else set()
+    yield from (device for device in supply.devices if device.id in given)
+
+
+def proofs(cluster: Dump) -> tuple[WhyPending, ...]:
+    """One proof for each shape of pods that wait for GPUs, in the order of their names."""
+    shapes: dict[str, list[SeenPod]] = {}
+    for pod in cluster.pods:
+        if pod.waits and pod.wants_gpus:
+            shapes.setdefault(shape(pod), []).append(pod)
+    supply = supply_of(cluster)
+    return tuple(prove(cluster, pods[0], supply, len(pods)) for pods in shapes.values())
