@@ -113,7 +113,7 @@ CASES = {
     ("serving.knative.dev", "Service"): ({"spec": TEMPLATE}, [("", 1)]),
     ("", "PodTemplate"): (TEMPLATE, [("", None)]),
     ("sparkoperator.k8s.io", "SparkApplication"): (
-        {"spec": {"executor": {"instances": 2, "gpu": {"name": "nvidia.com/gpu", "quantity": 1}}}},
+        {"spec": {"executor": {"instances": 2, "gpu": {"name": "nvidia.com/gpu", "quantity": 2}}}},
         [("executor", 2)],
     ),
     ("extensions", "Deployment"): ({"spec": TEMPLATE}, [("", 1)]),

@@ -48,7 +48,7 @@ def _spark_pods(
         "resources": {"limits": {key: one for key, one in limits.items() if one is not None}},
     }
     place = f"spec.{role}"
-    raw = RawContainer(place, container, f"{place}.gpu", short_form=True)
+    raw = RawContainer(place, container, short_form=True)
     return RawGroup(role, place, fields, pods, fields, containers=(raw,))
 
 
