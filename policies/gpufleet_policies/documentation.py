@@ -73,7 +73,9 @@ def _title(family: str) -> str:
 
 
 def _seen(rule: Rule) -> str:
-    found = rule_evidence()[rule.id]
+    found = rule_evidence().get(rule.id)
+    if found is None:
+        return "not seen | 0"
     return f"[{found.source.split()[0]}]({found.link}) | {found.false_errors}"
 
 
