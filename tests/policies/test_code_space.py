@@ -52,6 +52,7 @@ SHARED = {
     "dra-gate-unknown",
     "dra-kubernetes-gate-off",
     "dra-gates-conflict",
+    "dra-kubernetes-beta",
     "driver-not-for-gpu",
     "gpu-unknown",
     "karpenter-gpu-count-drops-fractions",
@@ -62,6 +63,8 @@ SHARED = {
     "mig-placement-unknown",
     "mig-profile-renamed",
     "mig-unsupported",
+    "node-feature-discovery-twice",
+    "two-advertisers",
     "vgpu-unlicensed",
 }
 """Codes that compile reports of a FleetSpec and a rule of somebody's document, with one meaning."""

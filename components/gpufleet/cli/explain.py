@@ -5,7 +5,6 @@ from datetime import datetime
 
 import click
 
-from gpufleet.catalogue import load
 from gpufleet.cli.fleet_pictures import calendar_pictures
 from gpufleet.cli.html_page import fleet_page
 from gpufleet.cli.moments import as_of_option
@@ -19,10 +18,9 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.pool_facts import explain_pool
 from gpufleet.cli.source import compile_source
-from gpufleet.contract.explained import Term, contract_of
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
-from gpufleet.fleet.contract_facts import cluster_facts
+from gpufleet.fleet.explained import Term, contract_of
 from gpufleet.render.slots_svg import draw_partition_svg
 
 
@@ -92,7 +90,4 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
 
 def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:
     """The terms of each pool, by name."""
-    spec = fleet.spec
-    catalogue = load(spec.catalogue, overlay=spec.catalogue_overlay)
-    cluster = cluster_facts(spec, fleet.platform, fleet.pools, catalogue)
-    return {pool.name: contract_of(pool, cluster) for pool in cluster.pools}
+    return {pool.name: contract_of(pool, fleet) for pool in fleet.pools}

@@ -307,4 +307,6 @@ def _members(document: Document) -> Iterator[Document]:
 
 
 def _facts(document: Document, name: str) -> Facts:
-    return facts_of_document(document.data, name, line=document.line, written=document.written)
+    return facts_of_document(
+        document.data, name, line=document.line, written=document.written, above=document.comment
+    )
