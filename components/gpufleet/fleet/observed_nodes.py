@@ -41,7 +41,7 @@ class NodeGroups:
 
     def _has_accelerator(self, labels: Mapping[str, str]) -> bool:
         row = load().instances.get(_machine(labels))
-        return row is not None and row.cloud is self.cloud
+        return row is not None and row.cloud == self.cloud
 
     def _pool(self, name: str, nodes: list[ObservedResource]) -> ProposedPool:
         labels = [_labels(one) for one in nodes]

@@ -19,6 +19,7 @@ from gpufleet.fleet.model import (
     Fleet,
     Machine,
     NetworkPlan,
+    NodeRange,
     NodeTaint,
     OperatorPlan,
     OperatorSubscription,
@@ -90,6 +91,10 @@ class PlatformRules:
     def zones_counted(self, pool: GpuPool) -> int:
         """How many zones `nodes` holds for each of; 1 where it holds for all of them together."""
         return 1
+
+    def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
+        """Nodes that are paid for while the pool has `nodes`: machines may run beside them."""
+        return nodes
 
     def planned_zones(self, zones: Sequence[str], nodes: int, *, joined: bool) -> Sequence[str]:
         """Of the zones that a plan may use, best first, those that a pool of so many nodes names;

@@ -244,11 +244,14 @@ def test_a_preview_knows_what_is_there_and_what_leaves(cloud: Vcenter) -> None:
     made = Applied()
     made.up(on_one_host(*range(4)))
     assert reasons(cloud, Applied(), on_one_host(*range(4))) == [], "all of them are there already"
-    assert reasons(cloud, made, on_one_host(0, 1, 2, 4)) == [], "one leaves and one comes"
+    (swapped,) = reasons(cloud, made, on_one_host(0, 1, 2, 4))
+    assert swapped.startswith("gpu-3: declared no more, while gpu-4 is new: write `updatePolicy")
+    excluding = {**on_one_host(0, 1, 2, 4), "excluded": ["3"]}
+    assert reasons(cloud, made, excluding) == [], "one leaves and one comes"
     (full,) = reasons(cloud, made, on_one_host(*range(5)))
     assert "no host can take gpu-4: 1 machines need a place, 0 fit" in full
     assert "DC0_C0_H0 0 (not among the allowed hosts)" in full
-    made.up(on_one_host(0, 1, 2, 4))
+    made.up(excluding)
     assert names(cloud) == ["gpu-0", "gpu-1", "gpu-2", "gpu-4"]
 
 

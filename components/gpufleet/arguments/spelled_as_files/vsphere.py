@@ -8,6 +8,7 @@ from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.spelled_as_files.vsphere_devices import VsphereDiskDict, VsphereNetworkDict
 from gpufleet.arguments.spelled_as_files.vsphere_policy import VsphereTimeoutsDict
+from gpufleet.arguments.vsphere import VsphereTagArgs
 from gpufleet.arguments.words import (
     AttachmentWord,
     CpuSharesWord,
@@ -20,15 +21,6 @@ from gpufleet.arguments.words import (
     VsphereUpdatePolicyWord,
     VsphereWaitForWord,
 )
-
-
-class VsphereTagDict(TypedDict):
-    """A tag of vCenter, by its category and its name."""
-
-    category: str
-    """Name of its category, 1 to 256 characters."""
-    name: str
-    """1 to 256 characters."""
 
 
 class VsphereNicsDict(TypedDict):
@@ -90,7 +82,7 @@ class VsphereOptionsDict(TypedDict):
     customAttributes: NotRequired[Mapping[str, str]]
     """Values of vCenter's custom attributes, at most 64; the attributes must exist. Others that a
     machine has are left alone. Default: none."""
-    tags: NotRequired[Sequence[VsphereTagDict]]
+    tags: NotRequired[Sequence[VsphereTagArgs]]
     """Tags of each machine, at most 64; they must exist. Others that a machine has are left
     alone. Default: none."""
     mmioGib: NotRequired[int]

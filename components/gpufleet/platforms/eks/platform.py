@@ -8,7 +8,7 @@ from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.contract.owners import NO_OPERANDS
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.fleet.model import Fleet, Machine, Pool
+from gpufleet.fleet.model import Fleet, Machine, NodeRange, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
@@ -30,6 +30,7 @@ from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registe
 from gpufleet.platforms.eks.rollout import rollout
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
+from gpufleet.platforms.eks.warm_pool import with_warm_pool
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
@@ -73,6 +74,9 @@ class EksRules(PlatformRules):
                     "write `fabric: none`, or choose a machine with EFA",
                     found=machine.name,
                 )
+
+    def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
+        return with_warm_pool(pool, nodes)
 
     def serves_devices(self, pool: GpuPool) -> bool:
         """Bottlerocket's own plugin shares by settings of the image; Auto Mode has its own."""

@@ -32,6 +32,7 @@ WITHOUT_EFFECT: Mapping[Provisioner, Mapping[str, Mapping[str, str]]] = {
             "placement_group": "gpufleet makes none for Auto Mode",
             "update": _NO_GROUP,
             "metadata_hop_limit": "the hop limit is always 1",
+            "fast_image_pull": "AWS chooses how images are pulled",
             "imported": _NO_GROUP,
             "node_group": f"{_NO_GROUP}; fields of the NodePool are `karpenter.nodePool`",
             "launch_template": "AWS keeps the launch templates; fields of the NodeClass are "

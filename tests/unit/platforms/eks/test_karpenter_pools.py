@@ -208,6 +208,8 @@ VALUES: dict[str, dict[str, Any]] = {
         "placement_group": True,
         "update": {"maxUnavailable": 2},
         "metadata_hop_limit": 2,
+        "kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d",
+        "fast_image_pull": True,
         "imported": "manage",
         "node_group": {"forceUpdateVersion": True},
         "launch_template": {"keyName": "k"},
