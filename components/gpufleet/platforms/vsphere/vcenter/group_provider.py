@@ -85,7 +85,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
             if not all(step.is_setting for step in steps):
                 return CheckResult(news, [CheckFailure("", str(failure))])
             warn(f"the machines of {given.group} were not looked at: {failure}")
-            objects, rows, session = {}, None, None
+            objects, rows, session = normalised(_olds).get("objects") or {}, None, None
         nodes = settled(before, given.nodes, objects)
         steps = steps_of(before, nodes, rows, objects)
         reasons = refusals_of(steps, given.excluded)
@@ -116,7 +116,8 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         changed: list[str] = []
         added: list[str] = []
         removed: list[str] = []
-        for step in steps_of(before, nodes, None, given.objects):
+        steps = steps_of(before, nodes, None, given.objects)
+        for step in steps:
             path = f"nodes.{step.key}"
             if step.kind is StepKind.REMOVE:
                 removed.append(path)
@@ -124,7 +125,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
                 added.append(path)
             else:
                 changed += [f"{path}.{change.path}" for change in step.changes]
-        named = {step.name for step in steps_of(before, nodes, None, given.objects)}
+        named = {step.name for step in steps}
         added += [f"plan.{name}" for name in given.plan if name not in named]
         if not all(node.get("instanceUuid") for node in before.values()):
             changed.append("nodes")  # of the former resources
