@@ -30,7 +30,7 @@ from gpufleet.platforms.vsphere.vcenter.group_plan import (
     steps_of,
 )
 from gpufleet.platforms.vsphere.vcenter.group_run import GroupRun, recorded
-from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE
+from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet.platforms.vsphere.vcenter.lookup import datacenter_of, find_place, references
 from gpufleet.platforms.vsphere.vcenter.machine import drop, look
 from gpufleet.platforms.vsphere.vcenter.objects import Objects, has_unknown, names_of
@@ -135,7 +135,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         """Make all machines that are not there."""
         given = _known(props)
         made = CreateResult(given.group, _reconciled(given, {}, given.group))
-        _MADE.add(_stack_of(given.group))
+        _MADE.add(given.group)
         return made
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -189,11 +189,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
 
 
 _MADE: set[str] = set()
-"""Stacks for which this process made a group: an update, then, and no destroy."""
-
-
-def _stack_of(group: str) -> str:
-    return group.rpartition("/")[0]
+"""Groups that this process made: an update makes some, and a destroy none."""
 
 
 def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
@@ -206,7 +202,8 @@ def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
     word = VsphereUpdatePolicy.REPLACE.value
     running = [node for node in before.values() if node.get("powerState") == "poweredOn"]
     names = [str(node["name"]) for node in running if node.get("updatePolicy") != word]
-    if _stack_of(group) in _MADE and names:
+    others = _MADE - {group}
+    if names and any(stack_of(other) == stack_of(group) for other in others):
         raise VsphereError(
             Code.REPLACEMENT,
             f"{group} is declared no more, while another group was made: that would end "
