@@ -32,6 +32,7 @@ EVERY_COMMIT = {
     "test_policies.py": 25,
     "test_layout_change.py": 25,
     "test_yaml_consumer.py": 25,
+    "test_existing.py": 40,
     "test_deploy.py": 20,
     "vsphere/test_chaos.py": 20,
     "vsphere/test_reconciling.py": 20,

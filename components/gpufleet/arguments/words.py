@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     DiskFormatWord = Literal["thin", "thick", "eagerZeroed"]
     VsphereNetworkAdapterWord = Literal["vmxnet3", "e1000e", "sriov"]
     MachineRolloutWord = Literal["recreate", "surge"]
+    LabelsByWord = Literal["apply", "rule", "commands"]
     OpenShiftAwsOptionsVolumeTypeWord = Literal["gp2", "gp3", "io1"]
     OpenShiftAwsOptionsTenancyWord = Literal["default", "dedicated"]
     OpenShiftAwsOptionsMetadataTokensWord = Literal["required", "optional"]
@@ -102,7 +103,7 @@ if TYPE_CHECKING:
     NimModelEngineWord = Literal["tensorrt_llm", "vllm", "sglang"]
     DraConsumableSharesWord = Literal["memory", "unlimited"]
     PlatformWord = Literal[
-        "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "sandbox"
+        "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "existing", "sandbox"
     ]
     PriceBasisWord = Literal["strict", "estimate"]
 else:
@@ -127,14 +128,14 @@ else:
     ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
         VsphereOptionsBoardWord
     ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
-        OpenShiftAwsOptionsVolumeTypeWord
-    ) = OpenShiftAwsOptionsTenancyWord = OpenShiftAwsOptionsMetadataTokensWord = (
-        OpenShiftGcpOptionsDiskTypeWord
-    ) = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = LicenseFeatureWord = (
-        KernelModuleWord
-    ) = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = MacvlanModeWord = (
-        ApprovalWord
-    ) = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
+        LabelsByWord
+    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
+        OpenShiftAwsOptionsMetadataTokensWord
+    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
+        LicenseFeatureWord
+    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
+        MacvlanModeWord
+    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
         MonitoringBackendWord
     ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
         NimModelEngineWord

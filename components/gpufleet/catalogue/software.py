@@ -85,7 +85,7 @@ class NodeImage:
     key: str
     """`al2023-nvidia`, `bottlerocket-nvidia`, `cos`, `ubuntu`, ..."""
     platform: str
-    """`eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
+    """`eks`, `gke`, `vsphere`, `openshift`, `sandbox`, `existing`."""
     architectures: tuple[str, ...]
     driver: bool
     """A GPU driver is in the image (or the platform installs it by itself)."""
@@ -103,6 +103,8 @@ class NodeImage:
     )
     """GPU that gets another branch -> the branch, and the day of the first release that has it,
     `20260917`."""
+    toolkit_env: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
+    """Environment that the GPU Operator's toolkit needs to find the container runtime."""
     operator_may_install_driver: bool = True
     """Whether the GPU Operator can install the driver on this image when it has none."""
     vendors: tuple[str, ...] = ("nvidia",)

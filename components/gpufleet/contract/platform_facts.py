@@ -98,6 +98,11 @@ class PlatformFacts:
     """The same of provisioners that choose the image themselves."""
     clouds: tuple[str, ...] = ()
     """Clouds whose instance types it runs on; none on own hardware."""
+    any_seller: bool = False
+    """Whether `instanceTypes` may name machines of any seller that the catalogue knows, instead of
+    a GPU."""
+    nodes_exist: bool = False
+    """Whether somebody else makes the nodes of every pool."""
     example_region: str | None = None
     """A region, for the text of a finding. Set where a cluster must name its region."""
     cluster_fields: tuple[str, ...] = ()

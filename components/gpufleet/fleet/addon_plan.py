@@ -110,7 +110,8 @@ def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
 def nodes_exist_already(pool: Pool) -> bool:
     """Whether nodes of the pool are there before the add-ons: someone else makes them, and keeps
     at least one."""
-    return pool.ownership is Ownership.EXISTING and pool.nodes.minimum > 0
+    existing = pool.ownership is Ownership.EXISTING or pool.platform.facts.nodes_exist
+    return existing and pool.nodes.minimum > 0
 
 
 def _operator(

@@ -25,7 +25,7 @@ DEFAULT_PRICE_AGE_DAYS = 365
 
 def regional_catalogue(spec: FleetSpec, platform: PlatformValue, catalogue: Catalogue) -> Catalogue:
     """The catalogue with the prices of the cluster's region, as `prices` asks."""
-    if platform.facts.cloud is None:
+    if platform.facts.cloud is None and not platform.facts.any_seller:
         return catalogue
     return catalogue.in_region(spec.cluster.region, estimate=not spec.strict_prices)
 

@@ -67,6 +67,8 @@ class Platform(StrEnum):
     """OpenShift on AWS."""
     OPENSHIFT_GCP = "openshiftGcp"
     """OpenShift on Google Cloud."""
+    EXISTING = "existing"
+    """Any cluster whose nodes somebody else made."""
     SANDBOX = "sandbox"
     """The local control plane with simulated GPU nodes."""
 

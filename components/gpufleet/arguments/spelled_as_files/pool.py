@@ -11,6 +11,7 @@ from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.pool import NodesArgs, TaintArgs
 from gpufleet.arguments.spelled_as_files.capacity import CapacityDict, TeamCommitmentDict
 from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
+from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
 from gpufleet.arguments.spelled_as_files.gke import GkeOptionsDict
 from gpufleet.arguments.spelled_as_files.karpenter import KarpenterPoolOptionsDict
 from gpufleet.arguments.spelled_as_files.kubelet import KubeletDict
@@ -118,6 +119,8 @@ class GpuPoolDict(TypedDict):
     """Only on vSphere, and needed there."""
     openshift: NotRequired[OpenShiftOptionsDict]
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    existing: NotRequired[ExistingOptionsDict]
+    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
     openshiftAws: NotRequired[OpenShiftAwsOptionsDict]
     """Only on OpenShift on AWS. Default: none."""
     openshiftGcp: NotRequired[OpenShiftGcpOptionsDict]
