@@ -97,7 +97,10 @@ class GroupStep:
                 return []
             made = "it runs, and was made for another declaration (generation)"
             return [("", f"{made}: {WORD}")]
-        return refused(self.changes, self.policy) if self.old else []
+        drifted: Mapping[str, Any] = self.old.get("drifted") or {}
+        # What someone changed in vCenter concerns this machine alone, and not the whole update.
+        declared = tuple(change for change in self.changes if change.path not in drifted)
+        return refused(declared, self.policy) if self.old else []
 
 
 def settled(

@@ -30,7 +30,7 @@ from gpufleet.platforms.vsphere.vcenter.group_plan import (
     steps_of,
 )
 from gpufleet.platforms.vsphere.vcenter.group_run import GroupRun, recorded
-from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE
+from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet.platforms.vsphere.vcenter.lookup import datacenter_of, find_place, references
 from gpufleet.platforms.vsphere.vcenter.machine import drop, look
 from gpufleet.platforms.vsphere.vcenter.objects import Objects, has_unknown, names_of
@@ -85,7 +85,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
             if not all(step.is_setting for step in steps):
                 return CheckResult(news, [CheckFailure("", str(failure))])
             warn(f"the machines of {given.group} were not looked at: {failure}")
-            objects, rows, session = {}, None, None
+            objects, rows, session = normalised(_olds).get("objects") or {}, None, None
         nodes = settled(before, given.nodes, objects)
         steps = steps_of(before, nodes, rows, objects)
         reasons = refusals_of(steps, given.excluded)
@@ -116,7 +116,8 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         changed: list[str] = []
         added: list[str] = []
         removed: list[str] = []
-        for step in steps_of(before, nodes, None, given.objects):
+        steps = steps_of(before, nodes, None, given.objects)
+        for step in steps:
             path = f"nodes.{step.key}"
             if step.kind is StepKind.REMOVE:
                 removed.append(path)
@@ -124,7 +125,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
                 added.append(path)
             else:
                 changed += [f"{path}.{change.path}" for change in step.changes]
-        named = {step.name for step in steps_of(before, nodes, None, given.objects)}
+        named = {step.name for step in steps}
         added += [f"plan.{name}" for name in given.plan if name not in named]
         if not all(node.get("instanceUuid") for node in before.values()):
             changed.append("nodes")  # of the former resources
@@ -134,7 +135,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         """Make all machines that are not there."""
         given = _known(props)
         made = CreateResult(given.group, _reconciled(given, {}, given.group))
-        _MADE.add(_stack_of(given.group))
+        _MADE.add(given.group)
         return made
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -188,11 +189,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
 
 
 _MADE: set[str] = set()
-"""Stacks for which this process made a group: an update, then, and no destroy."""
-
-
-def _stack_of(group: str) -> str:
-    return group.rpartition("/")[0]
+"""Groups that this process made: an update makes some, and a destroy none."""
 
 
 def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
@@ -205,7 +202,8 @@ def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
     word = VsphereUpdatePolicy.REPLACE.value
     running = [node for node in before.values() if node.get("powerState") == "poweredOn"]
     names = [str(node["name"]) for node in running if node.get("updatePolicy") != word]
-    if _stack_of(group) in _MADE and names:
+    others = _MADE - {group}
+    if names and any(stack_of(other) == stack_of(group) for other in others):
         raise VsphereError(
             Code.REPLACEMENT,
             f"{group} is declared no more, while another group was made: that would end "

@@ -163,6 +163,8 @@ class GroupRun:
                 wave = {place[key] for key in self.after.get(step.key, ()) if key in place}
                 before = [done[one] for one in sorted(lane | wave) if one < number]
                 done.append(pool.submit(self._turn, step, before))
+        for one in done:
+            one.result()
 
     def _turn(self, step: GroupStep, before: Sequence["Future[bool]"]) -> bool:
         if not all(one.result() for one in before):
