@@ -16,6 +16,7 @@ from gpufleet_planner.planning.filled_pool import (
     PoolKey,
     filled_pools,
     item_of,
+    layouts_of,
     nodes_of,
     pool_key,
     stranded_of,
@@ -31,6 +32,7 @@ from gpufleet_planner.planning.lower_bound import (
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.selection_program import OptionRow, choose_rows
+from gpufleet_planner.sizing.device import DeviceShare
 
 _PASSES = 4
 _IMPOSSIBLE = 1e18
@@ -222,6 +224,8 @@ class _Search:
 
     def _fresh_cost(self, key: PoolKey, demand: Demand) -> float:
         nodes, most = nodes_of(key, demand), key.machine.most_nodes
+        if most is not None and nodes > most and key.kind is DeviceShare.MIG:
+            nodes = sum(layout.nodes for layout in layouts_of(key, demand))
         if most is not None and nodes > most:
             return _IMPOSSIBLE
         # A small amount for each node and each stranded slice decides between equal prices.
@@ -304,13 +308,11 @@ class _Search:
     def refuse_impossible(self) -> None:
         """Raise KeyError where a pool cannot be, or own machines do not suffice."""
         nodes: dict[OfferedMachine, int] = defaultdict(int)
-        for pool, demand in self.demands.items():
-            if not demand:
-                continue
-            machine = self.pools[pool].machine
-            nodes[machine] += nodes_of(self.pools[pool], demand)
+        for pool in self.filled():
+            machine = pool.key.machine
+            nodes[machine] += pool.nodes
             if machine.most_nodes is not None and nodes[machine] > machine.most_nodes:
-                raise KeyError(next(n for n, row in self.chosen.items() if row.pool == pool))
+                raise KeyError(pool.members[0][0])
 
     def filled(self) -> tuple[FilledPool, ...]:
         """The pools with their nodes, in order of their first member."""
