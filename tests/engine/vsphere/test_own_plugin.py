@@ -293,3 +293,43 @@ outputs:
     made.run("up", "--expect-no-changes")
     made.run("destroy")
     assert cloud.owned() == []
+
+
+@pytest.mark.killed_engines
+def test_a_killed_growth_that_is_taken_back_leaves_nothing(group: Group, cloud: Vcenter) -> None:
+    group.declare(2).run("up")
+    before = group.uuids()
+    made = group.declare(4)
+    cloud.proxy.reset([Rule(Action.AFTER, "PowerOnMultiVM_Task", nth=2, do=kill_engine)])
+    assert made.run("up", check=False).status != 0
+    cloud.proxy.reset()
+    release_stale_lock(made.engine, made.stack)
+    assert len(cloud.owned()) == 4, "two that no state has"
+    result = group.declare(2).run("preview", "--diff")
+    assert "gpu-train-2" in result.output
+    assert "nothing declares it" in result.output
+    made.run("up")
+    assert len(cloud.owned()) == 2
+    assert group.uuids() == before
+    made.run("up", "--expect-no-changes")
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_another_name_of_the_stack_or_of_objects_touches_no_machine(
+    group: Group, cloud: Vcenter
+) -> None:
+    made = group.declare(2)
+    made.run("up")
+    before = group.uuids()
+    made.engine.call(["stack", "rename", "renamed", "--stack", made.stack]).checked()
+    made.stack = "renamed"
+    cloud.proxy.reset()
+    made.run("up")
+    group.declare(2, template="/DC0/vm/gpu-template").run("up")
+    assert cloud.proxy.changing == {}
+    assert group.uuids() == before
+    group.declare(3, template="/DC0/vm/gpu-template").run("up")
+    assert group.uuids()[:2] == before
+    made.run("destroy")
+    assert cloud.owned() == []

@@ -244,11 +244,14 @@ def test_a_preview_knows_what_is_there_and_what_leaves(cloud: Vcenter) -> None:
     made = Applied()
     made.up(on_one_host(*range(4)))
     assert reasons(cloud, Applied(), on_one_host(*range(4))) == [], "all of them are there already"
-    assert reasons(cloud, made, on_one_host(0, 1, 2, 4)) == [], "one leaves and one comes"
+    (swapped,) = reasons(cloud, made, on_one_host(0, 1, 2, 4))
+    assert swapped.startswith("gpu-3: declared no more, while gpu-4 is new: write `updatePolicy")
+    excluding = {**on_one_host(0, 1, 2, 4), "excluded": ["3"]}
+    assert reasons(cloud, made, excluding) == [], "one leaves and one comes"
     (full,) = reasons(cloud, made, on_one_host(*range(5)))
     assert "no host can take gpu-4: 1 machines need a place, 0 fit" in full
     assert "DC0_C0_H0 0 (not among the allowed hosts)" in full
-    made.up(on_one_host(0, 1, 2, 4))
+    made.up(excluding)
     assert names(cloud) == ["gpu-0", "gpu-1", "gpu-2", "gpu-4"]
 
 
@@ -270,3 +273,19 @@ def test_a_stranger_with_the_name_is_reported_in_the_preview(cloud: Vcenter) -> 
     (text,) = reasons(cloud, Applied(), group_inputs(cloud, 0, 1))
     assert text.startswith("vsphere-name-taken: the folder has a machine named gpu-1")
     PROVIDER.delete(outs["instanceUuid"], outs)
+
+
+def test_another_name_of_a_pool_ends_no_machine_without_the_word(cloud: Vcenter) -> None:
+    """In one update the engine makes the group of the new name, and then removes the other."""
+    old, new = Applied(), Applied()
+    old.up(group_inputs(cloud, 0))
+    other = {**group_inputs(cloud, 1), "group": "organisation/project/stack/other", "life": "b"}
+    other["nodes"]["1"]["owner"] = "organisation/project/stack/other/1"
+    new.up(other)
+    text = refused(Code.REPLACEMENT, old.destroy)
+    assert "group is declared no more, while another group was made" in text
+    assert "that would end gpu-0" in text
+    assert names(cloud) == ["gpu-0", "gpu-1"]
+    old.up(group_inputs(cloud, 0, updatePolicy="replace"))
+    old.destroy()
+    assert names(cloud) == ["gpu-1"]

@@ -118,6 +118,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
                 "names": plan.names,
                 "order": [one.key for one in machines],
                 "after": _waves(pool, machines),
+                "excluded": [str(number) for number in options.exclude],
                 "width": options.creation_width,
                 "rolloutWidth": options.rollout_width,
                 "preflight": connection.get("preflight", PREFLIGHT[0]),

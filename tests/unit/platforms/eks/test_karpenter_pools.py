@@ -77,6 +77,18 @@ def test_blocks_of_two_zones_are_one_pool_without_efa_and_not_with_it() -> None:
     assert "zones-too-many" in codes({**H100, "fabric": "efa", "capacity": capacity})
 
 
+@pytest.mark.parametrize("intent", ["training", "interactive"])
+def test_an_interruptible_reservation_is_taken_back_as_spot_is(intent: str) -> None:
+    """aws/karpenter-provider-aws v1.14.3 `pkg/providers/instance/filter/filter.go`."""
+    entry = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "interruptible": True}
+    pool = {**H100, "intent": intent, "capacity": [{"reserved": entry}]}
+    assert codes(pool)[f"spot-for-{intent}"][0] == "warning"
+    terms = files(pool)["node-class-p.yaml"]["spec"]["capacityReservationSelectorTerms"]
+    assert terms == [{"id": "cr-0123456789abcdef0"}]
+    refused = codes({**pool, "provisioner": "managed"})["reservation-interruptible"]
+    assert refused == ("error", "pools[0].capacity[0].reserved.interruptible")
+
+
 def test_a_node_group_takes_one_block() -> None:
     group = {**H100, "provisioner": "managed"}
     assert "capacity-not-combinable" in codes({**group, "capacity": [block(1), {"onDemand": {}}]})

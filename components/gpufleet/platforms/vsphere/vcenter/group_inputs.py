@@ -32,6 +32,8 @@ class GroupInputs:
     rollout_width: int
     after: Mapping[str, list[str]]
     """Key -> keys of machines that are changed before it."""
+    excluded: tuple[str, ...]
+    """Keys that the declaration says are to go."""
     names: str
     """What the names of the machines begin with."""
     objects: Objects
@@ -55,6 +57,7 @@ class GroupInputs:
             creation_width=int(given["width"]),
             rollout_width=int(given["rolloutWidth"]),
             after=given.get("after") or {},
+            excluded=tuple(given.get("excluded") or ()),
             names=str(given["names"]),
             objects=given.get("objects") or {},
             plan=given.get("plan") or {},

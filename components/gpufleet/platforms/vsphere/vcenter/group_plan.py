@@ -1,7 +1,7 @@
 """What a group of machines is to do: its declaration, its state, and the machines that vCenter has,
 as one list of steps. Pure, and the same in a preview, an update and a removal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -23,6 +23,8 @@ from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 
 Machine = Mapping[str, Any]
 """Inputs or outputs of one machine."""
+LOST = ("nodeReady",)
+"""What makes a machine anew that is as it is declared."""
 
 
 class StepKind(StrEnum):
@@ -95,7 +97,10 @@ class GroupStep:
                 return []
             made = "it runs, and was made for another declaration (generation)"
             return [("", f"{made}: {WORD}")]
-        return refused(self.changes, self.policy) if self.old else []
+        drifted: Mapping[str, Any] = self.old.get("drifted") or {}
+        # What someone changed in vCenter concerns this machine alone, and not the whole update.
+        declared = tuple(change for change in self.changes if change.path not in drifted)
+        return refused(declared, self.policy) if self.old else []
 
 
 def settled(
@@ -169,16 +174,36 @@ def formerly(
     return tuple(taken)
 
 
-def refusals_of(steps: Iterable[GroupStep]) -> list[str]:
-    """Each reason once, with the machines that it holds for."""
+def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> list[str]:
+    """Each reason once, with the machines that it holds for.
+
+    Args:
+        steps: What is to be done.
+        excluded: Keys that the declaration says are to go (`vsphere.exclude`). Default: none.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for step in steps:
         for row in step.refusals:
             found.setdefault(row, []).append(step.name)
-    return [
+    reasons = [
         f"{', '.join(names)}: {path}: {reason}" if path else f"{', '.join(names)}: {reason}"
         for (path, reason), names in found.items()
     ]
+    return [*reasons, *_other_names(steps, excluded)]
+
+
+def _other_names(steps: Sequence[GroupStep], excluded: Collection[str]) -> list[str]:
+    """Machines that go while others come: another name of a machine would end it."""
+    new = [step for step in steps if step.kind is StepKind.MAKE and not step.old]
+    gone = [one.name for one in steps if _is_dropped(one) and one.key not in excluded]
+    if not gone or not new or new[0].policy == VsphereUpdatePolicy.REPLACE.value:
+        return []
+    come = ", ".join(step.name for step in new)
+    return [f"{', '.join(gone)}: declared no more, while {come} is new: {WORD}"]
+
+
+def _is_dropped(step: GroupStep) -> bool:
+    return step.kind is StepKind.REMOVE and bool(step.old)
 
 
 def _step(
@@ -201,7 +226,8 @@ def _step(
     found = changes(_comparable(old, new), inputs_kept(new), objects)
     if current is not None and current.generation == new.get("generation"):
         # It is what is declared, whatever the state has of it.
-        found = tuple(one for one in found if one.kind is not MachineChangeKind.REPLACE)
+        replace_kind = MachineChangeKind.REPLACE
+        found = tuple(one for one in found if one.kind is not replace_kind or one.path in LOST)
     step = replace(step, old=old, changes=found, row=current)
     if mine is not None and current is None:
         if begun is not None:

@@ -30,7 +30,7 @@ from gpufleet.platforms.vsphere.vcenter.group_plan import (
     steps_of,
 )
 from gpufleet.platforms.vsphere.vcenter.group_run import GroupRun, recorded
-from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE
+from gpufleet.platforms.vsphere.vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet.platforms.vsphere.vcenter.lookup import datacenter_of, find_place, references
 from gpufleet.platforms.vsphere.vcenter.machine import drop, look
 from gpufleet.platforms.vsphere.vcenter.objects import Objects, has_unknown, names_of
@@ -52,6 +52,7 @@ from gpufleet.platforms.vsphere.vcenter.remove import (
 )
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, normalised, problems
+from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 
 _OWN = ("adopt", "addresses", "name", "owner", "generation")
 _READ_AT_ONCE = 16
@@ -84,10 +85,10 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
             if not all(step.is_setting for step in steps):
                 return CheckResult(news, [CheckFailure("", str(failure))])
             warn(f"the machines of {given.group} were not looked at: {failure}")
-            objects, rows, session = {}, None, None
+            objects, rows, session = normalised(_olds).get("objects") or {}, None, None
         nodes = settled(before, given.nodes, objects)
         steps = steps_of(before, nodes, rows, objects)
-        reasons = refusals_of(steps)
+        reasons = refusals_of(steps, given.excluded)
         if not reasons and session is not None:
             reasons = _without_place(session, given, steps)
         plan = {step.name: step.text for step in steps if not step.is_setting}
@@ -115,7 +116,8 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         changed: list[str] = []
         added: list[str] = []
         removed: list[str] = []
-        for step in steps_of(before, nodes, None, given.objects):
+        steps = steps_of(before, nodes, None, given.objects)
+        for step in steps:
             path = f"nodes.{step.key}"
             if step.kind is StepKind.REMOVE:
                 removed.append(path)
@@ -123,7 +125,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
                 added.append(path)
             else:
                 changed += [f"{path}.{change.path}" for change in step.changes]
-        named = {step.name for step in steps_of(before, nodes, None, given.objects)}
+        named = {step.name for step in steps}
         added += [f"plan.{name}" for name in given.plan if name not in named]
         if not all(node.get("instanceUuid") for node in before.values()):
             changed.append("nodes")  # of the former resources
@@ -132,7 +134,9 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Make all machines that are not there."""
         given = _known(props)
-        return CreateResult(given.group, _reconciled(given, {}, given.group))
+        made = CreateResult(given.group, _reconciled(given, {}, given.group))
+        _MADE.add(given.group)
+        return made
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         """What the machines are now; one that is gone is left out."""
@@ -162,6 +166,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         if not before:
             return  # the resource of the id removes what carries it
         some = next(iter(before.values()))
+        _refuse_rename(str(outs["group"]), before)
         place, group, life = some["place"], str(outs["group"]), str(some.get("life") or "")
         session = logged_in(Endpoint.model_validate(some["endpoint"]))
         await_clones(session, str(place["template"]), some.get("timeouts") or {}, group)
@@ -181,6 +186,31 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         failures = each(tasks, int(outs.get("rolloutWidth") or outs["width"]))
         if failures:
             raise VsphereError(Code.FAULT, _listed(failures), "run again")
+
+
+_MADE: set[str] = set()
+"""Groups that this process made: an update makes some, and a destroy none."""
+
+
+def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
+    """Refuse to end a group whose place another one takes in the same update, which is what another
+    name of a pool does, without the word for it.
+
+    Raises:
+        VsphereError: its machines run, and the pool had no `updatePolicy: replace`.
+    """
+    word = VsphereUpdatePolicy.REPLACE.value
+    running = [node for node in before.values() if node.get("powerState") == "poweredOn"]
+    names = [str(node["name"]) for node in running if node.get("updatePolicy") != word]
+    others = _MADE - {group}
+    if names and any(stack_of(other) == stack_of(group) for other in others):
+        raise VsphereError(
+            Code.REPLACEMENT,
+            f"{group} is declared no more, while another group was made: that would end "
+            f"{', '.join(names)}",
+            "take the new name of the pool back; or, where these machines are to go, remove the "
+            f"pool in an update of its own, or write `updatePolicy: {word}` in it before",
+        )
 
 
 def _has_uuid(node: Machine) -> bool:
@@ -328,7 +358,7 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     nodes = settled(before, given.nodes, objects)
     steps = steps_of(before, nodes, rows, objects)
     steps += formerly(before, nodes, rows or (), steps)
-    run.validate(steps)
+    run.validate(steps, given.excluded)
     run.carry_out(steps)
     try:
         run.separate(nodes, _had(before, "separateHosts"))

@@ -1,6 +1,6 @@
 """Carrying out the steps of a group: many machines at a time, and none that runs is lost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -53,14 +53,18 @@ class GroupRun:
     failures: dict[str, str] = field(default_factory=dict[str, str])
     """Name of a machine -> why it is not what is declared."""
 
-    def validate(self, steps: Sequence[GroupStep]) -> None:
+    def validate(self, steps: Sequence[GroupStep], excluded: Collection[str]) -> None:
         """Refuse the steps, before anything is done.
+
+        Args:
+            steps: What is to be done.
+            excluded: Keys that the declaration says are to go.
 
         Raises:
             VsphereError: a change is not possible, or ends machines that run without a word; the
                 text has every reason.
         """
-        wrong = refusals_of(steps)
+        wrong = refusals_of(steps, excluded)
         again = [step for step in steps if step.needs_place and step.kind is not StepKind.MAKE]
         if not wrong and again:
             wrong = self.reasons([step for step in steps if step in again or not step.new])
@@ -159,6 +163,8 @@ class GroupRun:
                 wave = {place[key] for key in self.after.get(step.key, ()) if key in place}
                 before = [done[one] for one in sorted(lane | wave) if one < number]
                 done.append(pool.submit(self._turn, step, before))
+        for one in done:
+            one.result()
 
     def _turn(self, step: GroupStep, before: Sequence["Future[bool]"]) -> bool:
         if not all(one.result() for one in before):

@@ -130,6 +130,11 @@ def key_of(owner: str) -> str:
     return owner.rpartition("/")[2]
 
 
+def stack_of(owner: str) -> str:
+    """`organisation/project/stack` of a machine or a group."""
+    return "/".join(owner.split("/")[:3])
+
+
 def group_of(owner: str) -> str:
     """Owner of the group of a machine."""
     return owner.rpartition("/")[0]

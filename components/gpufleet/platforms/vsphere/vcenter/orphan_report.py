@@ -12,6 +12,7 @@ from gpufleet.platforms.vsphere.vcenter.identity import (
     PENDING,
     Standing,
     group_of,
+    stack_of,
     standing,
 )
 from gpufleet.platforms.vsphere.vcenter.lookup import inventory_path
@@ -117,11 +118,7 @@ def _groups(resource: Mapping[str, Any]) -> set[str]:
 
 def _stacks(resource: Mapping[str, Any]) -> set[str]:
     owners = _texts(resource, "owner") if _of(resource, *_NODES) else set[str]()
-    return {_stack(owner) for owner in owners | _groups(resource)}
-
-
-def _stack(owner: str) -> str:
-    return "/".join(owner.split("/")[:3])
+    return {stack_of(owner) for owner in owners | _groups(resource)}
 
 
 def state_standing(
@@ -144,7 +141,7 @@ def state_standing(
     of_group = own is Standing.PENDING and group_of(owner) in declared.groups
     if life in declared.ids or (not life and of_group):
         return StateStanding.PENDING
-    known = _stack(owner) in declared.stacks
+    known = stack_of(owner) in declared.stacks
     return StateStanding.ORPHAN if known else StateStanding.ELSEWHERE
 
 
@@ -171,7 +168,7 @@ def ask_orphans(
                 "moRef": str(machine._moId),
                 "instanceUuid": str(about.get("config.instanceUuid", "")).lower(),
                 "owner": owner,
-                "stack": _stack(owner),
+                "stack": stack_of(owner),
                 "poweredOn": str(about.get("runtime.powerState")) == "poweredOn",
                 "pending": bool(extra.get(PENDING)),
             }
