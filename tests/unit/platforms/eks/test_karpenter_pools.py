@@ -136,7 +136,9 @@ def test_a_static_pool_keeps_its_nodes() -> None:
     )
     names = [files(one)["node-pool-p.yaml"]["metadata"]["name"] for one in (static, L4)]
     assert names == ["gpufleet-p-static", "gpufleet-p"]
-    existing: dict[str, Any] = {"addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}}
+    existing: dict[str, Any] = {
+        "addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}
+    }
     assert "karpenter-static-gate" in [one.code for one in compiled(static, **existing).findings]
 
 
