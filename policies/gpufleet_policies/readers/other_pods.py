@@ -62,7 +62,8 @@ SPARK = PodMakerKind(
 
 def _found(document: dict[str, Any]) -> Groups:
     for place, spec in _pod_specs(document, "", 0):
-        yield RawGroup(place, place, spec, unknown(place))
+        together = {"spreads": True}  # its controller may make several pods that share the work
+        yield RawGroup(place, place, spec, unknown(place), together=unknown(place), stated=together)
 
 
 UNKNOWN_KIND = PodMakerKind(_found)
