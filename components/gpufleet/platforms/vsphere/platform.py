@@ -21,10 +21,12 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 )
 from gpufleet.platforms.vsphere.rules import validate_vsphere
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    MachineChangeKind,
     changes,
     refusals,
     replaces,
+)
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    MachineChangeKind,
 )
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
