@@ -32,6 +32,7 @@ EVERY_COMMIT = {
     "test_layout_change.py": 25,
     "test_yaml_consumer.py": 25,
     "test_deploy.py": 20,
+    "test_doctor.py": 20,
     "vsphere/test_chaos.py": 20,
     "test_sandbox_stack.py": 20,
     "test_change_replay.py": 20,
