@@ -15,7 +15,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet_sandbox.operands.dra_slices import objects, slices
-from gpufleet_sandbox.operands.hardware import read_hardware
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, read_hardware
 from gpufleet_sandbox.operands.mig_operand import read_record
 from tests.policies.doctor.objects import (
     LONG_AGO,
@@ -175,6 +175,8 @@ class World:
                 labels["nvidia.com/mig.config"] = "all-1g.10gb"
             machine = Machine(next(iter(json.loads(_hardware(manifest))["gpus"])), labels)
             machine.annotations = dict(manifest.metadata["annotations"])
+            given = {"driver": "580.95.05"} | json.loads(_hardware(manifest))
+            machine.annotations[HARDWARE_ANNOTATION] = json.dumps(given)
             self.machines[name] = machine
             node = an_object("v1", "Node", name)
             declared = [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]

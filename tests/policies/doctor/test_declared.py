@@ -17,14 +17,15 @@ from tests.policies.doctor.steps import Broken
 from tests.unit.test_use_cases import use_cases
 
 ROOT = Path(__file__).parents[3]
-_ELSEWHERE = re.compile(r"dra:|TPU|\bT4\b")
+_ELSEWHERE = re.compile(r"dra:|ct5lp|\bT4\b")
 """Pools of which the simulated operands make no node: claims are the kind `dra` above."""
-DECLARED = {path.parent.name: path.read_text() for path in ROOT.glob("examples/**/fleet.yaml")} | {
+_FILES = {path.parent.name: path.read_text() for path in ROOT.glob("examples/**/fleet.yaml")} | {
     f"{case.title}: {name}": text
     for case in use_cases()
     for name, text in case.files.items()
-    if "\npools:" in text and "\nplatform:" in text and not _ELSEWHERE.search(text)
+    if "\npools:" in text and "\nplatform:" in text
 }
+DECLARED = {name: text for name, text in _FILES.items() if not _ELSEWHERE.search(text)}
 """Declarations of examples and of the page of use cases."""
 
 
