@@ -366,3 +366,40 @@ def mps_claim() -> dict[str, Any]:
         "metadata": {"name": "by-hand"},
         "spec": {"devices": {"requests": [request], "config": [{"opaque": opaque}]}},
     }
+
+
+WAYS = {
+    "claims": [
+        {
+            "name": "either",
+            "first_available": [
+                {"products": ["H200-141GB"]},
+                {"products": ["H100-80GB"], "count": 2},
+            ],
+        },
+        {"name": "watch", "admin_access": True, "count": 2},
+        {"name": "bears", "tolerations": [{"key": "example.com/repair"}]},
+    ],
+}
+
+
+def test_claims_are_met_in_the_second_way_and_watched(
+    api: client.ApiClient, shared_project: Project, fleet: Cluster
+) -> None:
+    core = client.CoreV1Api(api)
+    admits = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
+    core.patch_namespace(fleet.namespace, admits)
+    shared_project.write(driver(fleet.namespace, WAYS, 2))
+    shared_project.run("up")
+    fleet.node(2, labels({}))
+    until(lambda: fleet.driver() == "running: 2 devices", "the driver on the node")
+    # No H200 is there: two H100 are taken, and nothing is left for another claim.
+    fleet.claiming("either", "claims-either")
+    fleet.running("either")
+    fleet.claiming("bears", "claims-bears")
+    fleet.stays_pending("bears", "cannot allocate all claims")
+    # Administrative access takes nothing away.
+    fleet.claiming("watch", "claims-watch")
+    fleet.running("watch")
+    fleet.delete("either")
+    fleet.running("bears")

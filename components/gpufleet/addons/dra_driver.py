@@ -14,7 +14,13 @@ from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
 from gpufleet.contract.dra_api import GROUP, SERVED
 from gpufleet.platforms.declarations import declared_fleet
-from gpufleet.render.dra import Manifest, claims, compute_domains, device_classes
+from gpufleet.render.dra import (
+    Manifest,
+    claims,
+    compute_domains,
+    device_classes,
+    device_taint_rules,
+)
 from gpufleet.render.dra_driver_values import CHART, dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.render.manifests import critical_pods_quota
@@ -74,7 +80,7 @@ class DraDriver(GpuComponent[FleetPlan]):
             self, f"{name}-release", chart, namespace=made_in, values=values, depends_on=before
         )
         classes = device_classes(fleet)
-        for manifest in classes:
+        for manifest in (*classes, *device_taint_rules(fleet)):
             self._device_class(name, manifest)
         for manifest in (*claims(fleet), *compute_domains(fleet)):
             self._claim(name, manifest, release)

@@ -5,6 +5,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import Any, NotRequired, TypedDict
 
+from gpufleet.arguments.device_needs import DeviceTaintArgs
 from gpufleet.arguments.gpu_operator import (
     CdiArgs,
     DcgmExporterArgs,
@@ -121,8 +122,8 @@ class DevicePluginOptionsArgs(TypedDict):
     """Raw Helm values, merged last; secrets do not belong here."""
 
 
-class AddonArgs(TypedDict):
-    """One operator or controller."""
+class DraDriverAddonArgs(TypedDict):
+    """NVIDIA's DRA driver."""
 
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
@@ -132,6 +133,12 @@ class AddonArgs(TypedDict):
     """Chart version. Default: the catalogue's pin."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last; secrets do not belong here."""
+    host_managed_imex: NotRequired[bool]
+    """Whether your machines run nvidia-imex themselves (driver 0.5.0, gate
+    HostManagedIMEXDaemon). Default false: the driver runs it for each ComputeDomain."""
+    device_taints: NotRequired[list[DeviceTaintArgs]]
+    """DeviceTaintRules. Need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
+    none."""
 
 
 class KarpenterOptionsArgs(TypedDict):
@@ -179,6 +186,19 @@ class ClusterAutoscalerOptionsArgs(TypedDict):
     scale_down_gpu_utilization_threshold: NotRequired[float]
     """A GPU node whose requested share of GPUs is below it may go, more than 0, at most 1.
     Default 0.5. CPU and memory do not count on GPU nodes."""
+
+
+class AddonArgs(TypedDict):
+    """One operator or controller."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    ownership: NotRequired[OwnershipWord]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last; secrets do not belong here."""
 
 
 class NeuronDevicePluginOptionsArgs(TypedDict):
@@ -255,7 +275,7 @@ class AddonsArgs(TypedDict):
     """NVIDIA Network Operator. Default: with RDMA pools."""
     device_plugin: NotRequired[DevicePluginOptionsArgs]
     """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
-    dra_driver: NotRequired[AddonArgs]
+    dra_driver: NotRequired[DraDriverAddonArgs]
     """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: NotRequired[KarpenterOptionsArgs]
     """Karpenter. Default: with pools it provisions."""

@@ -6,11 +6,41 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.words import (
+    DeviceChoiceDevicesWord,
     DeviceNeedDevicesWord,
+    DeviceTaintEffectWord,
     DraSharingWord,
     NvlinkReachWord,
     TimeSliceWord,
 )
+
+
+class DeviceChoiceArgs(TypedDict):
+    """One of several ways in which a claim can be met."""
+
+    devices: NotRequired[DeviceChoiceDevicesWord]
+    """One of `gpu`, `mig`. Whole GPUs or MIG devices. Default: as the claim."""
+    products: NotRequired[list[str]]
+    """GPUs that will do, by their names in the catalogue. Default: the pool's GPU."""
+    count: NotRequired[int]
+    """Devices, all on one node. Default 1."""
+    memory_mib: NotRequired[int]
+    """Least memory of each device in MiB. Default: any."""
+    profile: NotRequired[str]
+    """MIG profile of each device. Default: any."""
+
+
+class DeviceTolerationArgs(TypedDict):
+    """A taint of devices that a claim bears."""
+
+    key: NotRequired[str]
+    """Key of the taint. Default: every key."""
+    value: NotRequired[str]
+    """Value of the taint. Default: every value."""
+    effect: NotRequired[DeviceTaintEffectWord]
+    """One of `NoSchedule`, `NoExecute`. Default: both."""
+    seconds: NotRequired[int]
+    """With NoExecute: how long its pods stay. Default: always."""
 
 
 class DeviceNeedArgs(TypedDict):
@@ -34,7 +64,8 @@ class DeviceNeedArgs(TypedDict):
     name: str
     """The template is called `<pool>-<name>`."""
     devices: NotRequired[DeviceNeedDevicesWord]
-    """One of `gpu`, `mig`. Whole GPUs or MIG devices. Default: as the pool."""
+    """One of `gpu`, `mig`, `vfio`. Whole GPUs or MIG devices; `vfio`: whole GPUs for virtual
+    machines, bound to vfio-pci (driver gate PassthroughSupport). Default: as the pool."""
     count: NotRequired[int]
     """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
     memory_mib: NotRequired[int]
@@ -53,5 +84,38 @@ class DeviceNeedArgs(TypedDict):
     """One of `machine`, `domain`. `machine`: the GPUs of the claim reach each other by NVLink.
     `domain`: those of other machines too; the pool gets a ComputeDomain, and the pod a channel.
     Default: not needed."""
+    first_available: NotRequired[list[DeviceChoiceArgs]]
+    """Ways in which the claim can be met, the preferred one first, instead of `products`,
+    `count`, `memoryMib` and `profile`: an H200, else two H100. One of them names the pool's GPU.
+    Needs DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one way."""
+    tolerations: NotRequired[list[DeviceTolerationArgs]]
+    """Taints of devices that the claim bears. Needs DRADeviceTaints, on by default in Kubernetes
+    1.36. Default: none."""
+    admin_access: NotRequired[bool]
+    """Access to devices that others use, for monitoring: only in namespaces with the label
+    `resource.kubernetes.io/admin-access: "true"`. Needs DRAAdminAccess, on by default in
+    Kubernetes 1.34. Default false."""
+    share_memory_mib: NotRequired[int]
+    """With `consumableShares: memory`: memory in MiB that the claim takes of each device.
+    Default: the driver's."""
     shared_claims: NotRequired[int]
     """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""
+
+
+class DeviceTaintArgs(TypedDict):
+    """A DeviceTaintRule: a taint of devices of a driver, set for maintenance and taken away."""
+
+    name: str
+    """Name of the rule."""
+    driver: NotRequired[str]
+    """Driver of the devices. Default `gpu.nvidia.com`."""
+    node: NotRequired[str]
+    """Pool of the driver's slices, which is the name of the node. Default: every node."""
+    device: NotRequired[str]
+    """Device as the driver names it, `gpu-3`. Default: every device."""
+    key: str
+    """Key of the taint, `example.com/maintenance`."""
+    value: NotRequired[str]
+    """Default: empty."""
+    effect: NotRequired[DeviceTaintEffectWord]
+    """One of `NoSchedule`, `NoExecute`. Default NoSchedule."""

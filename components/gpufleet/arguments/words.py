@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     DraSharingWord = Literal["exclusive", "timeSlicing", "mps"]
     TimeSliceWord = Literal["Default", "Short", "Medium", "Long"]
     DraDevicesWord = Literal["gpu", "mig"]
-    DeviceNeedDevicesWord = Literal["gpu", "mig"]
+    DeviceChoiceDevicesWord = Literal["gpu", "mig"]
+    DeviceTaintEffectWord = Literal["NoSchedule", "NoExecute"]
+    DeviceNeedDevicesWord = Literal["gpu", "mig", "vfio"]
     NvlinkReachWord = Literal["machine", "domain"]
     ManagerPolicyWord = Literal["none", "static"]
     TopologyPolicyWord = Literal["none", "bestEffort", "restricted", "singleNumaNode"]
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     GkeOptionsAcceleratorNetworkProfileWord = Literal["auto"]
     GkeOptionsLimitsWord = Literal["total", "perZone"]
     GkeOptionsLocationPolicyWord = Literal["any", "balanced"]
+    GkeOptionsMaintenanceIntervalWord = Literal["periodic", "asNeeded"]
     LocalSsdUseWord = Literal["ephemeral", "raw"]
     GkeOptionsImportedWord = Literal["adopt", "manage"]
     CpuSharesWord = Literal["low", "normal", "high"]
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     DiskFormatWord = Literal["thin", "thick", "eagerZeroed"]
     VsphereNetworkAdapterWord = Literal["vmxnet3", "e1000e", "sriov"]
     MachineRolloutWord = Literal["recreate", "surge"]
+    LabelsByWord = Literal["apply", "rule", "commands"]
     OpenShiftAwsOptionsVolumeTypeWord = Literal["gp2", "gp3", "io1"]
     OpenShiftAwsOptionsTenancyWord = Literal["default", "dedicated"]
     OpenShiftAwsOptionsMetadataTokensWord = Literal["required", "optional"]
@@ -97,32 +101,34 @@ if TYPE_CHECKING:
     ]
     KedaScalingAuthModesWord = Literal["basic", "bearer", "tls", "custom"]
     NimModelEngineWord = Literal["tensorrt_llm", "vllm", "sglang"]
-    MigLayoutGpusWord = Literal["all"]
+    DraConsumableSharesWord = Literal["memory", "unlimited"]
     PlatformWord = Literal[
-        "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "sandbox"
+        "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "existing", "sandbox"
     ]
     PriceBasisWord = Literal["strict", "estimate"]
 else:
     TaintEffectWord = IntentWord = ProvisionerWord = FabricWord = OwnershipWord = (
         MigStrategyWord
     ) = VgpuSchedulerWord = DraSharingWord = TimeSliceWord = DraDevicesWord = (
-        DeviceNeedDevicesWord
-    ) = NvlinkReachWord = ManagerPolicyWord = TopologyPolicyWord = TopologyScopeWord = (
-        NeuronUnitWord
-    ) = UpdateStrategyWord = LocalStorageWord = EksOptionsImportedWord = (
-        KarpenterBudgetReasonsWord
-    ) = KarpenterDisruptionConsolidationPolicyWord = KarpenterRequirementOperatorWord = (
-        StartupTaintEffectWord
-    ) = KarpenterReservationsMatchWord = UpgradeStrategyWord = GkeOptionsDriverWord = (
-        GkeOptionsDriverVersionWord
-    ) = GkeOptionsAcceleratorNetworkProfileWord = GkeOptionsLimitsWord = (
-        GkeOptionsLocationPolicyWord
-    ) = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = LatencySensitivityWord = (
-        VsphereOptionsSeparateHostsWord
-    ) = DrsBehaviorWord = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = (
-        DeletePolicyWord
-    ) = VsphereOptionsBoardWord = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = (
-        MachineRolloutWord
+        DeviceChoiceDevicesWord
+    ) = DeviceTaintEffectWord = DeviceNeedDevicesWord = NvlinkReachWord = ManagerPolicyWord = (
+        TopologyPolicyWord
+    ) = TopologyScopeWord = NeuronUnitWord = UpdateStrategyWord = LocalStorageWord = (
+        EksOptionsImportedWord
+    ) = KarpenterBudgetReasonsWord = KarpenterDisruptionConsolidationPolicyWord = (
+        KarpenterRequirementOperatorWord
+    ) = StartupTaintEffectWord = KarpenterReservationsMatchWord = UpgradeStrategyWord = (
+        GkeOptionsDriverWord
+    ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
+        GkeOptionsLimitsWord
+    ) = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = (
+        GkeOptionsImportedWord
+    ) = CpuSharesWord = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = (
+        DrsBehaviorWord
+    ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
+        VsphereOptionsBoardWord
+    ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
+        LabelsByWord
     ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
         OpenShiftAwsOptionsMetadataTokensWord
     ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
@@ -133,4 +139,4 @@ else:
         MonitoringBackendWord
     ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
         NimModelEngineWord
-    ) = MigLayoutGpusWord = PlatformWord = PriceBasisWord = str
+    ) = DraConsumableSharesWord = PlatformWord = PriceBasisWord = str

@@ -12,7 +12,7 @@ from gpufleet.catalogue.model import NodeImage
 from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.contract.declared_site import declared_site
-from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED, claims_api
+from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api
 from gpufleet.contract.kubernetes_gates import gate_off, own_gates
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
@@ -28,6 +28,10 @@ Member = tuple[GpuPool, str, Partition, NodeImage | None]
 
 EXTENDED_RESOURCE, PARTITIONABLE = "DRAExtendedResource", "DRAPartitionableDevices"
 """Gates of Kubernetes: classes that answer the name of a resource, and devices cut on demand."""
+CAPACITY, TAINT_RULES = "DRAConsumableCapacity", "DRADeviceTaintRules"
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+"""Label of namespaces in which claims may have administrative access, `true` (k8s.io/api v0.34.13
+to v0.37.0, DRAAdminNamespaceLabelKey; `resource.k8s.io/admin-access` in 1.33)."""
 
 OPERATOR_ROOT = "/run/nvidia/driver"
 
@@ -55,7 +59,9 @@ def validate_dra(
         place = f"{path}.sharing.dra"
         yield from _validate_version(partition, place, version, platform, site)
         yield from _validate_advertiser(f"{path}.sharing.dra", image, platform)
-    yield from _validate_api(spec, version)
+        yield from _validate_admin(partition, place)
+    yield from _validate_taint_rules(spec, site)
+    yield from _validate_shares(dynamic)
     yield from _validate_driver(dynamic, spec, platform)
     yield from _validate_gates(dynamic, spec, site)
     yield from _validate_classes(members, site)
@@ -113,6 +119,20 @@ def _validate_version(
         wanted.append((PARTITIONABLE, "devices", "say in `layouts` what is cut"))
     if any(offer.extended_resource for offer in made.offers):
         wanted.append((EXTENDED_RESOURCE, "extendedResource", "write `extendedResource: false`"))
+    if made.consumable_shares is not None:
+        wanted.append((CAPACITY, "consumableShares", "remove the line"))
+    kept = site.catalogue.features(KUBERNETES).fields
+    for index, need in enumerate(made.needs):
+        asked = {
+            "firstAvailable": need.choices,
+            "tolerations": need.tolerations,
+            "adminAccess": need.admin_access,
+        }
+        wanted += [
+            (kept[field].gate, f"claims[{index}].{field}", "remove the line")
+            for field, value in asked.items()
+            if value
+        ]
     for gate, field, instead in wanted:
         off = gate_off(gate, site)
         if off is None:
@@ -129,30 +149,59 @@ def _validate_version(
         )
 
 
+def _validate_admin(partition: Partition, place: str) -> Iterable[Finding]:
+    made = partition.dra
+    assert made is not None
+    for index, need in enumerate(made.needs):
+        path = f"{place}.claims[{index}].adminAccess"
+        if need.admin_access and need.choices:
+            yield error(
+                "dra-claim-two-ways",
+                path,
+                "`adminAccess` is a field of a claim with one way; those of `firstAvailable` have "
+                "none",
+                "remove one of the two",
+            )
+        elif need.admin_access:
+            yield info(
+                "dra-admin-namespace",
+                path,
+                f"the API server takes it in namespaces with the label {ADMIN_LABEL}: "
+                f"{', '.join(made.namespaces)}",
+                f'label them before: `{ADMIN_LABEL}: "true"`',
+                namespaces=made.namespaces,
+            )
+
+
+def _validate_taint_rules(spec: FleetSpec, site: Site) -> Iterable[Finding]:
+    off = gate_off(TAINT_RULES, site)
+    if off is not None and spec.addons.dra_driver.device_taints:
+        yield error(
+            "dra-kubernetes-gate-off",
+            "addons.draDriver.deviceTaints",
+            off.message,
+            f'write `kubernetesVersion: "{off.on_since}"`, or name it in `cluster.featureGates` '
+            "where it is on",
+            limit=off.on_since,
+            gate=TAINT_RULES,
+        )
+
+
+def _validate_shares(dynamic: Sequence[Member]) -> Iterable[Finding]:
+    """One driver serves the cluster, and has one setting."""
+    ways = {path: part.dra.consumable_shares for _, path, part, _ in dynamic if part.dra}
+    if len(set(ways.values())) > 1:
+        shown = "; ".join(f"{path}: {way or 'none'}" for path, way in ways.items())
+        yield error(
+            "dra-shares-differ",
+            f"{next(iter(ways))}.sharing.dra.consumableShares",
+            f"the driver has one setting for the cluster, and pools want several ({shown})",
+            "write the same for each pool with `dra`",
+        )
+
+
 def _on_since(site: Site, gate: str) -> str | None:
     return site.catalogue.features(KUBERNETES).gates[gate].on_since
-
-
-def _validate_api(spec: FleetSpec, version: tuple[int, int]) -> Iterable[Finding]:
-    """The version that the chart's values name, in which gpufleet writes its objects too."""
-    written = spec.addons.dra_driver.values.get(CHART_KEY)
-    if written in (None, ""):
-        return
-    known = {f"{GROUP}{name}": since for name, since in SERVED.items()}
-    since = known.get(written) if isinstance(written, str) else None
-    if since is None or version < since:
-        served = [name for name, first in known.items() if version >= first]
-        yield error(
-            "dra-api-not-had",
-            f"addons.draDriver.values.{CHART_KEY}",
-            f"{written!r} is not a version of the API that Kubernetes {version[0]}.{version[1]} "
-            f"has",
-            f"write one of {', '.join(served)}, or remove the line"
-            if served
-            else "remove the line",
-            value=written,
-            allowed=tuple(served),
-        )
 
 
 def fleet_claims_api(spec: FleetSpec) -> str:

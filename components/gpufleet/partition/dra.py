@@ -60,6 +60,8 @@ class DraCut:
     """Whether the pods of every claim get a channel, not only of those that need the domain."""
     needs: tuple[NeededDevices, ...] = ()
     """Claims by what they need, in order of the declaration."""
+    consumable_shares: str | None = None
+    """`memory`, `unlimited` or a number: how several claims share a device; None: they do not."""
 
     @property
     def clients(self) -> int:
@@ -125,6 +127,9 @@ def cut(
         or any(need.nvlink is NvlinkReach.DOMAIN for need in declared.claims),
         channel_for_all=declared.compute_domain,
         needs=needs,
+        consumable_shares=None
+        if declared.consumable_shares is None
+        else str(declared.consumable_shares),
     )
     return Found(made, gpus, findings)
 
@@ -135,6 +140,8 @@ def _gates(declared: Dra, on_demand: bool) -> tuple[str, ...]:
         dra_gates.DYNAMIC_MIG: on_demand,
         dra_gates.MPS: DraSharing.MPS in ways,
         dra_gates.TIME_SLICING: DraSharing.TIME_SLICING in ways,
+        dra_gates.PASSTHROUGH: any(need.devices == "vfio" for need in declared.claims),
+        dra_gates.SHARES: declared.consumable_shares is not None,
     }
     return tuple(sorted(name for name, needed in wanted.items() if needed))
 

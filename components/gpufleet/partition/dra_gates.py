@@ -10,6 +10,9 @@ from collections.abc import Collection, Iterable
 TIME_SLICING = "TimeSlicingSettings"
 MPS = "MPSSupport"
 DYNAMIC_MIG = "DynamicMIG"
+PASSTHROUGH = "PassthroughSupport"
+SHARES = "ConsumableShares"
+HOST_IMEX = "HostManagedIMEXDaemon"
 
 EXCLUDES: tuple[tuple[str, str], ...] = (
     (DYNAMIC_MIG, "PassthroughSupport"),

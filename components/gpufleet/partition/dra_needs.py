@@ -6,7 +6,7 @@ processors are published of MIG devices only, and no attribute of a GPU names it
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
@@ -24,9 +24,16 @@ from gpufleet.partition.dra_offers import (
 )
 from gpufleet.partition.profile_name import similar
 from gpufleet.partition.shares import MIB
-from gpufleet.spec.device_needs import DeviceNeed, DraSharing, NvlinkReach
+from gpufleet.spec.device_needs import (
+    DeviceNeed,
+    DeviceToleration,
+    DraSharing,
+    NvlinkReach,
+)
 from gpufleet.spec.sharing import Dra
 
+VFIO_CLASS = "vfio.gpu.nvidia.com"
+"""DeviceClass of GPUs that are bound to vfio-pci, made by the driver's chart."""
 TAKEN_NAMES = frozenset({"gpu", "channel", "domain"})
 """`<pool>-gpu`, `<pool>-channel` and `<pool>-domain` are called something else already."""
 
@@ -55,6 +62,11 @@ class NeededDevices:
     """ResourceClaims that pods share; 0: a template."""
     offers: tuple[DraOffer, ...]
     """Kinds of device of the pool that meet the need."""
+    choices: tuple["NeededDevices", ...] = ()
+    """Ways in which it can be met, the preferred one first; empty: the one of this row."""
+    tolerations: tuple[DeviceToleration, ...] = ()
+    admin_access: bool = False
+    share_memory_mib: int | None = None
 
 
 def find_needs(
@@ -81,36 +93,134 @@ def find_needs(
         )
     for index, need in enumerate(declared.claims):
         path = f"{place}.claims[{index}]"
-        mig = (need.devices or declared.devices) == "mig"
-        boards, found = _boards(gpu, need, path, find_gpu)
-        found = [*found, *_fields(need, path, mig=mig)]
-        met: tuple[DraOffer, ...] = ()
-        if not has_errors(found):
-            met, unmet = _meeting(gpu, need, offers, path, mig=mig, on_demand=on_demand)
-            found += unmet
-        sharing = claim_sharing(need)
-        found += validate_shares(gpu, sharing, met, path, fraction)
+        finder = _Finder(gpu, declared, offers, fraction, on_demand, find_gpu)
+        made, found = finder.one(need, path)
+        found += _of_shares(need, declared, path)
+        choices: list[NeededDevices] = []
+        if need.first_available:
+            found += _beside_choices(need, path)
+            choices, more = finder.choices(need, path)
+            found += more
+            made = next((one for one in choices if one.offers), made)
         findings += found
-        if not has_errors(found):
-            shared = need.sharing is not DraSharing.EXCLUSIVE
+        if made is not None and not has_errors(found):
             needs.append(
-                NeededDevices(
-                    name=need.name,
-                    mig=mig,
-                    device_class=_device_class(met, mig=mig),
-                    product_names=boards,
-                    count=need.count,
-                    memory_mib=need.memory_mib,
-                    multiprocessors=need.multiprocessors,
-                    profile=need.profile,
-                    same_pcie_root=need.same_pcie_root,
-                    nvlink=need.nvlink,
-                    sharing=sharing,
-                    shared_claims=(need.shared_claims or 1) if shared else 0,
-                    offers=met,
+                replace(
+                    made,
+                    choices=tuple(choices),
+                    tolerations=need.tolerations,
+                    admin_access=need.admin_access,
+                    share_memory_mib=need.share_memory_mib,
                 )
             )
     return tuple(needs), findings
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """What the needs of one pool are compared with."""
+
+    gpu: Gpu
+    declared: Dra
+    offers: Sequence[DraOffer]
+    fraction: Fraction
+    on_demand: bool
+    find_gpu: FindGpu | None
+
+    def one(
+        self, need: DeviceNeed, path: str, *, elsewhere: bool = False
+    ) -> tuple[NeededDevices | None, list[Finding]]:
+        """The devices of one need. `elsewhere`: GPUs of other pools will do."""
+        mig = (need.devices or self.declared.devices) == "mig"
+        boards, found = _boards(self.gpu, need, path, self.find_gpu, elsewhere=elsewhere)
+        found = [*found, *_fields(need, path, mig=mig)]
+        here = any(name in self.gpu.product_names for name in boards)
+        met: tuple[DraOffer, ...] = ()
+        if not has_errors(found) and here and not need.first_available:
+            met, unmet = _meeting(
+                self.gpu, need, self.offers, path, mig=mig, on_demand=self.on_demand
+            )
+            found += unmet
+        sharing = claim_sharing(need)
+        found += validate_shares(self.gpu, sharing, met, path, self.fraction)
+        if has_errors(found):
+            return None, found
+        shared = need.sharing is not DraSharing.EXCLUSIVE
+        made = NeededDevices(
+            name=need.name,
+            mig=mig,
+            device_class=VFIO_CLASS if need.devices == "vfio" else _device_class(met, mig=mig),
+            product_names=boards,
+            count=need.count,
+            memory_mib=need.memory_mib,
+            multiprocessors=need.multiprocessors,
+            profile=need.profile,
+            same_pcie_root=need.same_pcie_root,
+            nvlink=need.nvlink,
+            sharing=sharing,
+            shared_claims=(need.shared_claims or 1) if shared else 0,
+            offers=met,
+        )
+        return made, found
+
+    def choices(self, need: DeviceNeed, path: str) -> tuple[list[NeededDevices], list[Finding]]:
+        """The ways in which a need can be met; an error where the pool offers none of them."""
+        made: list[NeededDevices] = []
+        findings: list[Finding] = []
+        for index, choice in enumerate(need.first_available):
+            place = f"{path}.firstAvailable[{index}]"
+            own = choice.model_dump(exclude_none=True)
+            alone = need.model_copy(
+                update={"first_available": (), "shared_claims": need.shared_claims, **own}
+            )
+            one, found = self.one(alone, place, elsewhere=True)
+            findings += found
+            made += [] if one is None else [one]
+        if not has_errors(findings) and not any(one.offers for one in made):
+            found = f"none of the ways names {self.gpu.key}, the GPU of the pool"
+            fix = "add one, or move the claim to a pool with one of them"
+            findings.append(_unmet(path, "firstAvailable", found, fix, len(made), self.gpu.key))
+        return made, findings
+
+
+def _beside_choices(need: DeviceNeed, path: str) -> Iterator[Finding]:
+    """Fields that each choice has of its own."""
+    written = {
+        "products": need.products,
+        "count": need.count > 1,
+        "memoryMib": need.memory_mib,
+        "multiprocessors": need.multiprocessors,
+        "profile": need.profile,
+    }
+    for field, value in written.items():
+        if value:
+            yield error(
+                "dra-claim-two-ways",
+                f"{path}.{field}",
+                f"each way of `firstAvailable` has its own `{field}`",
+                "write it there, or remove `firstAvailable`",
+                value=value,
+            )
+
+
+def _of_shares(need: DeviceNeed, declared: Dra, path: str) -> Iterator[Finding]:
+    if need.share_memory_mib is not None and declared.consumable_shares != "memory":
+        yield error(
+            "dra-claim-share-of-nothing",
+            f"{path}.shareMemoryMib",
+            "claims take parts of the memory with `consumableShares: memory` only",
+            "write that beside `claims`, or remove the line",
+            value=need.share_memory_mib,
+        )
+    ways = (need.sharing, declared.sharing)
+    if declared.consumable_shares is not None and DraSharing.MPS in ways:
+        yield error(
+            "dra-claim-shares-mps",
+            f"{path}.sharing",
+            "the driver does not serve MPS where devices have consumable shares",
+            "write `sharing: timeSlicing` or exclusive, or remove `consumableShares`",
+            value=DraSharing.MPS.value,
+        )
 
 
 def _device_class(met: Sequence[DraOffer], *, mig: bool) -> str:
@@ -175,7 +285,7 @@ def _fields(need: DeviceNeed, path: str, *, mig: bool) -> Iterator[Finding]:
 
 
 def _boards(
-    gpu: Gpu, need: DeviceNeed, path: str, find_gpu: FindGpu | None
+    gpu: Gpu, need: DeviceNeed, path: str, find_gpu: FindGpu | None, *, elsewhere: bool
 ) -> tuple[tuple[str, ...], list[Finding]]:
     """Product names of the GPUs that will do."""
     if not need.products:
@@ -200,7 +310,7 @@ def _boards(
             )
             continue
         named[found.key] = found
-    if not findings and gpu.key not in named:
+    if not findings and gpu.key not in named and not elsewhere:
         findings.append(
             error(
                 "dra-claim-unmet",

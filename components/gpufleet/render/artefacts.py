@@ -14,7 +14,7 @@ from gpufleet.render.addon_artefacts import network_operator_files, neuron_files
 from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.device_plugin import device_plugin_files
-from gpufleet.render.dra import claims, compute_domains, device_classes
+from gpufleet.render.dra import claims, compute_domains, device_classes, device_taint_rules
 from gpufleet.render.dra_driver_values import CHART as DRA_DRIVER
 from gpufleet.render.dra_driver_values import (
     dra_release_values,
@@ -168,6 +168,7 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
         "device-classes": (device_classes(fleet), "one DeviceClass per MIG profile that is served"),
         "claims": (claims(fleet), "ResourceClaimTemplates, and claims that pods share"),
         "compute-domains": (compute_domains(fleet), "NVLink domains of jobs over several nodes"),
+        "device-taints": (device_taint_rules(fleet), "taints of devices"),
     }
     for name, (documents, purpose) in objects.items():
         if documents:

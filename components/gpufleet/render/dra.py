@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.contract.dra import fleet_claims_api
+from gpufleet.contract.dra_api import GROUP
 from gpufleet.fleet.cut_over import claim_cuts, pool_claims
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer, NeededDevices
 from gpufleet.partition.dra_offers import ClaimSharing
 from gpufleet.partition.shares import MIB
-from gpufleet.spec.device_needs import DraSharing, NvlinkReach
+from gpufleet.spec.cluster import minor_of
+from gpufleet.spec.device_needs import DeviceToleration, DraSharing, NvlinkReach
 
 API = "resource.k8s.io/v1"
 """As which objects are made, before `_as_served` writes them in the cluster's version."""
@@ -92,9 +94,10 @@ def _as_served(manifest: Manifest, api: str) -> Manifest:
         template = manifest["kind"] == "ResourceClaimTemplate"
         spec = manifest["spec"]["spec"] if template else manifest["spec"]
         requests = [
-            {"name": request["name"], **request["exactly"]}
-            for request in spec["devices"]["requests"]
+            {**request, **request.get("exactly", {})} for request in spec["devices"]["requests"]
         ]
+        for request in requests:
+            request.pop("exactly", None)
         spec = {**spec, "devices": {**spec["devices"], "requests": requests}}
         made["spec"] = {"spec": spec} if template else spec
     return made
@@ -218,23 +221,83 @@ def _config(sharing: ClaimSharing, memory: int | None, *, mig: bool) -> dict[str
 def _claim_spec(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
     made = pool_claims(pool)
     assert made is not None
+    request: dict[str, Any] = {"name": "gpu"}
     if isinstance(claimed, NeededDevices):
-        count, expression, config = claimed.count, _of_need(claimed), _needed_config(claimed)
+        config = _needed_config(claimed)
+        more = _terms(claimed)
+        if claimed.choices:
+            request["firstAvailable"] = [
+                {"name": f"choice-{number}", **_asked(one, _of_need(one), one.count), **more}
+                for number, one in enumerate(claimed.choices, 1)
+            ]
+        else:
+            admin = {"adminAccess": True} if claimed.admin_access else {}
+            exactly = _asked(claimed, _of_need(claimed), claimed.count)
+            request["exactly"] = {**exactly, **more, **admin}
     else:
-        count, expression, config = 1, _of_gpu(pool), device_config(made, claimed)
-    exactly: dict[str, Any] = {
-        "deviceClassName": claimed.device_class,
-        "selectors": [{"cel": {"expression": expression}}],
-        "allocationMode": "ExactCount",
-        "count": count,
-    }
-    devices: dict[str, Any] = {"requests": [{"name": "gpu", "exactly": exactly}]}
+        config = device_config(made, claimed)
+        request["exactly"] = _asked(claimed, _of_gpu(pool), 1)
+    devices: dict[str, Any] = {"requests": [request]}
     if isinstance(claimed, NeededDevices) and claimed.same_pcie_root:
         devices["constraints"] = [{"requests": ["gpu"], "matchAttribute": PCIE_ROOT}]
     if config is not None:
         opaque = {"driver": DRIVER, "parameters": config}
         devices["config"] = [{"requests": ["gpu"], "opaque": opaque}]
     return {"devices": devices}
+
+
+def _asked(claimed: DraOffer | NeededDevices, expression: str, count: int) -> dict[str, Any]:
+    return {
+        "deviceClassName": claimed.device_class,
+        "selectors": [{"cel": {"expression": expression}}],
+        "allocationMode": "ExactCount",
+        "count": count,
+    }
+
+
+def _terms(need: NeededDevices) -> dict[str, Any]:
+    """Tolerations of taints, and the part of each device."""
+    terms: dict[str, Any] = {}
+    if need.tolerations:
+        terms["tolerations"] = [_toleration(one) for one in need.tolerations]
+    if need.share_memory_mib is not None:
+        terms["capacity"] = {"requests": {"memory": f"{need.share_memory_mib}Mi"}}
+    return terms
+
+
+def _toleration(written: DeviceToleration) -> dict[str, Any]:
+    operator = "Exists" if written.value is None else "Equal"
+    found = {
+        "key": written.key,
+        "operator": operator,
+        "value": written.value,
+        "effect": written.effect and written.effect.value,
+        "tolerationSeconds": written.seconds,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def device_taint_rules(fleet: Fleet) -> list[Manifest]:
+    """DeviceTaintRules of the declaration, in the newest version that the cluster serves: v1 from
+    Kubernetes 1.37, v1beta2 in 1.36, v1alpha3 before (k8s.io/api v0.33.13 to v0.37.0, resource)."""
+    minor = minor_of(fleet.spec.cluster.kubernetes_version)
+    version = "v1" if minor >= (1, 37) else "v1beta2" if minor >= (1, 36) else "v1alpha3"
+    rules: list[Manifest] = []
+    for one in fleet.spec.addons.dra_driver.device_taints:
+        selector = {"driver": one.driver, "pool": one.node, "device": one.device}
+        taint = {"key": one.key, "value": one.value, "effect": one.effect.value}
+        rules.append(
+            {
+                "apiVersion": f"{GROUP}{version}",
+                "kind": "DeviceTaintRule",
+                "metadata": {"name": one.name, "labels": dict(MANAGED_BY)},
+                "spec": {
+                    "deviceSelector": {k: v for k, v in selector.items() if v is not None},
+                    "taint": {k: v for k, v in taint.items() if v},
+                },
+            }
+        )
+    return rules
 
 
 def _of_profile(profile: str | None) -> str:
@@ -284,6 +347,7 @@ __all__ = [
     "compute_domains",
     "device_classes",
     "device_config",
+    "device_taint_rules",
     "pod_claim",
     "shared_claim",
 ]

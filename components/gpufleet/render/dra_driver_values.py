@@ -20,6 +20,7 @@ from gpufleet.fleet.config_names import (
 from gpufleet.fleet.cut_over import claim_cuts
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import Fleet
+from gpufleet.partition.dra_gates import HOST_IMEX
 from gpufleet.spec.base import SpecModel
 
 CHART = "dra-driver-nvidia-gpu"
@@ -50,6 +51,10 @@ class DraDriverSettings(SpecModel):
     """Taints its pods bear next to `nvidia.com/gpu`. Default: none."""
     compute_domains: bool = False
     """Serve multi-node NVLink domains too. Default false."""
+    host_managed_imex: bool = False
+    """Whether the machines run nvidia-imex themselves. Default false."""
+    consumable_shares: str = ""
+    """`memory`, `unlimited` or a number of shares of each device. Default: one claim each."""
     after_layouts: bool = False
     """Start only where MIG manager has applied the node's layout. Default false."""
 
@@ -61,12 +66,15 @@ def dra_driver_values(settings: DraDriverSettings) -> dict[str, Any]:
     the chart refuses to serve GPUs.
     """
     affinity = {"affinity": _after_layouts()} if settings.after_layouts else {}
+    imex = {"imex": {"mode": "hostManaged"}} if settings.host_managed_imex else {}
+    shares = settings.consumable_shares
     return {
+        **({"consumableShares": shares} if shares else {}),
         "nvidiaDriverRoot": settings.driver_root,
         "gpuResourcesEnabledOverride": True,
         "resources": {
             "gpus": {"enabled": True},
-            "computeDomains": {"enabled": settings.compute_domains},
+            "computeDomains": {"enabled": settings.compute_domains, **imex},
         },
         "featureGates": dict(sorted(settings.feature_gates.items())),
         "kubeletPlugin": {
@@ -116,8 +124,12 @@ def fleet_dra_driver_settings(fleet: Fleet) -> DraDriverSettings:
         for taint in pool.taints
         if (taint.key, taint.effect) != ("nvidia.com/gpu", "NoSchedule")
     }
+    addon = fleet.spec.addons.dra_driver
+    gates = {gate: True for _, cut in cuts for gate in cut.gates}
     data: dict[str, Any] = {
-        "featureGates": {gate: True for _, cut in cuts for gate in cut.gates},
+        "featureGates": gates | ({HOST_IMEX: True} if addon.host_managed_imex else {}),
+        "hostManagedImex": addon.host_managed_imex,
+        "consumableShares": next((s for _, cut in cuts if (s := cut.consumable_shares)), ""),
         "driverRoot": min(roots, default=HOST_ROOT),
         "computeDomains": any(cut.compute_domain for _, cut in cuts),
         "afterLayouts": any(cut.devices == "mig" and not cut.on_demand for _, cut in cuts),

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from gpufleet.contract.dra_api import FIRST_WITH_V1
 from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.kueue_quota import pool_units, quota_pools
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.dra_offers import MIG_CLASS
 from gpufleet.render.kueue_flavors import node_taints
 from gpufleet.render.kueue_queues import flavor_groups
-from gpufleet.render.kueue_quota import pool_units, quota_pools
 from gpufleet.spec.cluster import minor_of
 
 MAX_GROUPS = 16
@@ -83,7 +83,11 @@ def _uncounted_needs(pool: Pool, made: DraCut) -> Iterator[Finding]:
     """Claims that no quota counts: Kueue admits a class only under the one name it is mapped to
     (kubernetes-sigs/kueue `pkg/dra/claims.go`, 05a9e7e)."""
     for index, need in enumerate(made.needs):
-        if need.shared_claims:
+        if need.choices or need.admin_access:
+            field = "firstAvailable" if need.choices else "adminAccess"
+            why = f"Kueue refuses jobs whose claims have `{field}`"
+            fix = f"remove `{field}`, or keep such jobs out of the queues"
+        elif need.shared_claims:
             why = "its pods share it, and Kueue reads claim templates only"
             fix = "write `sharing: exclusive`, or keep such jobs out of the queues"
         elif need.device_class == MIG_CLASS and not made.on_demand:

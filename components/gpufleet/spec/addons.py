@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import Ownership, SpecModel
+from gpufleet.spec.device_needs import DeviceTaint
 from gpufleet.spec.device_plugin import DevicePluginSettings
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.images import Images
@@ -19,6 +20,7 @@ __all__ = [
     "Charts",
     "ClusterAutoscaler",
     "DevicePlugin",
+    "DraDriverAddon",
     "Expander",
     "GpuDirect",
     "GpuNetworks",
@@ -59,6 +61,17 @@ class NetworkOperator(Addon, NetworkOperatorSettings):
 
 class DevicePlugin(Addon, DevicePluginSettings):
     """NVIDIA's device plugin by its own chart, where no GPU Operator is wanted."""
+
+
+class DraDriverAddon(Addon):
+    """NVIDIA's DRA driver."""
+
+    host_managed_imex: bool = False
+    """Whether your machines run nvidia-imex themselves (driver 0.5.0, gate HostManagedIMEXDaemon).
+    Default false: the driver runs it for each ComputeDomain."""
+    device_taints: Annotated[tuple[DeviceTaint, ...], Field(max_length=64)] = ()
+    """DeviceTaintRules. Need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
+    none."""
 
 
 class Karpenter(Addon):
@@ -175,7 +188,7 @@ class Addons(SpecModel):
     """NVIDIA Network Operator. Default: with RDMA pools."""
     device_plugin: DevicePlugin = Field(default_factory=DevicePlugin)
     """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
-    dra_driver: Addon = Field(default_factory=Addon)
+    dra_driver: DraDriverAddon = Field(default_factory=DraDriverAddon)
     """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: Karpenter = Field(default_factory=Karpenter)
     """Karpenter. Default: with pools it provisions."""

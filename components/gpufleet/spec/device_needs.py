@@ -58,13 +58,70 @@ class ClaimTerms(SpecModel):
     Default: memory / clients."""
 
 
+class DeviceTaintEffect(StrEnum):
+    """What a taint of a device does."""
+
+    NO_SCHEDULE = "NoSchedule"
+    """No new claim gets the device."""
+    NO_EXECUTE = "NoExecute"
+    """And pods that use it are evicted."""
+
+
+class DeviceToleration(SpecModel):
+    """A taint of devices that a claim bears."""
+
+    key: str | None = Field(default=None, min_length=1, max_length=316)
+    """Key of the taint. Default: every key."""
+    value: str | None = Field(default=None, max_length=63)
+    """Value of the taint. Default: every value."""
+    effect: DeviceTaintEffect | None = None
+    """Default: both."""
+    seconds: int | None = Field(default=None, ge=0)
+    """With NoExecute: how long its pods stay. Default: always."""
+
+
+class DeviceTaint(SpecModel):
+    """A DeviceTaintRule: a taint of devices of a driver, set for maintenance and taken away."""
+
+    name: DnsLabel
+    """Name of the rule."""
+    driver: str = Field(default="gpu.nvidia.com", min_length=1, max_length=63)
+    """Driver of the devices. Default `gpu.nvidia.com`."""
+    node: str | None = Field(default=None, min_length=1, max_length=253)
+    """Pool of the driver's slices, which is the name of the node. Default: every node."""
+    device: str | None = Field(default=None, min_length=1, max_length=63)
+    """Device as the driver names it, `gpu-3`. Default: every device."""
+    key: str = Field(min_length=1, max_length=316)
+    """Key of the taint, `example.com/maintenance`."""
+    value: str = Field(default="", max_length=63)
+    """Default: empty."""
+    effect: DeviceTaintEffect = DeviceTaintEffect.NO_SCHEDULE
+    """Default NoSchedule."""
+
+
+class DeviceChoice(SpecModel):
+    """One of several ways in which a claim can be met."""
+
+    devices: Literal["gpu", "mig"] | None = None
+    """Whole GPUs or MIG devices. Default: as the claim."""
+    products: Annotated[tuple[ProductName, ...], Field(max_length=16)] = ()
+    """GPUs that will do, by their names in the catalogue. Default: the pool's GPU."""
+    count: int = Field(default=1, ge=1, le=32)
+    """Devices, all on one node. Default 1."""
+    memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
+    """Least memory of each device in MiB. Default: any."""
+    profile: ProfileName | None = None
+    """MIG profile of each device. Default: any."""
+
+
 class DeviceNeed(ClaimTerms):
     """A claim by what it needs: made as a template, or with `sharing` as claims that pods share."""
 
     name: DnsLabel
     """The template is called `<pool>-<name>`."""
-    devices: Literal["gpu", "mig"] | None = None
-    """Whole GPUs or MIG devices. Default: as the pool."""
+    devices: Literal["gpu", "mig", "vfio"] | None = None
+    """Whole GPUs or MIG devices; `vfio`: whole GPUs for virtual machines, bound to vfio-pci (driver
+    gate PassthroughSupport). Default: as the pool."""
     count: int = Field(default=1, ge=1, le=32)
     """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
     memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
@@ -82,5 +139,19 @@ class DeviceNeed(ClaimTerms):
     nvlink: NvlinkReach | None = None
     """`machine`: the GPUs of the claim reach each other by NVLink. `domain`: those of other
     machines too; the pool gets a ComputeDomain, and the pod a channel. Default: not needed."""
+    first_available: Annotated[tuple[DeviceChoice, ...], Field(max_length=8)] = ()
+    """Ways in which the claim can be met, the preferred one first, instead of `products`, `count`,
+    `memoryMib` and `profile`: an H200, else two H100. One of them names the pool's GPU. Needs
+    DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one way."""
+    tolerations: Annotated[tuple[DeviceToleration, ...], Field(max_length=16)] = ()
+    """Taints of devices that the claim bears. Needs DRADeviceTaints, on by default in Kubernetes
+    1.36. Default: none."""
+    admin_access: bool = False
+    """Access to devices that others use, for monitoring: only in namespaces with the label
+    `resource.kubernetes.io/admin-access: "true"`. Needs DRAAdminAccess, on by default in Kubernetes
+    1.34. Default false."""
+    share_memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
+    """With `consumableShares: memory`: memory in MiB that the claim takes of each device. Default:
+    the driver's."""
     shared_claims: int | None = Field(default=None, ge=1, le=256)
     """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""

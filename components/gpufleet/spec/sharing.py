@@ -142,6 +142,12 @@ class Dra(ClaimTerms):
     extended_resource: bool = False
     """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
+    consumable_shares: (
+        Literal["memory", "unlimited"] | Annotated[int, Field(ge=2, le=256)] | None
+    ) = None
+    """Several claims on each device: `memory`, each takes a part of the memory; a number of shares;
+    `unlimited`. One setting for the cluster's driver (0.5.0, gate ConsumableShares); needs
+    DRAConsumableCapacity, on by default in Kubernetes 1.36. Default: each device has one claim."""
     claims: Annotated[tuple[DeviceNeed, ...], Field(max_length=64)] = ()
     """Claims by what they need, next to those of the kinds of device that the pool has. Default:
     none."""

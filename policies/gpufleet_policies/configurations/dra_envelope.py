@@ -24,6 +24,7 @@ from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet_policies.configurations.dra_cel import validate_selector
 from gpufleet_policies.configurations.dra_devices import CLASSES, DRIVER, FORMER, attribute_names
+from gpufleet_policies.configurations.dra_sizes import validate_resource_name
 
 HOLDERS = {
     "ResourceClaim": ("spec",),
@@ -38,12 +39,6 @@ SCHEMA_CODES = SchemaCodes(
     required="dra-field-missing",
     other="dra-value-invalid",
 )
-"""Codes of problems of schemas."""
-_RESOURCE = re.compile(
-    r"(?!requests\.)(?![^/]*kubernetes\.io/)[a-z0-9]([-a-z0-9.]{0,236}[a-z0-9])?"
-    r"/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-)
-"""An extended resource; with `requests.` before it the domain has at most 253 characters."""
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _FORMS = re.compile(r"^(?:nvidia[-.])?(gpu|mig|vfio)s?(?=\.)")
 """Other forms of the first word of a class: `gpus.nvidia.com`."""
@@ -112,26 +107,11 @@ def validate_envelope(document: dict[str, Any], context: Site, report: CheckRepo
         )
     spec = mapping_at(document, path)
     if kind == "DeviceClass":
-        _validate_resource_name(spec, f"{path}.extendedResourceName", report)
+        validate_resource_name(spec, f"{path}.extendedResourceName", report)
         _validate_selectors(spec, None, path, context, report)
         return True
     _validate_devices(mapping_at(spec, "devices"), f"{path}.devices", version, context, report)
     return True
-
-
-def _validate_resource_name(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
-    """Source: kubernetes v1.37.2 pkg/apis/core/v1/helper/helpers.go, IsExtendedResourceName."""
-    name = spec.get("extendedResourceName")
-    if not isinstance(name, str) or _RESOURCE.fullmatch(name):
-        return
-    report.add(
-        "dra-value-invalid",
-        path,
-        f"{shown(name)} is not the name of an extended resource: DOMAIN/NAME outside "
-        "kubernetes.io, and not beginning with `requests.`",
-        "write a name such as `nvidia.com/gpu`",
-        value=name,
-    )
 
 
 def _validate_shape(document: dict[str, Any], version: str, report: CheckReport) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ import pytest
 from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
-from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import (
@@ -189,7 +189,7 @@ def test_what_drs_may_do_with_a_machine(cloud: Vcenter) -> None:
 
 
 def test_a_standalone_host_has_no_drs(cloud: Vcenter) -> None:
-    alone = FoundPlace(None, None, False, None, None, None, None)
+    alone = SimpleNamespace(is_cluster=False)
     settings = NodeSettings.model_validate(cloud.node(1, drsBehavior="manual"))
     text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, alone))
     assert "drsBehavior is manual, and a standalone host has no DRS" in text

@@ -11,7 +11,7 @@ from gpufleet.cli.catalogue import command
 
 TABLES = {
     "gpus": 58, "mig": 129, "instances": 165, "prices": 330, "models": 70, "charts": 18,
-    "images": 12, "sources": 204, "engines": 4, "drivers": 39, "offers": 83,
+    "images": 12, "sources": 206, "engines": 4, "drivers": 39, "offers": 83,
 }  # fmt: skip
 
 

@@ -6,12 +6,29 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.device_needs import DeviceTolerationArgs
 from gpufleet.arguments.words import (
+    DeviceChoiceDevicesWord,
     DeviceNeedDevicesWord,
     DraSharingWord,
     NvlinkReachWord,
     TimeSliceWord,
 )
+
+
+class DeviceChoiceDict(TypedDict):
+    """One of several ways in which a claim can be met."""
+
+    devices: NotRequired[DeviceChoiceDevicesWord]
+    """One of `gpu`, `mig`. Whole GPUs or MIG devices. Default: as the claim."""
+    products: NotRequired[Sequence[str]]
+    """GPUs that will do, by their names in the catalogue. Default: the pool's GPU."""
+    count: NotRequired[int]
+    """Devices, all on one node. Default 1."""
+    memoryMib: NotRequired[int]
+    """Least memory of each device in MiB. Default: any."""
+    profile: NotRequired[str]
+    """MIG profile of each device. Default: any."""
 
 
 class DeviceNeedDict(TypedDict):
@@ -35,7 +52,8 @@ class DeviceNeedDict(TypedDict):
     name: str
     """The template is called `<pool>-<name>`."""
     devices: NotRequired[DeviceNeedDevicesWord]
-    """One of `gpu`, `mig`. Whole GPUs or MIG devices. Default: as the pool."""
+    """One of `gpu`, `mig`, `vfio`. Whole GPUs or MIG devices; `vfio`: whole GPUs for virtual
+    machines, bound to vfio-pci (driver gate PassthroughSupport). Default: as the pool."""
     count: NotRequired[int]
     """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
     memoryMib: NotRequired[int]
@@ -54,5 +72,19 @@ class DeviceNeedDict(TypedDict):
     """One of `machine`, `domain`. `machine`: the GPUs of the claim reach each other by NVLink.
     `domain`: those of other machines too; the pool gets a ComputeDomain, and the pod a channel.
     Default: not needed."""
+    firstAvailable: NotRequired[Sequence[DeviceChoiceDict]]
+    """Ways in which the claim can be met, the preferred one first, instead of `products`,
+    `count`, `memoryMib` and `profile`: an H200, else two H100. One of them names the pool's GPU.
+    Needs DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one way."""
+    tolerations: NotRequired[Sequence[DeviceTolerationArgs]]
+    """Taints of devices that the claim bears. Needs DRADeviceTaints, on by default in Kubernetes
+    1.36. Default: none."""
+    adminAccess: NotRequired[bool]
+    """Access to devices that others use, for monitoring: only in namespaces with the label
+    `resource.kubernetes.io/admin-access: "true"`. Needs DRAAdminAccess, on by default in
+    Kubernetes 1.34. Default false."""
+    shareMemoryMib: NotRequired[int]
+    """With `consumableShares: memory`: memory in MiB that the claim takes of each device.
+    Default: the driver's."""
     sharedClaims: NotRequired[int]
     """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""

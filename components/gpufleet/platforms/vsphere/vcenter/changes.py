@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from gpufleet.platforms.vsphere.vcenter.objects import (
+    Objects,
+    has_unknown,
+    meant,
+    plain_value,
+    value_at,
+)
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy as UpdatePolicy
 
 Rows = Sequence[Mapping[str, Any]]
@@ -80,10 +87,6 @@ def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     return wrong
 
 
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
-
-
 class MachineChangeKind(Enum):
     """What happens to the machine when a property changes."""
 
@@ -100,8 +103,6 @@ class MachineChangeKind(Enum):
 
 
 TABLE: Mapping[str, MachineChangeKind] = {
-    "owner": MachineChangeKind.REPLACE,
-    "generation": MachineChangeKind.REPLACE,
     "endpoint.server": MachineChangeKind.REPLACE,
     "endpoint.port": MachineChangeKind.SETTING,
     "endpoint.insecure": MachineChangeKind.SETTING,
@@ -222,16 +223,26 @@ class MachineChange:
         return has_unknown(self.new)
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[MachineChange, ...]:
-    """Every property of the table that differs, in the table's order."""
+def changes(
+    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
+) -> tuple[MachineChange, ...]:
+    """Every property of the table that differs, in the table's order.
+
+    Args:
+        old: Inputs or outputs of before.
+        new: Inputs.
+        objects: What the names of both lead to: two names of one object do not differ. Default:
+            names are compared as they are written.
+    """
+    objects = objects or {}
     found: list[MachineChange] = []
     drifted: Mapping[str, Any] = old.get("drifted") or {}
     for path, kind in TABLE.items():
-        before, after = _at(old, path), _at(new, path)
+        before, after = value_at(old, path), value_at(new, path)
         if path == "extraDisks":
             before, after = by_name(before), by_name(after)
         if path in ACTUAL:
-            before = _at(old, ACTUAL[path]) or before
+            before = value_at(old, ACTUAL[path]) or before
         if path in FIRST_BOOT and new.get("ignoreUserDataChanges"):
             continue
         if path == "bootSha256" and before is None:
@@ -243,9 +254,11 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[MachineChan
         if path in DRIFT_ONLY and path not in drifted:
             continue
         if path in drifted:
-            before = _plain(drifted[path])
+            before = plain_value(drifted[path])
         elif before == after:
             continue
+        elif meant(path, before, objects) == meant(path, after, objects):
+            kind = MachineChangeKind.SETTING  # another name of the same object
         found.append(MachineChange(path, _kind(path, kind, before, after), before, after))
     return tuple(found)
 
@@ -272,25 +285,32 @@ def replaces(found: tuple[MachineChange, ...], policy: str) -> list[str]:
     ]
 
 
-def is_same_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def is_same_machine(
+    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
+) -> bool:
     """Whether nothing makes it another machine. Its generation then stays, whatever went into the
     digest when the machine was made."""
-    return "generation" in old and all(
-        change.path == "generation"
-        for change in changes(old, new)
-        if change.kind is MachineChangeKind.REPLACE
-    )
+    kinds = {change.kind for change in changes(old, new, objects)}
+    return MachineChangeKind.REPLACE not in kinds
 
 
 def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Property and reason of each change that would fail later, before anything is changed.
+    """Property and reason of each change that would fail later, before anything is changed, and of
+    each that would end a machine without the word for it.
 
-    Empty where the machine is replaced anyway. What `old` does not say (inputs do not say what a
-    machine has of its template) refuses nothing yet.
+    What `old` does not say (inputs do not say what a machine has of its template) refuses nothing
+    yet.
     """
-    policy = str(new.get("updatePolicy", UpdatePolicy.REFUSE.value))
-    found = changes(old, new)
-    if replaces(found, policy):
+    return refused(changes(old, new), str(new.get("updatePolicy", UpdatePolicy.REFUSE.value)))
+
+
+def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
+    """The same of changes that are known."""
+    replaced = replaces(found, policy)
+    if replaced and policy != UpdatePolicy.REPLACE.value:
+        ends = [change for change in found if change.path in replaced and not change.unknown]
+        return [(one.path, _ends(one)) for one in ends if one.path != "nodeReady"]
+    if replaced:
         return []
     wrong: list[tuple[str, str]] = []
     for change in found:
@@ -302,6 +322,16 @@ def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, 
         elif change.kind is MachineChangeKind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
             wrong.append((change.path, _needs_power_off(change)))
     return wrong
+
+
+def _ends(change: MachineChange) -> str:
+    if change.path in FIRST_BOOT:  # what it holds may be secret
+        return f"a guest reads it once, so that its change needs another machine: {WORD}"
+    return f"{change.old!r} cannot become {change.new!r} without another machine: {WORD}"
+
+
+WORD = "write `updatePolicy: replace` if running machines may be ended, or take the change back"
+"""What lets a change end machines that run."""
 
 
 def impossible(change: MachineChange) -> str | None:
@@ -366,31 +396,3 @@ def _keys_that_differ(old: Any, new: Any) -> list[str]:
     before: Mapping[str, Any] = old or {}
     after: Mapping[str, Any] = new or {}
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-
-
-def _at(properties: Mapping[str, Any], path: str) -> Any:
-    value: Any = properties
-    for part in path.split("."):
-        if value == UNKNOWN:
-            return UNKNOWN
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(part)
-    return _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if value in ({}, [], ""):
-        return None  # absent and empty are the same wish
-    return value
-
-
-def has_unknown(value: Any) -> bool:
-    """Whether the engine does not know some part of it yet."""
-    if isinstance(value, Mapping):
-        return any(has_unknown(item) for item in value.values())
-    if isinstance(value, list):
-        return any(has_unknown(item) for item in value)
-    return value == UNKNOWN

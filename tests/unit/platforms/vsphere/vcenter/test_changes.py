@@ -10,13 +10,13 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
     DRIFT_ONLY,
     REFUSED_BECAUSE,
     TABLE,
-    UNKNOWN,
     MachineChangeKind,
     changes,
     is_same_machine,
     refusals,
     replaces,
 )
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
 
 OLD: dict[str, Any] = {
     "owner": "o/p/s/g/0",
@@ -48,8 +48,8 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
-    ("another object", MachineChangeKind.REPLACE, ["owner", "endpoint.server", "place.datacenter"]),
-    ("another object", MachineChangeKind.REPLACE, ["place.template", "generation", "name"]),
+    ("another object", MachineChangeKind.REPLACE, ["endpoint.server", "place.datacenter"]),
+    ("another object", MachineChangeKind.REPLACE, ["place.template", "name"]),
     ("devices", MachineChangeKind.POWERED_OFF, ["gpu", "gpuMemoryGib"]),
     ("size", MachineChangeKind.POWERED_OFF, ["cpus", "memoryMib", "coresPerSocket"]),
     ("size", MachineChangeKind.POWERED_OFF, ["coresPerNumaNode"]),
@@ -225,7 +225,12 @@ def test_power_off_needs_a_policy() -> None:
     assert reason.startswith("8 becomes 16 only while the machine is off")
     assert refusals(OLD, {**new, "updatePolicy": "restart"}) == []
     assert refusals(OLD, {**new, "updatePolicy": "replace"}) == []
-    assert refusals(OLD, {**new, "name": "other"}) == [], "it is replaced anyway"
+    ((where, reason),) = refusals(OLD, {**new, "name": "other"})
+    assert (where, reason.split(":")[0]) == (
+        "name",
+        "'gpu-0' cannot become 'other' without another machine",
+    )
+    assert refusals(OLD, {**new, "name": "other", "updatePolicy": "replace"}) == []
 
 
 def test_disks_only_grow() -> None:

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    UNKNOWN,
     MachineChangeKind,
     changes,
     impossible,
     refusals,
     replaces,
 )
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
 from tests.unit.platforms.vsphere.vcenter.test_changes import OLD
 
 A = {"name": "a", "sizeGib": 10}
