@@ -136,7 +136,9 @@ def test_a_static_pool_keeps_its_nodes() -> None:
     )
     names = [files(one)["node-pool-p.yaml"]["metadata"]["name"] for one in (static, L4)]
     assert names == ["gpufleet-p-static", "gpufleet-p"]
-    existing = {"addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}}
+    existing: dict[str, Any] = {
+        "addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}
+    }
     assert "karpenter-static-gate" in [one.code for one in compiled(static, **existing).findings]
 
 
@@ -161,7 +163,7 @@ def test_a_price_is_an_overlay_of_whole_gpus_too() -> None:
     spec = made["node-overlay-p.yaml"]["spec"]
     assert spec["priceAdjustment"] == "-15%"
     assert "capacity" not in spec
-    off = {"addons": {"karpenter": {"ownership": "existing"}}}
+    off: dict[str, Any] = {"addons": {"karpenter": {"ownership": "existing"}}}
     found = compiled({**L4, "karpenter": {"priceAdjustment": "-15%"}}, **off).findings
     assert "karpenter-price-without-overlay" in [one.code for one in found]
 
@@ -199,6 +201,26 @@ def test_dedicated_tenancy_is_a_requirement() -> None:
             {"nodeClass": {"kubelet": {"maxPods": -1}}},
             "karpenter-object-refused",
             "nodeClass.kubelet.maxPods",
+        ),
+        (
+            {"nodeClass": {"metadataOptions": {"httpPutResponseHopLimit": 65}}},
+            "karpenter-object-refused",
+            "nodeClass.metadataOptions.httpPutResponseHopLimit",
+        ),
+        (
+            {"nodeClass": {"kubelet": {"evictionHard": {"memory.free": "5%"}}}},
+            "karpenter-object-refused",
+            "nodeClass.kubelet.evictionHard",
+        ),
+        (
+            {"nodeClass": {"kubelet": {"evictionSoft": {"memory.available": "5%"}}}},
+            "karpenter-object-refused",
+            "nodeClass.kubelet",
+        ),
+        (
+            {"nodeClass": {"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {}}]}},
+            "karpenter-object-refused",
+            "nodeClass.blockDeviceMappings[0].ebs",
         ),
         ({"nodePool": {"replicas": 3}}, "raw-argument-decided", "nodePool.replicas"),
         ({"nodeClass": {"role": "mine"}}, "raw-argument-wired", "nodeClass.role"),
