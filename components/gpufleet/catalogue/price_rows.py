@@ -65,7 +65,13 @@ def overridden(
     return merged
 
 
-_PARTITIONS = {"us-gov-": "GovCloud", "cn-": "China"}
+_PARTITIONS = {
+    "us-gov-": "GovCloud",
+    "cn-": "China",
+    "eusc-": "the European Sovereign Cloud",
+    "us-iso": "an isolated partition",
+    "eu-iso": "an isolated partition",
+}
 
 
 def partition(region: str) -> str | None:

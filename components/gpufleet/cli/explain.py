@@ -1,6 +1,7 @@
 """`gpufleet explain`: a compiled fleet for people, with the proof of each MIG layout."""
 
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 
 import click
@@ -18,6 +19,7 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.pool_facts import explain_pool
 from gpufleet.cli.source import compile_source
+from gpufleet.cli.tables import quota_lines
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.explained import Term, contract_of
@@ -66,7 +68,10 @@ def command(
     else:
         print_findings(compiled.findings)
         terms = {} if fleet is None else _contract(fleet)
-        click.echo("\n\n".join(explain_pool(one, terms.get(one.name, ())) for one in pools))
+        texts = [explain_pool(one, terms.get(one.name, ())) for one in pools]
+        quotas = ["\n".join(_quotas(fleet, one)) for one in pools]
+        parts = zip(texts, quotas, strict=True)
+        click.echo("\n\n".join("\n".join(filter(None, one)) for one in parts))
     sys.exit(exit_code(compiled.findings))
 
 
@@ -86,6 +91,11 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
         raise UnreadableInputError(f"--svg draws one pool, name it: {names}")
     picture = draw_partition_svg(pools[0].gpu, pools[0].partition, f"Pool {pools[0].name}")
     write_file(file, picture)
+
+
+def _quotas(fleet: Fleet | None, pool: Pool) -> Iterator[str]:
+    if fleet is not None and fleet.spec.queues is not None:
+        yield from quota_lines(fleet, fleet.spec.queues, pool.name)
 
 
 def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:

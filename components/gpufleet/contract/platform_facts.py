@@ -133,6 +133,10 @@ class PlatformFacts:
     """Whether nodes are virtual machines on a hypervisor that may forbid to reset a GPU."""
     rdma_by_network_operator: bool = False
     """Whether `fabric: rdma` is served by the Network Operator. Default: by the platform."""
+    network_parts: frozenset[str] = frozenset()
+    """Parts of secondary networks that each cluster has by itself: `multus`, `cniPlugins`, and
+    kinds of address management such as `whereabouts`. Installed again, two would write the same
+    folder. Default: none."""
     vgpu: bool = False
     """Whether a machine can get a vGPU profile."""
     simulated: bool = False

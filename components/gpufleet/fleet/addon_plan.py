@@ -184,6 +184,7 @@ def _network(
         node_feature_discovery=discovery is DiscoveryOwner.NETWORK_OPERATOR,
         rdma=rdma,
         wait=there_already if declared.wait is None else declared.wait,
+        there=platform.facts.network_parts,
         tolerations=tolerations,
     )
 

@@ -36,6 +36,7 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
+from gpufleet.fleet.team_quotas import validate_quotas
 from gpufleet.fleet.value_rules import validate_raw_values
 from gpufleet.spec.fleet_spec import FleetSpec
 
@@ -278,7 +279,10 @@ def _within(path: str, place: str) -> bool:
 
 
 def _validate_queues(made: Compilation) -> Iterable[Finding]:
-    return validate_queue_declaration(made.spec, made.platforms, made.pools)
+    return [
+        *validate_queue_declaration(made.spec, made.platforms, made.pools),
+        *validate_quotas(made, made.spec.queues),
+    ]
 
 
 PASSES = (

@@ -212,6 +212,10 @@ class PlatformRules:
         """Whether the devices of a node only work together, fabric or not."""
         return False
 
+    def nodes_together(self, pool: Pool) -> int:
+        """Nodes that a job always takes together. Default 1."""
+        return 1
+
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """What a pod asks for to use the pool's fabric, where interfaces are resources."""
         return FabricRequest()

@@ -119,7 +119,7 @@ def _filled(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
     """GPUs filled one after the other with the layout that leaves least of the demand's volume."""
     assert gpu.mig is not None
     rows = gpu.mig.profiles
-    left = {name: count for name, count in wanted if count > 0}
+    left: dict[str, int] = {name: count for name, count in wanted if count > 0}
     found: Counter[Pattern] = Counter()
 
     def served(pattern: Pattern) -> tuple[int, int, int, Pattern]:

@@ -1,7 +1,7 @@
 """One option for each workload so that the whole is cheap: shares of one machine are bought once.
 
 Start from the options that are cheapest alone and from those cheapest for their part of a machine;
-move single workloads, and empty whole pools, while the total falls. Where that is above the bound
+move single workloads while the total falls. Where that is above the bound
 and HiGHS is installed, the integer program finds a cheaper choice or proves that there is none.
 """
 
@@ -27,7 +27,6 @@ from gpufleet_planner.planning.lower_bound import (
     least_part,
     machine_price,
     tightest,
-    whole_machines_bound,
 )
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
@@ -153,16 +152,7 @@ def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[OptionRow]
     groups: dict[str, list[list[Option]]] = defaultdict(list)
     for candidate in candidates:
         groups[candidate.intent].append([row.option for row in usable[candidate.name]])
-    return sum(
-        max(
-            dearest_alone(group),
-            whole_machines_bound(
-                tightest(group)[0],
-                {machine_price(option.machine) for options in group for option in options},
-            ),
-        )
-        for group in groups.values()
-    )
+    return sum(max(dearest_alone(group), tightest(group)[0]) for group in groups.values())
 
 
 def _rows(
@@ -259,11 +249,9 @@ class _Search:
             self.costs[pool] = self._cost(pool, self.demands[pool])
 
     def improve(self) -> None:
-        """Move single workloads and empty pools until nothing falls."""
+        """Move single workloads until nothing falls."""
         for _ in range(_PASSES):
-            moved = [self._move(name) for name in self.usable]
-            emptied = [self._empty(pool) for pool in list(self.demands)]
-            if not any(moved) and not any(emptied):
+            if not sum(self._move(name) for name in self.usable):
                 return
 
     def _move(self, name: str) -> bool:
@@ -284,26 +272,6 @@ class _Search:
                 if self._delta(name, row) <= 0:
                     self._put(name, row)
                     break
-
-    def _empty(self, pool: int) -> bool:
-        """Everybody leaves a pool for what is cheapest elsewhere, if the total falls."""
-        names = [name for name, row in self.chosen.items() if row.pool == pool]
-        if len(names) < 2:
-            return False
-        before, kept = self.total, {name: self.chosen[name] for name in names}
-        for name in names:
-            others = [row for row in self.usable[name] if row.pool != pool]
-            if not others:
-                break
-            deltas = [(self._delta(name, row), number) for number, row in enumerate(others)]
-            self._put(name, others[min(deltas)[1]])
-        else:
-            if self.total < before - 1e-6:
-                return True
-        for name, row in kept.items():
-            if self.chosen[name] is not row:
-                self._put(name, row)
-        return False
 
     def refuse_impossible(self) -> None:
         """Raise KeyError where a pool cannot be, or own machines do not suffice."""

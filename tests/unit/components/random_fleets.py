@@ -168,6 +168,9 @@ CONNECTIONS: dict[str, dict[str, Any]] = {
         "subnet_ids_by_zone": {"us-east-1a": "subnet-0a", "us-east-1b": "subnet-0b"},
         "vpc_id": "vpc-01",
         "cluster_security_group_id": "sg-0c",
+        "cluster_endpoint": "https://ml.example.com",
+        "cluster_certificate_authority": "Y2E=",
+        "cluster_service_cidr": "172.20.0.0/16",
     },
     "gke": {
         "cluster_name": "ml",

@@ -81,7 +81,12 @@ def cloud_fleets(draw: st.DrawFn) -> dict[str, Any]:
             pool |= optional(draw, image=st.just("ubuntu-gke"))
             driver = optional(draw, driver=st.just("gpuOperator"))
             pool |= {"gke": {**pool.get("gke", {}), **driver}} if driver else {}
-    more = optional(draw, queues=st.just(QUEUES), monitoring=st.just({"backend": "prometheus"}))
+    more = optional(
+        draw,
+        queues=st.just(QUEUES),
+        monitoring=st.just({"backend": "prometheus"}),
+        environment=st.sampled_from(["dev", "staging"]),
+    )
     return {**document, **more}
 
 

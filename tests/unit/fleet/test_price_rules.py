@@ -32,7 +32,12 @@ def compiled(region: str, *pools: dict[str, Any], platform: str = "eks") -> Comp
 
 
 @pytest.mark.parametrize(
-    ("region", "name"), [("us-gov-west-1", "GovCloud"), ("cn-north-1", "China")]
+    ("region", "name"),
+    [
+        ("us-gov-west-1", "GovCloud"),
+        ("cn-north-1", "China"),
+        ("eusc-de-east-1", "the European Sovereign Cloud"),
+    ],
 )
 def test_another_price_list_is_never_counted(region: str, name: str) -> None:
     result = compiled(region)

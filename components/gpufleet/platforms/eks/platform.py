@@ -20,6 +20,7 @@ from gpufleet.platforms.eks.bottlerocket import (
     shares_by_settings,
     validate_bottlerocket_sharing,
 )
+from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import CAPACITY_TYPES, KARPENTER_ORDER
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
@@ -142,7 +143,7 @@ class EksRules(PlatformRules):
     )
 
     def validate_arguments(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        return validate_arguments(spec, pools)
+        return (*validate_arguments(spec, pools), *validate_autoscaler(spec, pools))
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """Interfaces that every machine of the pool has, and the huge pages of their driver."""

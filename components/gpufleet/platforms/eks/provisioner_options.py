@@ -59,7 +59,9 @@ def validate_options(pool: Pool) -> Iterable[Finding]:
     }
     for section, options in WITHOUT_EFFECT.get(pool.provisioner, {}).items():
         written = sections[section]
-        for key in sorted(options.keys() & (written.model_fields_set if written else set())):
+        if written is None:
+            continue
+        for key in sorted(options.keys() & written.model_fields_set):
             name = type(written).model_fields[key].alias or key
             code, who = _CODES[pool.provisioner]
             yield error(

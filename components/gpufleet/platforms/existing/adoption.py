@@ -15,6 +15,7 @@ from gpufleet.fleet.observed import (
     PlatformAdoption,
     ProposedPool,
 )
+from gpufleet.fleet.observed_nodes import node_labels, own_taints, pool_name, regions_of_nodes
 from gpufleet.platforms.existing.labels import PRODUCT_LABEL
 from gpufleet.spec.base import Platform
 
@@ -45,9 +46,7 @@ class ExistingAdoption(PlatformAdoption):
 
     def cluster(self, seen: Observations) -> Declaration:
         """Nothing of a Node says what its cluster is called."""
-        regions = {
-            _labels(one).get("topology.kubernetes.io/region") for one in seen.objects("Node")
-        }
+        regions = set(regions_of_nodes(seen))
         region = regions.pop() if len(regions) == 1 else None
         return {"name": "adopted"} | ({} if region is None else {"region": region})
 
@@ -64,7 +63,7 @@ class ExistingAdoption(PlatformAdoption):
 
 
 def _pool(nodes: list[ObservedResource], taken: set[str], *, operator: bool) -> ProposedPool:
-    first, labels = nodes[0], _labels(nodes[0])
+    first, labels = nodes[0], node_labels(nodes[0])
     gpu, product = _gpu(labels)
     count, notes = _count(first), list[str]()
     if product is None:
@@ -107,7 +106,7 @@ def _gpu(labels: Mapping[str, str]) -> tuple[str | None, str | None]:
 
 def _count(one: ObservedResource) -> int | None:
     """GPUs of a node: what GPU Feature Discovery counts, else whole GPUs that are not shared."""
-    labels = _labels(one)
+    labels = node_labels(one)
     text = labels.get(_COUNT_LABEL, "")
     if text.isdigit() and int(text) > 0:
         return int(text)
@@ -123,35 +122,29 @@ def _profile(one: ObservedResource, *, operator: bool) -> str | None:
     info = mapping(mapping(one.properties.get("status")).get("nodeInfo"))
     for key, name, pattern in _PROFILES:
         if pattern.search(str(spec.get(name, info.get(name, "")))):
-            if operator and _labels(one).get("nvidia.com/gpu.deploy.driver") == "true":
+            if operator and node_labels(one).get("nvidia.com/gpu.deploy.driver") == "true":
                 return {"aks": "aks-no-driver", "oke": "oke-no-driver", "rke2-driver": "rke2"}.get(
                     key, key
                 )
             return key
-    driver = _labels(one).get("nvidia.com/gpu.deploy.driver")
+    driver = node_labels(one).get("nvidia.com/gpu.deploy.driver")
     return {"true": "plain", "pre-installed": "plain-driver"}.get(driver or "")
 
 
 def _taints(one: ObservedResource) -> Declaration:
-    found = [mapping(t) for t in items(mapping(one.properties.get("spec")).get("taints"))]
-    own = [
-        {key: t[key] for key in ("key", "value", "effect") if t.get(key)}
-        for t in found
-        if not str(t.get("key")).startswith(("node.kubernetes.io/", "nvidia.com/gpu"))
-    ]
-    tainted = any(t.get("key") == "nvidia.com/gpu" for t in found)
+    found, own = items(mapping(one.properties.get("spec")).get("taints")), own_taints(one)
+    tainted = any(mapping(t).get("key") == "nvidia.com/gpu" for t in found)
     return ({"taints": own} if own else {}) | ({} if tainted else {"gpuTaint": False})
 
 
 def _alike(one: ObservedResource) -> tuple[str, ...]:
-    labels = _labels(one)
+    labels = node_labels(one)
     keys = (POOL_LABEL, PRODUCT_LABEL, "nvidia.com/mig.config", "nvidia.com/device-plugin.config")
     return (*(labels.get(key, "") for key in keys), str(_count(one)))
 
 
 def _name(text: str, taken: set[str]) -> str:
-    base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:34]
-    base = base if base[:1].isalpha() else f"gpu-{base}"
+    base = pool_name(text)[:34]
     name = next(n for n in (base, *(f"{base}-{i}" for i in range(2, 1000))) if n not in taken)
     taken.add(name)
     return name
@@ -165,7 +158,7 @@ def _own(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _has_gpu(one: ObservedResource) -> bool:
-    labels = _labels(one)
+    labels = node_labels(one)
     resources = [
         key for key in _capacity(one) if key.startswith(("nvidia.com/gpu", "nvidia.com/mig-"))
     ]
@@ -175,11 +168,6 @@ def _has_gpu(one: ObservedResource) -> bool:
 
 def _capacity(one: ObservedResource) -> dict[str, Any]:
     return mapping(mapping(one.properties.get("status")).get("capacity"))
-
-
-def _labels(one: ObservedResource) -> dict[str, str]:
-    found = mapping(_metadata(one).get("labels"))
-    return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def _metadata(one: ObservedResource) -> dict[str, Any]:

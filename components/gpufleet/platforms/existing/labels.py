@@ -1,6 +1,7 @@
 """The labels that a pool owns on nodes that exist, in each way of writing them.
 
-Taints are never written: a node's list of them is one field, and whoever applies it owns all of it.
+Taints are never written: a node's list of them is one field, and a program that applies it owns
+all of it.
 """
 
 from collections.abc import Mapping, Sequence

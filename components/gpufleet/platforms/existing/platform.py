@@ -14,7 +14,7 @@ from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.platforms.existing import ExistingOptions, LabelsBy
 from gpufleet.spec.pool import GpuPool
 
-_ELSEWHERE = "the nodes exist: whoever made them starts their kubelet"
+_ELSEWHERE = "the nodes exist: the people who made them start their kubelet"
 
 
 class ExistingRules(PlatformRules):
@@ -115,7 +115,7 @@ def _writer(pool: GpuPool, options: ExistingOptions, place: str) -> Iterable[Fin
         yield error(
             "existing-rule-by-labels",
             f"{place}.labelsBy",
-            "a NodeFeatureRule sees names and devices of a node, not its labels",
+            "a NodeFeatureRule sees names and devices of a node, and none of its labels",
             "choose the nodes by `namePattern` or `nodes`, or write `labelsBy: commands`",
         )
     if options.writer is LabelsBy.RULE and pool.change is not None:
