@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -20,7 +20,7 @@ def at_work(text: str) -> None:
 
 
 @contextmanager
-def sign_of_life(command: str, stream: TextIO | None = None) -> Iterator[None]:
+def sign_of_life(command: str, stream: TextIO | None = None) -> Generator[None]:
     """Write `gpufleet COMMAND: at work for 2 s` while the context lasts: the first line after two
     seconds (120 where standard error is not a terminal), each further one after twice the time."""
     target = stream or sys.stderr
