@@ -98,7 +98,7 @@ def job(quota: TeamQuota, name: str) -> dict[str, Any]:
     }
 
 
-def reserved(custom: client.CustomObjectsApi) -> dict[str, bool]:
+def reserved(custom: Any) -> dict[str, bool]:
     """Job -> whether Kueue has reserved quota for it; jobs that it has not looked at are left
     out."""
     found: dict[str, bool] = {}
