@@ -34,6 +34,7 @@ EVERY_COMMIT = {
     "test_yaml_consumer.py": 25,
     "test_existing.py": 40,
     "test_deploy.py": 20,
+    "test_doctor.py": 20,
     "vsphere/test_chaos.py": 20,
     "vsphere/test_reconciling.py": 20,
     "vsphere/test_former_state.py": 20,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.documents.shapes import is_list, is_mapping
 from gpufleet_policies.resolve.hcl import Block, HclError, read_hcl
 from gpufleet_policies.resolve.tree import plain
 
@@ -145,8 +146,8 @@ def values_of(block: Block) -> dict[str, Any]:
 
 def holds_unknown(values: Any) -> bool:
     """Whether any value is only known in a plan."""
-    if isinstance(values, Mapping):
+    if is_mapping(values):
         return any(holds_unknown(one) for one in values.values())
-    if isinstance(values, list):
+    if is_list(values):
         return any(holds_unknown(one) for one in values)
     return values is UNKNOWN

@@ -19,12 +19,12 @@ from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import (
-    BATCH,
+    GROUP,
     PROVIDER,
     UNCLOSED,
-    batch_inputs,
     created,
     finished,
+    group_inputs,
     read,
     refused,
 )
@@ -144,7 +144,7 @@ def test_a_datastore_that_takes_nothing(
     cloud.proxy.reset([said(path, value)])
     text = refused(Code.DATASTORE_STATE, lambda: created(cloud.node(1)))
     assert expected in text
-    (failure,) = BATCH.check({}, batch_inputs(cloud, 1)).failures
+    (failure,) = GROUP.check({}, group_inputs(cloud, 1)).failures
     assert expected in failure.reason, "told in the preview, too"
     assert cloud.proxy.changing == {}
 
@@ -220,11 +220,11 @@ def test_vendor_data_reaches_the_guest_and_nobody_else(cloud: Vcenter) -> None:
     assert "bytes compressed, more than the 65536 that guestinfo holds" in failure.reason
 
 
-def test_a_batch_keeps_no_vendor_data(cloud: Vcenter) -> None:
-    given = batch_inputs(cloud, 1)
-    given["nodes"][0]["vendorData"] = VENDOR
-    outs = BATCH.create(given).outs or {}
+def test_a_group_keeps_no_vendor_data(cloud: Vcenter) -> None:
+    given = group_inputs(cloud, 1)
+    given["boot"]["1"]["vendorData"] = VENDOR
+    outs = GROUP.create(given).outs or {}
     assert "proxy-password" not in json.dumps(outs)
-    assert "vendorData" not in outs["nodes"][0]
-    BATCH.delete("", outs)
+    assert "vendorData" not in outs["nodes"]["1"]
+    GROUP.delete("", outs)
     assert cloud.owned() == []

@@ -18,8 +18,10 @@ import gpufleet
 from gpufleet.components_base.resource_plugin import SECRET as SECRET_MARK
 from gpufleet.components_base.resource_plugin import SIGNATURE, ResourceServicer
 from gpufleet.platforms.registry import platform_resource
-from gpufleet.platforms.vsphere.vcenter.changes import TABLE
 from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    PROPERTIES,
+)
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
@@ -162,7 +164,7 @@ def test_a_wrong_input_of_a_machine_shows_no_secret(cloud: Vcenter, key: str) ->
     assert refused
 
 
-@pytest.mark.parametrize("key", sorted({path.split(".")[0] for path in TABLE}))
+@pytest.mark.parametrize("key", sorted({path.split(".")[0] for path in PROPERTIES}))
 def test_a_refused_change_of_a_machine_shows_no_secret(cloud: Vcenter, key: str) -> None:
     """With `updatePolicy` refuse and, for what can hold one, the token before and after."""
     given = {**group_inputs(cloud, 1, updatePolicy="refuse"), "preflight": "create"}

@@ -21,11 +21,11 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 )
 from gpufleet.platforms.vsphere.rules import validate_vsphere
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    MachineChangeKind,
     changes,
     refusals,
     replaces,
 )
+from gpufleet.platforms.vsphere.vcenter.properties import MachineChangeKind
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool

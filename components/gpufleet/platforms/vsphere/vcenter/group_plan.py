@@ -9,7 +9,6 @@ from typing import Any
 from gpufleet.platforms.vsphere.vcenter.changes import (
     WORD,
     MachineChange,
-    MachineChangeKind,
     changes,
     is_same_machine,
     refused,
@@ -18,6 +17,9 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
 from gpufleet.platforms.vsphere.vcenter.identity import Standing
 from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN, Objects, has_unknown
 from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    MachineChangeKind,
+)
 from gpufleet.platforms.vsphere.vcenter.remove import GroupMachine
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 

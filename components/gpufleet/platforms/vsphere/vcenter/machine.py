@@ -9,7 +9,6 @@ from pyVmomi import vim
 from gpufleet.platforms.vsphere.vcenter.adapters import network_names
 from gpufleet.platforms.vsphere.vcenter.changes import (
     MachineChange,
-    MachineChangeKind,
     changes,
     impossible,
 )
@@ -37,6 +36,9 @@ from gpufleet.platforms.vsphere.vcenter.outputs import (
 from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, work_on
 from gpufleet.platforms.vsphere.vcenter.power import await_ready, still_there
 from gpufleet.platforms.vsphere.vcenter.preflight import validate_new
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    MachineChangeKind,
+)
 from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.remove import remove
 from gpufleet.platforms.vsphere.vcenter.rooms import Rooms

@@ -5,6 +5,8 @@ the same declaration."""
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.platforms.vsphere.vcenter.properties import PROPERTIES, MachineProperty
+
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
 
@@ -12,28 +14,17 @@ UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 Objects = Mapping[str, str]
 """`<kind> <name or path>` -> vCenter's reference of the object."""
 
-OBJECTS = {
-    "endpoint.server": "server",
-    "place.datacenter": "datacenter",
-    "place.template": "template",
-    "place.cluster": "cluster",
-    "place.datastore": "datastore",
-    "place.datastoreCluster": "datastoreCluster",
-    "place.resourcePool": "resourcePool",
-    "place.folder": "folder",
-    "place.network": "network",
-}
-"""Property that names an object of vCenter -> kind of the object."""
-NAMED_IN = {"place.networks": ("network", "network"), "extraDisks": ("datastore", "datastore")}
-"""List of rows -> field of a row that names an object, and kind of the object."""
-
 
 def names_of(given: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """Every object that a declaration names: key in `Objects` -> kind and name."""
-    listed = [(kind, value_at(given, path)) for path, kind in OBJECTS.items()]
-    for path, (name, kind) in NAMED_IN.items():
-        rows: Any = value_at(given, path)
-        listed += [(kind, row.get(name)) for row in rows or () if isinstance(row, Mapping)]
+    listed: list[tuple[str, Any]] = []
+    for one in PROPERTIES.values():
+        value: Any = value_at(given, one.path)
+        if one.names:
+            listed.append((one.names, value))
+        if one.names_in is not None:
+            name, kind = one.names_in
+            listed += [(kind, row.get(name)) for row in value or () if isinstance(row, Mapping)]
     return {
         f"{kind} {name}": (kind, name)
         for kind, name in listed
@@ -41,12 +32,12 @@ def names_of(given: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     }
 
 
-def meant(path: str, value: Any, objects: Objects) -> Any:
-    """The value with each name that is known as the reference of its object."""
-    if path in OBJECTS:
-        return objects.get(f"{OBJECTS[path]} {value}", value)
-    if path in NAMED_IN and isinstance(value, list):
-        name, kind = NAMED_IN[path]
+def meant(one: MachineProperty, value: Any, objects: Objects) -> Any:
+    """The value of a property with each name that is known as the reference of its object."""
+    if one.names:
+        return objects.get(f"{one.names} {value}", value)
+    if one.names_in is not None and isinstance(value, list):
+        name, kind = one.names_in
         rows: list[Any] = value
         return [
             {**row, name: objects.get(f"{kind} {row.get(name)}", row.get(name))}

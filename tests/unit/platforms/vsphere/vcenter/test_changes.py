@@ -5,19 +5,21 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    ACTUAL,
-    AS_IN_TEMPLATE,
-    DRIFT_ONLY,
-    REFUSED_BECAUSE,
-    TABLE,
-    MachineChangeKind,
     changes,
     is_same_machine,
     refusals,
     replaces,
 )
 from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+)
 
+DRIFT_ONLY = {path for path, row in PROPERTIES.items() if row.drift_only}
+AS_IN_TEMPLATE = {path for path, row in PROPERTIES.items() if row.as_in_template}
+ACTUAL = {path: row.actual for path, row in PROPERTIES.items() if row.actual}
+REFUSED_BECAUSE = {path: row.because for path, row in PROPERTIES.items() if row.because}
 OLD: dict[str, Any] = {
     "owner": "o/p/s/g/0",
     "generation": "0123456789ab",
@@ -115,7 +117,7 @@ KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
 
 
 def test_the_table_has_these_rows_and_no_other() -> None:
-    assert dict(KINDS) == dict(TABLE)
+    assert dict(KINDS) == {path: row.kind for path, row in PROPERTIES.items()}
 
 
 @pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])

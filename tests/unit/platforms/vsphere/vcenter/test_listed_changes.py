@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    MachineChangeKind,
     changes,
     impossible,
     refusals,
     replaces,
 )
 from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    MachineChangeKind,
+)
 from tests.unit.platforms.vsphere.vcenter.test_changes import OLD
 
 A = {"name": "a", "sizeGib": 10}
