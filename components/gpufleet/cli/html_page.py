@@ -9,7 +9,7 @@ from decimal import Decimal
 from html import escape
 
 from gpufleet.catalogue.model import MICRO_USD
-from gpufleet.cli.pool_facts import pool_facts, pool_title
+from gpufleet.cli.pool_lines import pool_facts, pool_title
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
