@@ -5,7 +5,8 @@ import statistics
 
 from benchmarks.paired import paired, seconds
 from benchmarks.specs import fleet
-from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet.fleet import fleet_as_dict
+from gpufleet.platforms.compiled import compile_data
 
 BUDGET_SECONDS = 0.5
 

@@ -1,7 +1,6 @@
 """100 machines on the vCenter simulator, whose tasks take their time (clone 2 s, reconfigure 0.2 s,
 power on 0.6 s; a vCenter takes about thirty times that): one after the other, and as a group makes
-them: the batch first, then each machine's own resource takes it over, four at a time as
-`rolloutWidth` is by default.
+them.
 
 One after the other is measured on six machines and multiplied.
 """
@@ -9,15 +8,14 @@ One after the other is measured on six machines and multiplied.
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import psutil
 
 from benchmarks.paired import seconds
-from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet.platforms.vsphere.vcenter.machine import make
 from gpufleet.platforms.vsphere.vcenter.session import close_all
 from gpufleet_sandbox import bootstrap
 from gpufleet_sandbox.progress import SilentProgress
@@ -31,39 +29,25 @@ from tests.vcenter.simulator import (
 MACHINES = int(os.environ.get("GPUFLEET_BENCH_MACHINES", "100"))
 ONE_BY_ONE = 6
 WIDTHS = (16, 32, 64)
-THREADS = 4
 TASKS = {"CloneVm": 2000, "ReconfigVm": 200, "PowerOn": 600, "LockHandoff": 0}
 """Milliseconds of each task; with `LockHandoff` a task does not lock the template for as long."""
 _GPUS = 8
 _SLOTS = (0x1A, 0x3B, 0x4C, 0x5D, 0x9A, 0xAB, 0xBA, 0xDB)
-_OWN = ("name", "owner", "generation", "userData")
 
 
 def measure() -> Iterator[str]:
     rows: list[tuple[str, float, float]] = []
-    provider = VsphereGpuNodeProvider()
-
-    def create(node: dict[str, Any]) -> None:
-        provider.create(node)
 
     def one_by_one(nodes: Sequence[dict[str, Any]]) -> None:
         for node in nodes[:ONE_BY_ONE]:
-            create(node)
+            make(node)
 
-    def four(nodes: Sequence[dict[str, Any]]) -> None:
-        with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(create, nodes))
-
-    def batch(width: int) -> Callable[[Sequence[dict[str, Any]]], None]:
-        def both(nodes: Sequence[dict[str, Any]]) -> None:
-            VsphereGpuNodeBatchProvider().create(_batch(nodes, width))
-            four(nodes)  # each resource takes its machine over
-
-        return both
+    def group(width: int) -> Callable[[Sequence[dict[str, Any]]], None]:
+        return lambda nodes: _made(_group(nodes, width))
 
     for name, way, factor in (
         ("one after the other", one_by_one, MACHINES / ONE_BY_ONE),
-        *((f"creationWidth {width}", batch(width), 1.0) for width in WIDTHS),
+        *((f"creationWidth {width}", group(width), 1.0) for width in WIDTHS),
     ):
         wall, grown = _measured(way)
         rows.append((name, wall * factor, grown))
@@ -79,9 +63,7 @@ def _measured(way: Callable[[Sequence[dict[str, Any]]], None]) -> tuple[float, f
     me = psutil.Process()
     with _cloud() as port:
         nodes = [_node(ordinal, port) for ordinal in range(MACHINES)]
-        VsphereGpuNodeProvider().create(
-            _node(MACHINES, port)
-        )  # libraries and login are not counted
+        make(_node(MACHINES, port))  # libraries and login are not counted
         before = me.memory_info().rss
         wall = seconds(lambda: way(nodes))
         grown = (me.memory_info().rss - before) / (1 << 20)
@@ -123,11 +105,19 @@ def _node(ordinal: int, port: int) -> dict[str, Any]:
     }
 
 
-def _batch(nodes: Sequence[dict[str, Any]], width: int) -> dict[str, Any]:
+def _made(given: dict[str, Any]) -> None:
+    VsphereGpuNodeGroupProvider().create(given)
+
+
+def _group(nodes: Sequence[dict[str, Any]], width: int) -> dict[str, Any]:
+    keys = [str(node["owner"]).rpartition("/")[2] for node in nodes]
     return {
         "group": "organisation/benchmark/stack/group",
+        "life": "0123456789ab",
+        "names": "gpu-",
+        "order": keys,
         "width": width,
+        "rolloutWidth": 4,
         "preflight": "create",
-        "common": {key: value for key, value in nodes[0].items() if key not in _OWN},
-        "nodes": [{key: node[key] for key in _OWN} for node in nodes],
+        "nodes": dict(zip(keys, nodes, strict=True)),
     }

@@ -1,6 +1,7 @@
 """From an empty AWS account to a pod on a GPU, in one update."""
 
 import json
+import os
 
 import pulumi
 import pulumi_aws as aws
@@ -9,7 +10,7 @@ import pulumi_kubernetes as kubernetes
 from gpufleet import EksCluster, GpuFleet
 
 config = pulumi.Config()
-folder = config.get("charts")
+folder = config.get("charts") or os.environ.get("GPUFLEET_CHARTS")
 region = "us-east-1"
 account = aws.Provider("account", region=region)
 cluster = EksCluster(

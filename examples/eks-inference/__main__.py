@@ -1,5 +1,7 @@
 """Inference on L4 that four replicas share, on spot capacity, and on demand when there is none."""
 
+import os
+
 import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
@@ -10,7 +12,7 @@ config = pulumi.Config()
 connection = config.require_object("connection")
 account = aws.Provider("account", region="us-east-1")
 cluster = kubernetes.Provider("cluster", kubeconfig=connection["kubeconfig"])
-folder = config.get("charts")
+folder = config.get("charts") or os.environ.get("GPUFLEET_CHARTS")
 spec = {
     "catalogue": "2026.11",
     "platform": "eks",

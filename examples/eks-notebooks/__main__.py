@@ -1,5 +1,7 @@
 """Notebooks on slices of A100: small ones and large ones on the same machine."""
 
+import os
+
 import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
@@ -10,7 +12,7 @@ config = pulumi.Config()
 connection = config.require_object("connection")
 account = aws.Provider("account", region="us-east-1")
 cluster = kubernetes.Provider("cluster", kubeconfig=connection["kubeconfig"])
-folder = config.get("charts")
+folder = config.get("charts") or os.environ.get("GPUFLEET_CHARTS")
 spec = {
     "catalogue": "2026.11",
     "platform": "eks",

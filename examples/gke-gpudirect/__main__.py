@@ -1,6 +1,7 @@
 """A cluster for training over several A3 Mega machines, with the networks of GPUDirect-TCPXO."""
 
 import json
+import os
 
 import pulumi
 import pulumi_gcp as gcp
@@ -9,7 +10,7 @@ import pulumi_kubernetes as kubernetes
 from gpufleet import GkeCluster, GpuFleet
 
 config = pulumi.Config()
-folder = config.get("charts")
+folder = config.get("charts") or os.environ.get("GPUFLEET_CHARTS")
 project, region = config.require("project"), "us-central1"
 google = gcp.Provider("google", project=project, region=region)
 cluster = GkeCluster(

@@ -1,5 +1,7 @@
 """A100 slices of several sizes on one node: the GPU Operator cuts what GKE itself would not."""
 
+import os
+
 import pulumi
 import pulumi_gcp as gcp
 import pulumi_kubernetes as kubernetes
@@ -7,7 +9,7 @@ import pulumi_kubernetes as kubernetes
 from gpufleet import GpuFleet
 
 config = pulumi.Config()
-folder = config.get("charts")
+folder = config.get("charts") or os.environ.get("GPUFLEET_CHARTS")
 charts = {"charts": {"source": {"folder": folder}}} if folder else {}
 google = gcp.Provider("google", project=config.require("project"), region=config.require("region"))
 cluster = kubernetes.Provider("cluster")

@@ -27,7 +27,7 @@ def reference() -> str:
     lines: list[str] = []
     for family, rules in _families().items():
         head = ["rule", "what must not be", *Profile]
-        head += ["seen in"]
+        head += ["seen in", "false errors"]
         lines += [f"### {_title(family)}", "", f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
         for rule in rules:
             levels = " | ".join(rule.levels[profile].value for profile in Profile)
@@ -73,8 +73,10 @@ def _title(family: str) -> str:
 
 
 def _seen(rule: Rule) -> str:
-    found = rule_evidence()[rule.id]
-    return f"[{found.source.split()[0]}]({found.link})"
+    found = rule_evidence().get(rule.id)
+    if found is None:
+        return "not seen | 0"
+    return f"[{found.source.split()[0]}]({found.link}) | {found.false_errors}"
 
 
 def _cell(text: str) -> str:

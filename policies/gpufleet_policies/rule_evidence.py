@@ -22,6 +22,9 @@ class RuleEvidence:
     """Commit of the file, where it is known."""
     shows: str = ""
     """What the report is about."""
+    false_errors: int = 0
+    """Errors on other people's files that were not true and are not repaired yet: above 0, the
+    rule is advice. A repair sets it to 0 and adds the case to the tests."""
 
     @property
     def link(self) -> str:
@@ -39,7 +42,15 @@ def rule_evidence() -> Mapping[str, RuleEvidence]:
     """Rule id -> its evidence; rules without any are left out."""
     with FILE.open(newline="", encoding="utf-8") as file:
         return {
-            row["rule"]: RuleEvidence(row["evidence"], row["commit"], row["shows"])
+            row["rule"]: RuleEvidence(
+                row["evidence"], row["commit"], row["shows"], int(row["false_errors"])
+            )
             for row in csv.DictReader(file)
             if row["evidence"]
         }
+
+
+def is_over_budget(rule: str) -> bool:
+    """Whether a listed rule had a false error that is not repaired: then it is advice."""
+    found = rule_evidence().get(rule)
+    return found is not None and found.false_errors > 0

@@ -3,8 +3,11 @@
 import shlex
 from collections.abc import Mapping
 
+from gpufleet_sandbox.charts_folder import charts_folder
 from gpufleet_sandbox.layout import FOLDER_VARIABLE, SandboxLayout
 
+CHARTS_VARIABLE = "GPUFLEET_CHARTS"
+"""Folder of charts that the examples take where no setting names another."""
 UNSET = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK")
 """Variables that would win over ours and point the engine elsewhere."""
 
@@ -13,6 +16,7 @@ def variables(layout: SandboxLayout) -> dict[str, str]:
     """What a sandbox sets, PATH apart."""
     return {
         FOLDER_VARIABLE: str(layout.root),
+        CHARTS_VARIABLE: str(charts_folder()),
         "KUBECONFIG": str(layout.kubeconfig),
         "PULUMI_HOME": str(layout.pulumi_home),
         "PULUMI_BACKEND_URL": f"file://{layout.backend}",

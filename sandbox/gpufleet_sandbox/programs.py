@@ -212,6 +212,9 @@ PROGRAMS: dict[str, SandboxProgram] = {
             package="sigs.k8s.io/karpenter/kwok",
             version="1.14.1",
             seconds=125,
+            # Set by providers that sell reservations (karpenter-provider-aws pkg/apis/v1/doc.go).
+            linker="-s -w -X sigs.k8s.io/karpenter/pkg/cloudprovider.ReservationIDLabel="
+            "karpenter.k8s.aws/capacity-reservation-id",
             version_command=None,  # it has none
         ),
         SandboxProgram(

@@ -10,15 +10,17 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile
 from gpufleet_policies.documentation import reference
-from gpufleet_policies.rule_evidence import FILE, rule_evidence
+from gpufleet_policies.rule_evidence import FILE, RuleEvidence, rule_evidence
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import RULES
 from tests.corpus.audits import CORPORA
+from tests.policies.objects import CONTAINER, deployment, findings
 from tests.policies.test_user_reports import REPORTS
 
 HERE = Path(__file__).parent
@@ -74,3 +76,18 @@ def test_what_another_linter_says_as_well_is_quiet() -> None:
 
 def test_rules_of_vendors_formats_name_their_source() -> None:
     assert all(rule.source for rule in CONFIG_RULES)
+
+
+def test_a_rule_with_a_false_error_is_advice_until_it_is_repaired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    idle = deployment({f"{CONTAINER}.command": ["sleep", "infinity"]})
+
+    def level() -> Level:
+        found = findings(idle, settings={"profile": "strict"})
+        return next(one.level for one in found if one.code == "gpu-idle-command")
+
+    assert level() is Level.MANDATORY
+    spent = {**rule_evidence(), "gpu-idle-command": RuleEvidence("a/b c", false_errors=1)}
+    monkeypatch.setattr("gpufleet_policies.rule_evidence.rule_evidence", lambda: spent)
+    assert level() is Level.ADVISORY

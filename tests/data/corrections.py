@@ -82,7 +82,8 @@ CORRECTED: dict[tuple[str, str], str] = {
 }  # fmt: skip
 
 ADDED_MODELS = {
-    "Qwen3-Coder-480B-A35B", "Qwen3-Next-80B-A3B", "Qwen3.5-397B-A17B", "Qwen3.5-35B-A3B",
+    "bge-large-en-v1.5", "bge-m3", "all-MiniLM-L6-v2", "Qwen3-Coder-480B-A35B",
+    "Qwen3-Next-80B-A3B", "Qwen3.5-397B-A17B", "Qwen3.5-35B-A3B",
     "Qwen3-VL-2B", "Qwen3-VL-4B", "Qwen3-VL-30B-A3B", "Qwen3-VL-235B-A22B", "Olmo-3-7B",
     "Olmo-3-32B", "DeepSeek-V3.2", "GLM-5", "GLM-5.2", "Kimi-K2-Instruct", "Kimi-K2-Thinking",
     "Kimi-K2.5", "GLM-4.7", "GLM-4.7-Flash", "MiniMax-M2", "Cosmos3-Super-Reasoner",

@@ -175,8 +175,11 @@ def test_sources_can_be_found_again(catalogue: Catalogue) -> None:
 
 @every_edition
 def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) -> None:
-    assert len(catalogue.models) == 70
+    assert len(catalogue.models) == 73
     for model in catalogue.models.values():
+        if model.config is not None and "bert" in model.config["model_type"]:
+            assert model.kv_bytes_per_token == 0, model.name  # an encoder keeps no cache
+            continue
         if model.kv_heads is None:
             assert model.latent_kv is not None
             assert model.latent_rope is not None
@@ -191,7 +194,9 @@ def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) ->
             text = {**model.config, **model.config.get("text_config", {})}
             interval = text.get("full_attention_interval", 1)
             # DeepSeek-V3.2: the indexer caches a key of 8 bit and a 4-byte scale.
-            indexer = model.layers * (128 + 4) if "index_head_dim" in text else 0
+            # GLM-5.2: layers whose indexer is `shared` keep no key of their own.
+            own = text.get("indexer_types", ["full"] * model.layers).count("full")
+            indexer = own * (128 + 4) if "index_head_dim" in text else 0
             if "hybrid_override_pattern" in text:
                 interval = model.layers // text["hybrid_override_pattern"].count("*")
             if "num_global_key_value_heads" in text:
@@ -245,7 +250,8 @@ def test_packages_are_those_of_the_charts(catalogue: Catalogue) -> None:
 @every_edition
 def test_every_platform_has_an_image(catalogue: Catalogue) -> None:
     images = catalogue.images.values()
-    assert {i.platform for i in images} == {"eks", "gke", "vsphere", "openshift", "sandbox"}
+    platforms = {"eks", "gke", "vsphere", "openshift", "sandbox", "existing"}
+    assert {i.platform for i in images} == platforms
     for image in images:
         assert set(image.architectures) <= {"amd64", "arm64"}
         assert set(image.ami_types) == (

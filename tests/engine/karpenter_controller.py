@@ -28,6 +28,7 @@ from tests.engine.go_module import module_folder
 MODULE = "sigs.k8s.io/karpenter"
 NODE_CLASS = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "kwok"}
 ZONES = ("us-east-1a", "us-east-1b")
+RESERVATION = "karpenter.k8s.aws/capacity-reservation-id"
 EFA = "vpc.amazonaws.com/efa"
 PRICES = {"on-demand": 1.0, "spot": 0.4}
 
@@ -43,13 +44,29 @@ def definitions() -> list[Path]:
     ]
 
 
-def machines_file(pools: Sequence[Pool]) -> str:
+def machines_file(pools: Sequence[Pool], full: frozenset[str]) -> str:
     """The machines of the pools as the provider reads them: what EC2 counts, not what is shared."""
     machines = {machine.name: machine for pool in pools for machine in pool.machines}
-    return json.dumps([_machine(machine) for machine in machines.values()])
+    sold: dict[str, list[dict[str, Any]]] = {}
+    for pool in pools:
+        for entry in pool.capacity:
+            if entry.capacity_block is not None and entry.capacity_block.id not in full:
+                block, most = entry.capacity_block, pool.nodes.maximum
+                offering = {
+                    "Price": 0.0001,
+                    "Available": True,
+                    "ReservationCapacity": block.instances or most,
+                    "Requirements": [
+                        _in("karpenter.sh/capacity-type", "reserved"),
+                        _in("topology.kubernetes.io/zone", block.zone),
+                        _in(RESERVATION, block.id),
+                    ],
+                }
+                sold.setdefault(pool.machines[0].name, []).append(offering)
+    return json.dumps([_machine(one, sold.get(one.name, [])) for one in machines.values()])
 
 
-def _machine(machine: Machine) -> dict[str, Any]:
+def _machine(machine: Machine, reserved: list[dict[str, Any]]) -> dict[str, Any]:
     assert machine.instance is not None
     gpus = machine.instance.accelerator.api_count
     resources = {
@@ -80,7 +97,7 @@ def _machine(machine: Machine) -> dict[str, Any]:
     ]
     return {
         "name": machine.name,
-        "offerings": offerings,
+        "offerings": [*offerings, *reserved],
         "architecture": machine.architecture,
         "operatingSystems": ["linux"],
         "resources": resources,
@@ -92,11 +109,8 @@ def _in(key: str, value: str) -> dict[str, Any]:
 
 
 def with_kwok_class(node_pool: dict[str, Any]) -> dict[str, Any]:
-    """The rendered NodePool on the kwok provider's node class, which sells no reservations."""
+    """The rendered NodePool on the kwok provider's node class."""
     swapped = copy.deepcopy(node_pool)
-    for one in swapped["spec"]["template"]["spec"]["requirements"]:
-        if one.get("values") == ["reserved"]:
-            one["values"] = ["on-demand"]
     swapped["spec"]["template"]["spec"]["nodeClassRef"] = NODE_CLASS
     return swapped
 
@@ -124,22 +138,25 @@ class Karpenter:
 
 
 @contextmanager
-def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator[Karpenter]:
-    """Karpenter runs while the context lasts."""
+def karpenter(
+    sandbox: Sandbox, folder: Path, pools: Sequence[Pool], full: frozenset[str] = frozenset()
+) -> Iterator[Karpenter]:
+    """Karpenter runs while the context lasts. The blocks that are `full` offer nothing: the kwok
+    provider does not count the machines that it starts."""
     program = require(("karpenter",))["karpenter"]
     server = sandbox.server()
     crds = custom_resources.read(definitions())
     custom_resources.apply(server, crds, time.monotonic() + 120)
     ports = choose(("health", "metrics"), {}, set())
     machines = folder / "machines.json"
-    machines.write_text(machines_file(pools))
+    machines.write_text(machines_file(pools, full))
     log = folder / "karpenter.log"
     variables = {
         **os.environ,
         "KUBECONFIG": str(sandbox.kubeconfig),
         "SYSTEM_NAMESPACE": "kube-system",
         "DISABLE_LEADER_ELECTION": "true",
-        "FEATURE_GATES": "NodeOverlay=true",
+        "FEATURE_GATES": "NodeOverlay=true,StaticCapacity=true",
         "INSTANCE_TYPES_FILE_PATH": str(machines),
         "HEALTH_PROBE_PORT": str(ports["health"]),
         "METRICS_PORT": str(ports["metrics"]),

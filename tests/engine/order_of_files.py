@@ -21,6 +21,7 @@ EVERY_COMMIT = {
     "test_cut_over.py": 65,
     "vsphere/test_group.py": 65,
     "vsphere/test_interrupted.py": 60,
+    "vsphere/test_any_next_command.py": 60,
     "test_karpenter.py": 55,
     "test_kueue.py": 45,
     "test_gke.py": 45,
@@ -31,8 +32,12 @@ EVERY_COMMIT = {
     "test_policies.py": 25,
     "test_layout_change.py": 25,
     "test_yaml_consumer.py": 25,
+    "test_existing.py": 40,
     "test_deploy.py": 20,
+    "test_doctor.py": 20,
     "vsphere/test_chaos.py": 20,
+    "vsphere/test_reconciling.py": 20,
+    "vsphere/test_former_state.py": 20,
     "test_sandbox_stack.py": 20,
     "test_change_replay.py": 20,
     "vsphere/test_recorded_state.py": 15,
@@ -53,6 +58,9 @@ OF_VCENTER = (
     "vsphere/test_never_lost.py",
     "vsphere/test_interrupted.py",
     "vsphere/test_chaos.py",
+    "vsphere/test_any_next_command.py",
+    "vsphere/test_reconciling.py",
+    "vsphere/test_former_state.py",
 )
 """Of these, what a change outside the vCenter provider cannot break in another way than
 `vsphere/test_own_plugin.py` and `vsphere/test_group.py` show: run with every commit that changes
@@ -87,7 +95,6 @@ NIGHTLY = {
     "test_left_behind.py": 10,
     **dict.fromkeys(
         (
-            "vsphere/test_batch.py",
             "vsphere/test_site_needs.py",
             "vsphere/test_lost_nodes.py",
             "vsphere/test_certificates.py",

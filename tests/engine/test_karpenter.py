@@ -22,7 +22,13 @@ from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.pod_request import pod_spec
 from gpufleet_sandbox.sandbox import Sandbox
-from tests.engine.karpenter_controller import EFA, Karpenter, karpenter, with_kwok_class
+from tests.engine.karpenter_controller import (
+    EFA,
+    RESERVATION,
+    Karpenter,
+    karpenter,
+    with_kwok_class,
+)
 from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until
 
@@ -30,6 +36,15 @@ pytestmark = [pytest.mark.sandbox]
 
 SOON = {"disruption": {"consolidateAfter": "1s", "consolidationPolicy": "WhenEmpty"}}
 BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+FULL = ("cr-0123456789abcdef3", "cr-0123456789abcdef4")
+
+
+def _blocks(*ids: str) -> list[dict[str, Any]]:
+    return [{"capacityBlock": {**BLOCK, "id": one, "instances": 1}} for one in ids]
+
+
+TWO_BLOCKS = _blocks("cr-0123456789abcdef1", "cr-0123456789abcdef2")
+FULL_BLOCKS = _blocks(*FULL)
 POOLS: dict[str, dict[str, Any]] = {
     "whole": {"gpu": "L40S", "nodes": {"min": 0, "max": 2}},
     "shared": {
@@ -63,6 +78,23 @@ POOLS: dict[str, dict[str, Any]] = {
         "fabric": "efa",
         "intent": "training",
         "capacity": [{"capacityBlock": BLOCK}],
+    },
+    "blocks": {
+        "instanceTypes": ["p5en.48xlarge"],
+        "nodes": {"min": 0, "max": 3},
+        "fabric": "efa",
+        "capacity": [*TWO_BLOCKS, {"onDemand": {}}],
+    },
+    "full": {
+        "instanceTypes": ["p4d.24xlarge"],
+        "nodes": {"min": 0, "max": 3},
+        "fabric": "efa",
+        "capacity": [*FULL_BLOCKS, {"onDemand": {}}],
+    },
+    "kept": {
+        "instanceTypes": ["g6.48xlarge"],
+        "nodes": {"min": 2, "max": 3},
+        "karpenter": {"static": True},
     },
 }
 
@@ -185,7 +217,7 @@ def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
     server, namespace = sandbox.server(), "karpenter-pools"
     folder = tmp_path_factory.mktemp("karpenter")
     with (
-        karpenter(sandbox, folder, FLEET.pools) as controller,
+        karpenter(sandbox, folder, FLEET.pools, frozenset(FULL)) as controller,
         config.new_client_from_config(str(sandbox.kubeconfig)) as api,
     ):
         make_namespace(client.CoreV1Api(api), namespace)
@@ -265,6 +297,40 @@ def test_pods_get_machines_with_gpus_slices_shares_parts_and_efa(running: Cluste
     assert (limits[EFA], limits["hugepages-2Mi"]) == ("32", "5Gi")
     node = running.only_node("shared")
     assert node.metadata.labels["karpenter.sh/capacity-type"] == "spot"
+
+
+def test_machines_come_from_two_blocks_and_then_on_demand(running: Cluster) -> None:
+    """Each pod with EFA takes a machine. Where both blocks are full, the machine is on demand, in
+    the zone of the blocks."""
+    asked = {"blocks": names("blocks", 2), "full": names("full", 1)}
+    with running.controller.paused():
+        for pool, pods in asked.items():
+            running.ask(pool, "nvidia.com/gpu", pods)
+            running.unschedulable(pods)
+    for pods in asked.values():
+        running.running(pods)
+    bought = {
+        pool: {
+            (labels["karpenter.sh/capacity-type"], labels["topology.kubernetes.io/zone"])
+            for labels in (node.metadata.labels for node in running.nodes(pool))
+        }
+        for pool in asked
+    }
+    assert bought == {
+        "blocks": {("reserved", "us-east-1a")},
+        "full": {("on-demand", "us-east-1a")},
+    }
+    named = [node.metadata.labels[RESERVATION] for node in running.nodes("blocks")]
+    assert len(named) == 2
+    # Of blocks at one price the kwok provider takes any, and it counts none that it gave away.
+    assert set(named) <= {one["capacityBlock"]["id"] for one in TWO_BLOCKS}
+
+
+def test_a_static_pool_has_its_nodes_without_a_pod(running: Cluster) -> None:
+    until(
+        lambda: len(running.nodes("kept")) == 2,
+        lambda: f"{len(running.nodes('kept'))} nodes\n{running.log()}",
+    )
 
 
 def test_a_pool_stops_at_its_limit(running: Cluster) -> None:

@@ -43,7 +43,7 @@ def program() -> Sample:
 
 def rule_and_object(message: str) -> tuple[str, ...]:
     """`[rule] Kind namespace/name, place: ...`: the order of registration decides the rest."""
-    found = re.match(r"\[([a-z0-9-]+)\] (\S+ \S+?)[,:] ", message)
+    found = re.match(r"\[([a-z0-9-]+)\] (\S+ \S+?)(?:[,:] |\n)", message)
     assert found is not None, message
     return found.groups()
 

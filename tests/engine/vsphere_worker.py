@@ -10,17 +10,17 @@ import json
 import os
 import sys
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gpufleet.components_base.resource_plugin import NotReadyError
-from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
 from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
-from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
+from tests.engine.vsphere.direct import PROVIDER
 
 
 def _do(request: dict[str, Any]) -> Any:
-    provider = VsphereGpuNodeProvider()
+    provider, group = PROVIDER, VsphereGpuNodeGroupProvider()
     olds, news = request.get("olds") or {}, request.get("news") or {}
     match request["operation"]:
         case "create":
@@ -34,27 +34,24 @@ def _do(request: dict[str, Any]) -> Any:
         case "delete":
             provider.delete(request["id"], olds)
             return {}
-        case "deleteTogether":
-            return _together([(node["id"], node["olds"]) for node in request["nodes"]])
-        case "makeBatch":
-            return {"outs": VsphereGpuNodeBatchProvider().create(news).outs}
-        case "updateBatch":
-            return {"outs": VsphereGpuNodeBatchProvider().update(request["id"], olds, news).outs}
-        case "deleteBatch":
-            VsphereGpuNodeBatchProvider().delete(request["id"], olds)
+        case "checkGroup":
+            found = group.check(olds, news)
+            return {"inputs": found.inputs, "failures": [row.reason for row in found.failures]}
+        case "createGroup":
+            return {"outs": group.create(news).outs}
+        case "updateGroup":
+            return {"outs": group.update(request["id"], olds, news).outs}
+        case "deleteGroup":
+            group.delete(request["id"], olds)
+            return {}
+        case "createOwner":
+            made = VsphereGpuNodeOwnerProvider().create(news)
+            return {"id": made.id, "outs": made.outs}
+        case "deleteOwner":
+            VsphereGpuNodeOwnerProvider().delete(request["id"], olds)
             return {}
         case other:
             raise ValueError(f"no operation {other}")
-
-
-def _together(nodes: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    """Remove machines at the same time; each is tried, whatever becomes of the others."""
-    with ThreadPoolExecutor(len(nodes) or 1) as pool:
-        removed = [pool.submit(VsphereGpuNodeProvider().delete, *node) for node in nodes]
-    failures = [failure for done in removed if (failure := done.exception()) is not None]
-    if failures:
-        raise failures[0]
-    return {}
 
 
 HANGS_AFTER = 90.0
@@ -68,7 +65,7 @@ def _child(request: dict[str, Any], answer: int) -> None:
     except VsphereError as problem:
         text = json.dumps({"error": str(problem), "code": problem.code.value})
     except NotReadyError as late:
-        text = json.dumps({"error": str(late), "code": "late"})
+        text = json.dumps({"error": str(late), "code": "late", "outs": late.outs})
     except Exception:  # noqa: BLE001 - a test prints it
         text = json.dumps({"error": traceback.format_exc(), "code": "traceback"})
     with os.fdopen(answer, "w") as out:

@@ -3,37 +3,21 @@ import random
 from gpufleet.catalogue import Gpu, load
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing import Mode, PackingMachine, PackingProblem, ShareClass, pack
-from gpufleet_planner.planning.layouts import lay_out_fewest, lay_out_nodes
+from gpufleet_planner.planning.layouts import lay_out_pools
 
 CATALOGUE = load()
 A100 = CATALOGUE.gpu("A100-80GB")
 
 
 def test_the_published_example_fills_eight_gpus() -> None:
-    found = lay_out_nodes(A100, {"1g.10gb": 16, "2g.20gb": 8, "3g.40gb": 8}, 8)
-    assert found is not None
+    (found,) = lay_out_pools(A100, {"1g.10gb": 16, "2g.20gb": 8, "3g.40gb": 8}, 8)
     assert (found.nodes, found.gpus_cut, found.bound) == (1, 8, 8)
     assert {k: found.offered[k] >= n for k, n in {"1g.10gb": 16, "2g.20gb": 8}.items()}
 
 
-def test_nodes_are_alike_and_offer_enough() -> None:
-    for wanted in ({"1g.10gb": 100}, {"3g.40gb": 5, "4g.40gb": 1}, {"1g.20gb": 9, "2g.20gb": 3}):
-        for gpus in (1, 2, 4, 8):
-            found = lay_out_nodes(A100, wanted, gpus)
-            if found is None:
-                continue
-            assert sum(count for _, count in found.gpus) <= gpus
-            assert all(found.offered[name] >= count for name, count in wanted.items())
-            assert found.nodes * gpus >= found.bound
-            for devices, _ in found.gpus:
-                proof = place(A100.mig, devices)  # type: ignore[arg-type]
-                assert isinstance(proof, MigPlacement)
-
-
 def test_stranded_slices_cost_nothing_where_fewer_gpus_are_needed() -> None:
     """Starts 0, 2, 4 and 6 of an H100 hold four 1g.20gb, and three compute slices are left over."""
-    found = lay_out_nodes(CATALOGUE.gpu("H100-80GB"), {"1g.20gb": 4}, 1)
-    assert found is not None
+    (found,) = lay_out_pools(CATALOGUE.gpu("H100-80GB"), {"1g.20gb": 4}, 1)
     assert (found.nodes, found.gpus) == (1, (({"1g.20gb": 4}, 1),))
 
 
@@ -65,17 +49,23 @@ def test_pools_of_random_teams_against_the_packer() -> None:
     whose nodes are alike."""
     for _ in range(200):
         gpu, wanted, gpus = drawn()
-        pools = lay_out_fewest(gpu, wanted, gpus)
+        pools = lay_out_pools(gpu, wanted, gpus)
         asked = {name: sum(pool.asked.get(name, 0) for pool in pools) for name in wanted}
         assert asked == wanted
         assert all(pool.offered[n] >= k for pool in pools for n, k in pool.asked.items())
         assert all(sum(n for _, n in pool.gpus) <= gpus for pool in pools)
+        for devices, _ in (cut for pool in pools for cut in pool.gpus):
+            assert gpu.mig is not None
+            assert isinstance(place(gpu.mig, dict(devices)), MigPlacement)
         assert sum(pool.nodes for pool in pools) == packed(gpu, wanted, gpus)
 
 
-def test_single_gpu_nodes_get_one_layout_for_all() -> None:
-    found = lay_out_nodes(A100, {"3g.40gb": 2, "1g.10gb": 5}, 1)
-    assert found is not None
-    assert len(found.gpus) == 1
-    # No one layout holds 7g next to anything else.
-    assert lay_out_nodes(A100, {"4g.40gb": 1, "3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 1}, 1) is None
+def test_nodes_are_alike_where_that_takes_no_more_of_them() -> None:
+    (found,) = lay_out_pools(A100, {"1g.10gb": 100}, 8)
+    assert (found.nodes, found.gpus) == (2, (({"1g.10gb": 7}, 8),))
+
+
+def test_one_profile_is_in_two_pools_where_that_takes_fewer_nodes() -> None:
+    """4g, 3g, 2g and 1g on machines of one A100: 4g + 3g fill one, 2g and 1g are on another."""
+    pools = lay_out_pools(A100, {"4g.40gb": 1, "3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 1}, 1)
+    assert sum(pool.nodes for pool in pools) == 2

@@ -52,6 +52,7 @@ SHARED = {
     "dra-gate-unknown",
     "dra-kubernetes-gate-off",
     "dra-gates-conflict",
+    "dra-kubernetes-beta",
     "driver-not-for-gpu",
     "gpu-unknown",
     "karpenter-gpu-count-drops-fractions",
@@ -62,6 +63,8 @@ SHARED = {
     "mig-placement-unknown",
     "mig-profile-renamed",
     "mig-unsupported",
+    "node-feature-discovery-twice",
+    "two-advertisers",
     "vgpu-unlicensed",
 }
 """Codes that compile reports of a FleetSpec and a rule of somebody's document, with one meaning."""
@@ -95,4 +98,4 @@ def test_a_finding_of_a_configuration_names_its_rule_alone():
     (found,) = findings(operator({"mig": {"strategy": "mixd"}}).all_facts()[1])
     assert found.code == "gpu-operator-choice-unknown"
     assert found.text.startswith("[gpu-operator-choice-unknown] Release gpu-operator")
-    assert found.docs == "docs/policies.md#gpu-operator-choice-unknown"
+    assert found.docs == ("docs/policies/gpu-operator-configuration.md#gpu-operator-choice-unknown")

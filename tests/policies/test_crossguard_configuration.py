@@ -7,7 +7,7 @@ from google.protobuf import json_format
 from pulumi.runtime.proto import analyzer_pb2
 
 from gpufleet_policies.fronts.crossguard_configuration import environment_of_stack
-from gpufleet_policies.fronts.crossguard_policies import FORMER, SETTINGS
+from gpufleet_policies.fronts.crossguard_policies import SETTINGS
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.settings import KEYS, THRESHOLDS
 from tests.policies.objects import CONTAINER, DEPLOYMENT, changed, summary
@@ -31,7 +31,7 @@ def host(tmp_path: Path) -> Host:
 
 
 def test_there_is_a_policy_for_each_rule(host: Host):
-    assert set(host.infos) == {rule.id for rule in RULES} | {SETTINGS, *FORMER}
+    assert set(host.infos) == {rule.id for rule in RULES} | {SETTINGS}
     for rule in RULES:
         info = host.infos[rule.id]
         assert info.description == rule.sentence
@@ -105,12 +105,6 @@ def test_a_pack_that_other_words_turn_off_says_so_too(host: Host):
     everything = dict.fromkeys(by_id(), "off")
     host.configure_policies({"gpufleet-settings": {"rules": everything}})
     assert host.analyze("random:index:RandomId", {}) == {"policy-pack-off": MANDATORY}
-    former = ("mandatory", "advisory", "stack-mandatory", "stack-advisory")
-    host.configure_policies(dict.fromkeys((f"gpufleet-{name}" for name in former), "disabled"))
-    assert host.analyze("random:index:RandomId", {}) == {
-        "policy-name-former": ADVISORY,
-        "policy-pack-off": MANDATORY,
-    }
 
 
 def test_a_misspelt_policy_stops_and_is_named(host: Host):
@@ -118,21 +112,6 @@ def test_a_misspelt_policy_stops_and_is_named(host: Host):
     response = host.servicer.Analyze(request("random:index:RandomId", {}, "r"), None)
     assert levels(response)["policy-settings-unreadable"] == MANDATORY
     assert any("write gpu-idle-command" in one.message for one in response.diagnostics)
-
-
-def test_names_of_levels_still_work_and_are_noted(host: Host):
-    host.configure_policies({"gpufleet-mandatory": {"environment": "prod"}})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {
-        "policy-name-former": ADVISORY,
-        "gpu-idle-command": MANDATORY,
-    }
-    host.configure_policies({"all": "disabled", "gpufleet-advisory": "advisory"})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {
-        "policy-name-former": ADVISORY,
-        "gpu-idle-command": ADVISORY,
-    }
-    host.configure_policies({"gpufleet-advisory": "disabled"})
-    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"policy-name-former": ADVISORY}
 
 
 @pytest.mark.parametrize(

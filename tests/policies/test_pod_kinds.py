@@ -112,6 +112,10 @@ CASES = {
     ),
     ("serving.knative.dev", "Service"): ({"spec": TEMPLATE}, [("", 1)]),
     ("", "PodTemplate"): (TEMPLATE, [("", None)]),
+    ("sparkoperator.k8s.io", "SparkApplication"): (
+        {"spec": {"executor": {"instances": 2, "gpu": {"name": "nvidia.com/gpu", "quantity": 2}}}},
+        [("executor", 2)],
+    ),
     ("extensions", "Deployment"): ({"spec": TEMPLATE}, [("", 1)]),
     ("extensions", "DaemonSet"): ({"spec": TEMPLATE}, [("", None)]),
     ("apps.openshift.io", "DeploymentConfig"): ({"spec": {"replicas": 2, **TEMPLATE}}, [("", 2)]),

@@ -154,7 +154,7 @@ EKSCTL = {
         }
     ],
 }
-MACHINE = {"gpu": {"mode": "dynamic", "deviceIds": ["0x27b8"], "count": 4}}
+MACHINES = {"nodes": {"0": {"gpu": {"mode": "dynamic", "deviceIds": ["0x27b8"], "count": 4}}}}
 FLEET = {
     "pools": [
         {
@@ -224,7 +224,7 @@ ORIGINS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "Karpenter": lambda: facts(manifest(KARPENTER), manifest(NODE_CLASS)),
     "OpenShift": lambda: facts(manifest(MACHINE_SET)),
     "Cluster API": lambda: facts(manifest(CLUSTER_API), manifest(MANAGED)),
-    "vSphere": lambda: facts(Thing("gpufleet:vsphere:Machine", MACHINE, "gpu")),
+    "vSphere": lambda: facts(Thing("gpufleet:vsphere:MachineGroup", MACHINES, "gpu")),
     "FleetSpec": lambda: facts(fleet_thing(FLEET)),
 }
 
@@ -327,7 +327,7 @@ IMPOSSIBLE = {
     ("vSphere", "image"): "a machine is a copy of a template, whose name is free",
     ("vSphere", "architecture"): "ESXi runs guests of its own architecture: there is one",
     ("vSphere", "driver"): "in the template, or from the operator",
-    ("vSphere", "bounds"): "each machine is a resource of its own; nothing scales it",
+    ("vSphere", "bounds"): "each machine is declared by itself; nothing scales it",
     ("vSphere", "purchase"): "own hardware",
     ("vSphere", "sharing"): _GUEST,
 }

@@ -35,7 +35,7 @@ def machines(cloud: str) -> list[InstanceType]:
     return [
         row
         for row in CATALOGUE.instances.values()
-        if row.cloud is cloud
+        if row.cloud == cloud
         and row.accelerator.count
         and not row.attachable
         and CATALOGUE.gpu(row.accelerator.gpu).vendor == "nvidia"

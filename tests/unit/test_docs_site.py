@@ -69,3 +69,17 @@ def test_the_start_page_shows_what_it_is_for() -> None:
     screen = "\n".join(text.splitlines()[:35])
     for part in ("refused while it is a file", "pools:", "![", "gpufleet explain"):
         assert part in screen
+
+
+MOST_WORDS = 90_000
+"""Of the pages that people write and read; what is generated is a reference to search in."""
+GENERATED = {"policies.md", "fleet-spec.md", "change-classes.md", "platforms.md", "check.md"}
+
+
+def test_pages_for_people_stay_readable() -> None:
+    pages = [
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if page.name not in GENERATED and page.parent.name not in {"policies", "decisions"}
+    ]
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= MOST_WORDS

@@ -43,8 +43,10 @@ OTHERWISE = {
 }
 """Files that name a platform, and that adding another one does not edit."""
 
-NAMES = frozenset(platform.value for platform in Platform)
-OPTIONS = (NAMES | {platform.section for platform in Platform}) - {"sandbox"}
+WORDS = frozenset({"existing"})
+"""Names of platforms that are words of other things too: nodes that somebody else made."""
+NAMES = frozenset(platform.value for platform in Platform) - WORDS
+OPTIONS = (NAMES | {platform.section for platform in Platform}) - {"sandbox"} - WORDS
 
 
 def names_of_platforms(source: str) -> Iterator[tuple[int, str]]:

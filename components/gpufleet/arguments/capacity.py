@@ -30,6 +30,9 @@ class ReservedArgs(TypedDict):
     """Google: reservation blocks or sub-blocks to use. Default: any."""
     instances: NotRequired[int]
     """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
+    interruptible: NotRequired[bool]
+    """EC2: an interruptible reservation, whose owner takes instances back at short notice, as
+    spot capacity. Only Karpenter starts machines in one. Default false."""
 
 
 class CapacityBlockArgs(TypedDict):

@@ -12,6 +12,7 @@ from gpufleet.arguments.words import (
     GkeOptionsImportedWord,
     GkeOptionsLimitsWord,
     GkeOptionsLocationPolicyWord,
+    GkeOptionsMaintenanceIntervalWord,
     LocalSsdUseWord,
     UpgradeStrategyWord,
 )
@@ -64,6 +65,13 @@ class GkeOptionsArgs(TypedDict):
     disk_type: NotRequired[str]
     """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other, `pd-
     ssd` on A3, else `pd-balanced`."""
+    kms_key: NotRequired[str]
+    """Key of Cloud KMS that encrypts the boot disk, `projects/P/locations/L/keyRings/R/
+    cryptoKeys/K`. Default: Google's. Changing it makes a new node pool."""
+    maintenance_interval: NotRequired[GkeOptionsMaintenanceIntervalWord]
+    """One of `periodic`, `asNeeded`. How often Google maintains the hosts: `periodic` gathers
+    updates and announces them, `asNeeded` makes each as it comes. Default: the machine type's.
+    Changing it makes a new node pool."""
     local_ssds: NotRequired[int]
     """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
     local_ssd_use: NotRequired[LocalSsdUseWord]

@@ -7,6 +7,7 @@ from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, TeamCommitmentArgs
 from gpufleet.arguments.eks import EksOptionsArgs
+from gpufleet.arguments.existing import ExistingOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
 from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
 from gpufleet.arguments.kubelet import KubeletArgs
@@ -146,6 +147,8 @@ class GpuPoolArgs(TypedDict):
     """Only on vSphere, and needed there."""
     openshift: NotRequired[OpenShiftOptionsArgs]
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    existing: NotRequired[ExistingOptionsArgs]
+    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
     openshift_aws: NotRequired[OpenShiftAwsOptionsArgs]
     """Only on OpenShift on AWS. Default: none."""
     openshift_gcp: NotRequired[OpenShiftGcpOptionsArgs]

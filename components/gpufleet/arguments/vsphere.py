@@ -128,8 +128,8 @@ class VsphereOptionsArgs(TypedDict):
     """One of `powerOn`, `tools`, `address`, `joined`. How far a new machine must come before it
     counts. Default powerOn."""
     update_policy: NotRequired[VsphereUpdatePolicyWord]
-    """One of `refuse`, `restart`, `replace`. What to do about a change that needs the machine
-    powered off. Default refuse."""
+    """One of `refuse`, `restart`, `replace`. What a change may do to machines that run. Default
+    refuse."""
     ignore_user_data_changes: NotRequired[bool]
     """Whether other first-boot data leaves machines that exist as they are. Default false: it
     makes them anew."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     GkeOptionsAcceleratorNetworkProfileWord = Literal["auto"]
     GkeOptionsLimitsWord = Literal["total", "perZone"]
     GkeOptionsLocationPolicyWord = Literal["any", "balanced"]
+    GkeOptionsMaintenanceIntervalWord = Literal["periodic", "asNeeded"]
     LocalSsdUseWord = Literal["ephemeral", "raw"]
     GkeOptionsImportedWord = Literal["adopt", "manage"]
     CpuSharesWord = Literal["low", "normal", "high"]
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     DiskFormatWord = Literal["thin", "thick", "eagerZeroed"]
     VsphereNetworkAdapterWord = Literal["vmxnet3", "e1000e", "sriov"]
     MachineRolloutWord = Literal["recreate", "surge"]
+    LabelsByWord = Literal["apply", "rule", "commands"]
     OpenShiftAwsOptionsVolumeTypeWord = Literal["gp2", "gp3", "io1"]
     OpenShiftAwsOptionsTenancyWord = Literal["default", "dedicated"]
     OpenShiftAwsOptionsMetadataTokensWord = Literal["required", "optional"]
@@ -99,10 +101,9 @@ if TYPE_CHECKING:
     ]
     KedaScalingAuthModesWord = Literal["basic", "bearer", "tls", "custom"]
     NimModelEngineWord = Literal["tensorrt_llm", "vllm", "sglang"]
-    MigLayoutGpusWord = Literal["all"]
     DraConsumableSharesWord = Literal["memory", "unlimited"]
     PlatformWord = Literal[
-        "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "sandbox"
+        "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "existing", "sandbox"
     ]
     PriceBasisWord = Literal["strict", "estimate"]
 else:
@@ -120,22 +121,22 @@ else:
         GkeOptionsDriverWord
     ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
         GkeOptionsLimitsWord
-    ) = GkeOptionsLocationPolicyWord = LocalSsdUseWord = GkeOptionsImportedWord = CpuSharesWord = (
-        LatencySensitivityWord
-    ) = VsphereOptionsSeparateHostsWord = DrsBehaviorWord = VsphereWaitForWord = (
-        VsphereUpdatePolicyWord
-    ) = CreateFailureWord = DeletePolicyWord = VsphereOptionsBoardWord = AttachmentWord = (
-        DiskFormatWord
-    ) = VsphereNetworkAdapterWord = MachineRolloutWord = OpenShiftAwsOptionsVolumeTypeWord = (
-        OpenShiftAwsOptionsTenancyWord
-    ) = OpenShiftAwsOptionsMetadataTokensWord = OpenShiftGcpOptionsDiskTypeWord = (
-        OpenShiftGcpOptionsSpotModelWord
-    ) = LicenseServiceWord = LicenseFeatureWord = KernelModuleWord = WorkloadWord = OfedWord = (
-        ExpanderWord
-    ) = SriovDeviceWord = MacvlanModeWord = ApprovalWord = ImageProfileWord = WithinQueueWord = (
-        ReclaimWord
-    ) = QueueingStrategyWord = MonitoringBackendWord = SignalWord = WorkloadKindWord = (
-        TriggerSecretParameterWord
-    ) = KedaScalingAuthModesWord = NimModelEngineWord = MigLayoutGpusWord = (
-        DraConsumableSharesWord
-    ) = PlatformWord = PriceBasisWord = str
+    ) = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = (
+        GkeOptionsImportedWord
+    ) = CpuSharesWord = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = (
+        DrsBehaviorWord
+    ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
+        VsphereOptionsBoardWord
+    ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
+        LabelsByWord
+    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
+        OpenShiftAwsOptionsMetadataTokensWord
+    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
+        LicenseFeatureWord
+    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
+        MacvlanModeWord
+    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
+        MonitoringBackendWord
+    ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
+        NimModelEngineWord
+    ) = DraConsumableSharesWord = PlatformWord = PriceBasisWord = str

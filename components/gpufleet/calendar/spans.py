@@ -5,8 +5,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from gpufleet.calendar.model import CalendarSpan, PoolCalendar, PoolWindows, TeamSpan
+from gpufleet.fleet.quota import split
 from gpufleet.fleet.windows import bought_window, committed, edges, nodes_at, nodes_out
-from gpufleet.render.quota import split
 
 NO_TEAM = ""
 """The name under which GPUs are counted that no team has."""

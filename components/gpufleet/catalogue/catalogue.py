@@ -228,6 +228,12 @@ class Catalogue:
         return machine_offer.offer_rows(self.rows("offers"), self.sources)
 
     @cached_property
+    def offered(self) -> Mapping[str, InstanceType]:
+        """The same by name, with the price in the catalogue's region where the list has one: a pool
+        of nodes that exist may be of such machines."""
+        return frozen({one.name: machine_offer.machine(one, self.region) for one in self.offers})
+
+    @cached_property
     def feature_tables(self) -> Mapping[str, FeatureTable]:
         """Feature gates and chart values by release, by program."""
         return feature_tables(read_rows(self.folder, "features"), self.sources)

@@ -6,10 +6,12 @@ Money is integer micro-dollars for one hour of one machine; memory is integer by
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import frozen
-from gpufleet.catalogue.price_rows import micro_usd
+from gpufleet.catalogue.instance import Accelerator, InstanceType, Price, PriceStatus
+from gpufleet.catalogue.price_rows import micro_usd, unknown_price
 from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import SourceTable, sourced
 
@@ -63,3 +65,30 @@ def _prices(usd: Mapping[str, str]) -> Mapping[str, int]:
 
 def _decimal(value: str | None) -> Decimal | None:
     return None if value is None else Decimal(value)
+
+
+def machine(offer: MachineOffer, region: str | None) -> InstanceType:
+    """The offer as a machine type. Its price is that of the region, or the one price of all of
+    them; it is not guessed from another region."""
+    price = offer.micro_usd.get(region or "", offer.micro_usd.get("any"))
+    return InstanceType(
+        name=offer.name,
+        cloud=offer.provider,
+        family=offer.name,
+        architecture=offer.architecture,
+        vcpu=offer.vcpu,
+        memory_bytes=offer.memory_bytes,
+        accelerator=Accelerator(
+            gpu=offer.gpu, count=offer.count, fraction=Fraction(1), memory_bytes=None
+        ),
+        network_gbps=offer.network_gbps,
+        efa_interfaces=0,
+        local_nvme_bytes=None,
+        on_demand=unknown_price(offer.source)
+        if price is None
+        else Price(PriceStatus.PRICED, price, region or "any", offer.source),
+        spot=unknown_price(offer.source),
+        purchase_options=frozenset({"onDemand"}),
+        spot_interruption=None,
+        source=offer.source,
+    )

@@ -65,17 +65,34 @@ def overridden(
     return merged
 
 
+_PARTITIONS = {
+    "us-gov-": "GovCloud",
+    "cn-": "China",
+    "eusc-": "the European Sovereign Cloud",
+    "us-iso": "an isolated partition",
+    "eu-iso": "an isolated partition",
+}
+
+
+def partition(region: str) -> str | None:
+    """The part of AWS that has a price list, and China a currency, of its own (partitions of
+    botocore's endpoint table, read 2026-11-21); None of all other regions, whatever the cloud."""
+    return next((name for start, name in _PARTITIONS.items() if region.startswith(start)), None)
+
+
 def price_in_region(prices: tuple[Price, ...], region: str, *, estimate: bool) -> Price:
     """The price that counts in a region.
 
-    `estimate`: where the region has none, the reference price with its own region; otherwise the
-    price is unknown there. What is not sold, or has no known price anywhere, stays so.
+    `estimate`: where the region has none, the reference price with its own region, but never across
+    partitions; otherwise the price is unknown there. What is not sold, or has no known price
+    anywhere, stays so.
     """
     here = next((price for price in prices if price.region == region), None)
     if here is not None:
         return here
     reference = prices[0]
-    if estimate or reference.micro_usd_per_hour is None:
+    of_one_list = reference.region is None or partition(reference.region) == partition(region)
+    if (estimate and of_one_list) or reference.micro_usd_per_hour is None:
         return reference
     listed = ", ".join(sorted({price.region for price in prices if price.region is not None}))
     return Price(

@@ -85,7 +85,7 @@ class NodeImage:
     key: str
     """`al2023-nvidia`, `bottlerocket-nvidia`, `cos`, `ubuntu`, ..."""
     platform: str
-    """`eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
+    """`eks`, `gke`, `vsphere`, `openshift`, `sandbox`, `existing`."""
     architectures: tuple[str, ...]
     driver: bool
     """A GPU driver is in the image (or the platform installs it by itself)."""
@@ -103,6 +103,8 @@ class NodeImage:
     )
     """GPU that gets another branch -> the branch, and the day of the first release that has it,
     `20260917`."""
+    toolkit_env: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
+    """Environment that the GPU Operator's toolkit needs to find the container runtime."""
     operator_may_install_driver: bool = True
     """Whether the GPU Operator can install the driver on this image when it has none."""
     vendors: tuple[str, ...] = ("nvidia",)
@@ -118,6 +120,16 @@ class NodeImage:
     """Why; empty: not known."""
     evidence: str = ""
     """What was not verified about this row; empty: all of it was read in the source."""
+
+    @property
+    def brings(self) -> frozenset[str]:
+        """Parts of the GPU stack that are in it: `driver`, `toolkit`, `device_plugin`."""
+        parts = {
+            "driver": self.driver,
+            "toolkit": self.toolkit,
+            "device_plugin": self.device_plugin,
+        }
+        return frozenset(part for part, there in parts.items() if there)
 
     def branch_for(self, gpu: str) -> str | None:
         """Branch of the driver that a GPU gets in the newest release; None: not known."""

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+from gpufleet.catalogue.features import numbers
 from gpufleet.change.plan import NodeChangeKind, PoolChange
 from gpufleet.change.steps import changes_mode
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, error, info, warning
-from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.model import Fleet, OperatorPlan, Pool
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.pool import Intent, Provisioner
 
@@ -69,6 +70,31 @@ def validate_cluster(old: Fleet, new: Fleet) -> Iterator[Finding]:
                 "declare the change with `change: {previous: ...}` on the pool",
                 pools=left,
             )
+
+    yield from _driver_objects(before, after)
+
+
+WITH_DRIVER_OBJECTS = (26, 7, 0)
+"""First release that moves the driver from the ClusterPolicy to NVIDIADriver objects with its pods
+in place (NVIDIA/cloud-native-docs#459)."""
+
+
+def _driver_objects(before: OperatorPlan, after: OperatorPlan) -> Iterator[Finding]:
+    """An upgrade across that release, and the objects, in one change."""
+    old, new = numbers(before.version), numbers(after.version)
+    first = old is not None and new is not None and old < WITH_DRIVER_OBJECTS <= new
+    if first and after.separate_drivers and not before.separate_drivers and before.driver:
+        yield error(
+            "operator-upgrade-in-one-step",
+            "addons.gpuOperator.version",
+            f"the upgrade from {before.version} to {after.version} and NVIDIADriver objects are "
+            "one change: the older controller would remove the driver pods before the newer one "
+            "owns them",
+            f"upgrade to {after.version} first, with the driver of the ClusterPolicy; when that "
+            "is ready, declare the rest",
+            old=before.version,
+            new=after.version,
+        )
 
 
 def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:

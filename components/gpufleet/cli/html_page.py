@@ -2,27 +2,52 @@
 
 import base64
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from html import escape
 
+from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.cli.pool_facts import pool_facts, pool_title
 from gpufleet.cli.tables import sharing_line, usd
-from gpufleet.findings import Finding, ordered
+from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
+from gpufleet.fleet.model import Money
 from gpufleet.render.slots_svg import draw_partition_svg
 
 _STYLE = """
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; --line: #8883; --card: #8881; --soft: #57606a; }
+@media (prefers-color-scheme: dark) { :root { --soft: #9da7b1; } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { margin-bottom: 0.2rem; } h2 { margin: 2.2rem 0 0.6rem; }
+h2 small { font-weight: 400; color: var(--soft); font-size: 1rem; margin-left: 0.6rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: 0.8rem; }
+.tile { background: var(--card); border-radius: 8px; padding: 0.7rem 1rem; }
+.tile b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums; }
+.tile span { color: var(--soft); font-size: 0.9rem; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
-th, td { text-align: left; padding: 0.35rem 0.6rem; border-bottom: 1px solid #8884; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-img { max-width: 100%; background: #fff; border-radius: 4px; display: block; margin: 0.8rem 0; }
-pre { overflow-x: auto; background: #8881; padding: 0.8rem; border-radius: 4px; font-size: 0.8rem; }
-.error { color: #d1242f; } .warning { color: #9a6700; }
-.wide { overflow-x: auto; }
+th, td { text-align: left; padding: 0.35rem 0.6rem; border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+img { max-width: 100%; background: #fff; border-radius: 8px; display: block; margin: 0.8rem 0; }
+dl { display: grid; grid-template-columns: 8.5rem 1fr; gap: 0.2rem 1rem; font-size: 0.92rem; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
+code { background: var(--card); border-radius: 4px; padding: 0 0.25em; font-size: 0.9em;
+  overflow-wrap: anywhere; }
+.finding { border-left: 4px solid var(--line); padding: 0.1rem 0 0.1rem 0.8rem; margin: 0.9rem 0; }
+.finding p { margin: 0.2rem 0; }
+.finding.error { border-color: #d1242f; } .finding.warning { border-color: #bf8700; }
+.level { font-weight: 600; text-transform: capitalize; margin-right: 0.4rem; }
+.error .level { color: #d1242f; } .warning .level { color: #9a6700; }
+@media (prefers-color-scheme: dark) { .warning .level { color: #d4a72c; } }
+.where { color: var(--soft); font-size: 0.88rem; }
+.wide { overflow-x: auto; } .wide img { min-width: 34rem; }
+@media (max-width: 34rem) { dl { grid-template-columns: 1fr; } dt { margin-top: 0.5rem; } }
+@media print { body { max-width: none; margin: 0; font-size: 11pt; }
+  section { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
 """
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_CODE = re.compile(r"`([^`]+)`")
+_HOURS_PER_MONTH = 730
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +62,30 @@ def fleet_page(
     fleet: Fleet,
     pools: Sequence[Pool],
     findings: Iterable[Finding],
-    texts: Mapping[str, str],
     pictures: Iterable[Picture] = (),
 ) -> str:
-    """The page: findings, spend, further pictures, and each pool with its slots.
+    """The page: what it costs, each pool with its GPUs and facts, further pictures, findings.
 
     Args:
         fleet: The compiled fleet.
         pools: Those of its pools that are shown.
         findings: Findings of the declaration.
-        texts: Pool -> what `gpufleet explain` says of it.
-        pictures: Pictures of the whole fleet, after the spend.
+        pictures: Pictures of the whole fleet, after the pools.
     """
-    title = f"{fleet.spec.cluster.name} on {fleet.spec.platform.value}"
+    cluster = fleet.spec.cluster
+    title = f"{cluster.name} on {fleet.spec.platform.value}"
+    found = ordered(findings)
     body = [
         f"<h1>{escape(title)}</h1>",
-        *_findings(findings),
-        "<h2>Spend</h2>",
+        f'<p class="where"><a href="#findings">{escape(_counted(found))}</a></p>',
         *_spend(fleet, pools),
-        f'<img alt="Spend of each pool" src="{_data(_bars(pools))}">',
     ]
-    for one in pictures:
-        body += [f"<h2>{escape(one.title)}</h2>"]
-        body += [f'<img alt="{escape(one.title)}" src="{_data(one.svg)}">']
     for pool in pools:
-        drawing = draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}")
-        body += [
-            f'<h2 id="{escape(pool.name)}">{escape(pool.name)}</h2>',
-            f'<img alt="GPUs of one node of {escape(pool.name)}" src="{_data(drawing)}">',
-            f"<pre>{escape(_COLOURS.sub('', texts.get(pool.name, '')))}</pre>",
-        ]
+        body += _pool(pool)
+    for one in pictures:
+        body += [f"<section><h2>{escape(one.title)}</h2>"]
+        body += [_picture(one.title, one.svg), "</section>"]
+    body += _findings(found)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -76,39 +95,101 @@ def fleet_page(
     )
 
 
-def _findings(findings: Iterable[Finding]) -> list[str]:
-    lines = [
-        f'<li><span class="{one.severity.value}">{one.severity.value}</span> '
-        f"<code>{escape(one.place)}</code>: {escape(one.statement)}"
-        f"{'' if one.fix is None else f' <em>{escape(one.fix)}</em>'}</li>"
-        for one in ordered(findings)
+def _counted(found: Sequence[Finding]) -> str:
+    counts = Counter(one.severity for one in found)
+    words = [
+        f"{counts[level]} {level.value}{'' if counts[level] == 1 else 's'}"
+        for level in (Severity.ERROR, Severity.WARNING)
+        if counts[level]
     ]
-    return ["<h2>Findings</h2>", "<ul>", *lines, "</ul>"] if lines else []
+    return ", ".join(words) or "No errors, no warnings"
+
+
+def _pool(pool: Pool) -> list[str]:
+    drawing = draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}")
+    facts = [
+        f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
+        f"<dd>{'<br>'.join(map(_marked, (fact.text,) if fact.text else fact.items))}</dd>"
+        for fact in pool_facts(pool)
+    ]
+    name, title = escape(pool.name), escape(pool_title(pool))
+    return [
+        f'<section><h2 id="{name}">{name}<small>{title}</small></h2>',
+        _picture(f"GPUs of one node of {pool.name}", drawing),
+        *("<dl>", *facts, "</dl></section>"),
+    ]
+
+
+def _picture(text: str, svg: str) -> str:
+    """A picture that scrolls where the screen is too narrow to read it."""
+    return f'<div class="wide"><img alt="{escape(text)}" src="{_data(svg)}"></div>'
+
+
+def _findings(found: Sequence[Finding]) -> list[str]:
+    """Findings of one kind with one text are one, with all their places."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    for one in found:
+        kind = (one.severity.value, one.code, one.statement, one.fix or "")
+        alike.setdefault(kind, []).append(one.place)
+    lines = [
+        f'<div class="finding {level}"><p><span class="level">{level}</span>{_marked(text)}</p>'
+        + (f"<p>Fix: {_marked(fix)}</p>" if fix else "")
+        + f'<p class="where">{escape(code)}: '
+        + ", ".join(f"<code>{escape(place)}</code>" for place in places)
+        + "</p></div>"
+        for (level, code, text, fix), places in alike.items()
+    ]
+    return ['<h2 id="findings">Findings</h2>', *lines] if lines else []
+
+
+def _marked(text: str) -> str:
+    """The text with what is between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
+
+
+def _month(bound: Money) -> str:
+    """What a bound is in a month of 730 hours."""
+    if isinstance(bound, Unbounded):
+        return "unknown"
+    return f"{Decimal(bound) / MICRO_USD * _HOURS_PER_MONTH:,.0f}"
 
 
 def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
-    head = "".join(
-        f'<th class="number">{text}</th>' for text in ("nodes", "least", "expected", "most")
-    )
+    spend = fleet.spend
+    tiles = [
+        f'<div class="tile"><span>{name}</span><b>{usd(bound)} USD/h</b>'
+        f"<span>{_month(bound)} USD a month</span></div>"
+        for name, bound in (
+            ("minimum", spend.minimum),
+            ("expected", spend.expected),
+            ("maximum", spend.maximum),
+        )
+    ]
+    numbers = ("nodes", "expected USD/h", "expected USD a month", "maximum USD/h")
+    head = "".join(f'<th class="number">{text}</th>' for text in numbers)
     rows = [
         f'<tr><td><a href="#{escape(pool.name)}">{escape(pool.name)}</a></td>'
         f"<td>{escape(pool.machines[0].name)}</td><td>{escape(sharing_line(pool))}</td>"
-        f'<td class="number">{pool.nodes.minimum} to {pool.nodes.maximum}</td>'
         + "".join(
-            f'<td class="number">{usd(bound)}</td>'
-            for bound in (pool.spend.minimum, pool.spend.expected, pool.spend.maximum)
+            f'<td class="number">{text}</td>'
+            for text in (
+                f"{pool.nodes.minimum} to {pool.nodes.maximum}",
+                usd(pool.spend.expected),
+                _month(pool.spend.expected),
+                usd(pool.spend.maximum),
+            )
         )
         + "</tr>"
         for pool in pools
     ]
-    spend = fleet.spend
-    words = (
-        f"<p>At least {usd(spend.minimum)}, expected {usd(spend.expected)}, at most "
-        f"{usd(spend.maximum)} USD an hour.</p>"
-    )
     columns = f"<th>pool</th><th>machine</th><th>sharing</th>{head}"
-    start = f'<div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>'
-    return [words, start, *rows, "</tbody></table></div>"]
+    return [
+        *('<div class="tiles">', *tiles, "</div>"),
+        f'<section><h2>Spend</h2><div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>',
+        *(*rows, "</tbody></table></div>"),
+        _picture("Spend of each pool", _bars(pools)),
+        "</section>",
+    ]
 
 
 def _bars(pools: Sequence[Pool]) -> str:

@@ -1,5 +1,6 @@
 """Tables for people: pools, what they advertise, and what they cost."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 from rich.console import Console
@@ -9,10 +10,12 @@ from rich.table import Table
 from gpufleet.catalogue.model import MICRO_USD
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
+from gpufleet.fleet.team_quotas import team_quotas
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.neuron import CORE
 from gpufleet.partition.partition import Partition
 from gpufleet.partition.vgpu import VgpuCut
+from gpufleet.spec.queues import Queues
 from gpufleet.spec.sharing import VgpuScheduler
 
 
@@ -71,6 +74,18 @@ def dra_line(made: DraCut) -> str:
     return f"claims (DRA): {how}{shared}"
 
 
+def quota_lines(fleet: Fleet, queues: Queues, pool: str = "") -> Iterator[str]:
+    """What each team gets, of one pool or of all, and what their cohort has together."""
+    totals: dict[tuple[str, str, str], int] = {}
+    for one in team_quotas(fleet, queues):
+        if pool in ("", one.pool.name):
+            yield f"  quota of {one.team.name} in {one.pool.name}: {one.in_words}"
+            key = (one.team.cohort or queues.cohort, one.pool.name, one.resource)
+            totals[key] = totals.get(key, 0) + one.units
+    for (cohort, name, resource), units in totals.items():
+        yield f"  quota of cohort {cohort} in {name}: {units:,} {resource}"
+
+
 def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
     """One row per pool, and the fleet's spend under it."""
     console = console or Console()
@@ -96,6 +111,9 @@ def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
             end_section=True,
         )
     console.print(table)
+    if fleet.spec.queues is not None:
+        for line in quota_lines(fleet, fleet.spec.queues):
+            console.print(escape(line), highlight=False)
     bounds = (fleet.spend.minimum, fleet.spend.expected, fleet.spend.maximum)
     console.print(
         "Spend: unknown"

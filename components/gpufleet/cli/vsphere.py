@@ -120,7 +120,7 @@ def orphans(
     """
     with _library():
         from gpufleet.platforms.vsphere.vcenter.orphan_report import (
-            Standing,
+            StateStanding,
             ask_orphans,
             declared_by,
         )
@@ -128,14 +128,14 @@ def orphans(
         with refusing(ValueError, file=", ".join(states)):
             declared = declared_by([_state(name) for name in states], stacks)
         found = ask_orphans(_endpoint(asked), asked["datacenter"], declared)
-    left = (Standing.ORPHAN, Standing.COPY, Standing.PENDING)
+    left = (StateStanding.ORPHAN, StateStanding.COPY, StateStanding.PENDING)
     counts = {kind: sum(row["standing"] == kind for row in found) for kind in left}
     wrong = any(counts.values())
     if output_format == "json":
         print_json({"machines": found})
     else:
         for row in found:
-            if row["standing"] != Standing.DECLARED:
+            if row["standing"] != StateStanding.DECLARED:
                 power = "on" if row["poweredOn"] else "off"
                 click.echo(
                     f"{row['standing']}: {row['path']} ({row['moRef']}, instance uuid "

@@ -18,6 +18,10 @@ _AWS_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]")
 """Zones of AWS whose region is a part of their name: `eu-central-1a`."""
 _REGION_LABEL = "topology.kubernetes.io/region"
 
+OPERATED = frozenset({"image", "operator", "plugin", "claims"})
+"""Advertisers on whose nodes operands run: not those of the platform's own plugin, and of other
+makers' accelerators."""
+
 MOST_GPUS = 1024
 """Maximum number of GPUs of one node; a larger number is an error and is read as unknown."""
 
@@ -125,6 +129,8 @@ class SharedGpus:
     replicas: Fact[int] = NOTHING
     partition: Fact[str] = NOTHING
     """MIG profile that partitions each GPU."""
+    mig: Fact[bool] = NOTHING
+    """Whether its GPUs are in MIG mode, whoever cuts them."""
     place: str = ""
 
 
@@ -191,7 +197,7 @@ class NodePool(Subject):
     """Name or id of a launch template or node class that holds more; empty: none."""
     placement_group: Fact[str] = NOTHING
     fabric: Fact[str] = NOTHING
-    """Fast network that its machines are given: `efa`, `gpudirect`."""
+    """Fast network that its machines are given: `efa`, `gpudirect`, `rdma`."""
     repair: Fact[bool] = NOTHING
     """Whether broken nodes are replaced automatically; absent: the maker has no such switch."""
     repair_place: str = ""
@@ -204,6 +210,23 @@ class NodePool(Subject):
     """vGPU type its machines are given."""
     image: Fact[str] = NOTHING
     """Node image by the maker's name: EKS `amiType`, a name or SSM parameter of a template."""
+    kubernetes: Fact[str] = NOTHING
+    """Version of Kubernetes of its nodes, as written: `1.36`, `1.33.5-gke.1201000`."""
+    brings: Fact[frozenset[str]] = NOTHING
+    """Parts of the GPU stack that its image or platform installs: `driver`, `toolkit`,
+    `device_plugin`. Unknown: it is a template of one's own. Absent: nothing can be said."""
+    driver: Fact[str] = NOTHING
+    """Version or branch of the driver that the image brings."""
+    advertiser: Fact[str] = NOTHING
+    """Who is to advertise its GPUs: a word of `gpufleet.contract.advertisers.Advertiser`."""
+    advertised: Fact[Mapping[str, int]] = NOTHING
+    """Extended resources that each node publishes."""
+    reset_may_be_forbidden: Fact[bool] = NOTHING
+    """Whether its nodes are virtual machines on a hypervisor that may forbid to reset a GPU."""
+    existing: bool = False
+    """Whether its declaration says that someone else makes the nodes."""
+    declared_at: str = ""
+    """Path of the pool in a declaration, `pools[0]`; empty: it is an object of its own."""
     hourly_micro_usd: Fact[int] = NOTHING
     """One node, where the pool itself states it; absent: the catalogue decides."""
     in_fleet: bool = False
@@ -230,6 +253,12 @@ class NodePool(Subject):
             return self.labels[_REGION_LABEL]
         zones = self.zones.value if self.zones.is_known else ()
         return region_of_zones(zones)
+
+    @property
+    def is_operated(self) -> bool:
+        """Whether operands of the GPU Operator, or of the plugin's own chart, certainly run on its
+        nodes."""
+        return self.advertiser.is_known and self.advertiser.value in OPERATED
 
     @property
     def is_certainly_gpu(self) -> bool:

@@ -61,6 +61,23 @@ class Program(Subject):
     """False: there are more values, which cannot be read."""
     place: str = "values"
     """Field of the object that holds the values; empty: the file itself."""
+    places: Mapping[str, str] | None = None
+    """Value -> the field in which its author wrote it; values that are not in it are defaults.
+    None: each is written below `place`."""
+    ownership: Fact[str] = NOTHING
+    """Who installs it, in the words of a declaration: `managed`, `existing`, `gitops`."""
+
+    def written_at(self, path: str) -> str:
+        """The field that has the value at a path; empty where nothing is written."""
+        if self.places is not None:
+            return self.places.get(path, "")
+        return "" if self.value(path) is None else self.field(path)
+
+    def field(self, path: str) -> str:
+        """The field in which the value at a path is, or would be, written."""
+        if self.places is not None and path in self.places:
+            return self.places[path]
+        return f"{self.place}.{path}" if self.place else path
 
     def value(self, path: str) -> Any:
         """The value at a dotted path; None where nothing is written, or nothing is known."""

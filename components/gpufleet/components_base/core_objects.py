@@ -57,6 +57,16 @@ class ConfigMap(_CoreObject):
         super().__init__("kubernetes:core/v1:ConfigMap", name, props, _options(opts))
 
 
+class NodePatch(_CoreObject):
+    """Labels on a node that exists; deleting it takes away what it applied, and no more."""
+
+    def __init__(
+        self, name: str, metadata: Mapping[str, Any], opts: pulumi.ResourceOptions
+    ) -> None:
+        props = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+        super().__init__("kubernetes:core/v1:NodePatch", name, props, _options(opts))
+
+
 class Node(_CoreObject):
     """A node of the sandbox."""
 

@@ -119,7 +119,7 @@ def _mapping(
     for key in list(given):
         name = key if key in hints else python.get(key)
         if name is None:
-            findings.append(_unknown(path, str(key), list(hints)))
+            findings.append(_unknown(path, str(key), given[key], hints))
         elif name != key and name in given:
             both = f"`{key}` and `{name}` are one argument"
             findings.append(error("argument-repeated", _joined(path, key), both, "remove one"))
@@ -178,12 +178,28 @@ def _joined(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _unknown(path: str, key: str, known: list[str]) -> Finding:
+def _unknown(path: str, key: str, value: object, hints: Mapping[str, Any]) -> Finding:
+    known = list(hints)
     folded = {name.replace("_", ""): name for name in known}
     near = difflib.get_close_matches(key.lower().replace("_", ""), list(folded), 1, 0.6)
+    inside = [name for name, hint in hints.items() if _takes(hint, key)]
+    held = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    own = [name for one in held if (name := folded.get(str(one).lower().replace("_", "")))]
+    fix = f"nearest: {folded[near[0]]}" if near else "remove it"
+    if inside:
+        fix = f"write it inside `{inside[0]}`"
+    elif own:
+        fix = f"write what is in it as arguments here: {', '.join(own)}"
     return error(
         "argument-unknown",
         _joined(path, to_camel(key)),
         f"`{key}` is not an argument here; the arguments are {', '.join(known)}",
-        f"nearest: {folded[near[0]]}" if near else "remove it",
+        fix,
     )
+
+
+def _takes(hint: Any, key: str) -> bool:
+    """Whether an argument is a mapping that takes a key."""
+    if not typing.is_typeddict(hint):
+        return False
+    return key in {spelt for name in _hints(hint) for spelt in (name, to_camel(name))}

@@ -64,15 +64,23 @@ class NotReadyError(Exception):
 class DetailedDiff(DiffResult):
     """What differs between the state and the declaration of a resource."""
 
-    def __init__(self, changed: Sequence[str], replaces: Sequence[str] = ()) -> None:
+    def __init__(
+        self, changed: Sequence[str], *, added: Sequence[str] = (), removed: Sequence[str] = ()
+    ) -> None:
         """Say which properties differ.
 
         Args:
-            changed: Paths of properties.
-            replaces: Those among them that need another resource; the old one goes first.
+            changed: Paths of properties that have another value.
+            added: Paths that come.
+            removed: Paths that go.
         """
-        super().__init__(bool(changed), list(replaces), [], bool(replaces))
-        self.changed = tuple(changed)
+        kinds = provider_pb2.PropertyDiff
+        self.rows = {
+            **dict.fromkeys(changed, kinds.UPDATE),
+            **dict.fromkeys(added, kinds.ADD),
+            **dict.fromkeys(removed, kinds.DELETE),
+        }
+        super().__init__(bool(self.rows), [], [], delete_before_replace=False)
 
 
 class ResourceServicer(ProviderServicer):
@@ -132,18 +140,12 @@ class ResourceServicer(ProviderServicer):
             context,
             lambda: self._of(request).diff(request.id, plain(request.olds), plain(request.news)),
         )
-        kinds = provider_pb2.PropertyDiff
-        replaces: list[str] = found.replaces or []
-        rows = {
-            path: kinds(kind=kinds.UPDATE_REPLACE if path in replaces else kinds.UPDATE)
-            for path in found.changed
-        }
+        kinds: Mapping[str, Any] = getattr(found, "rows", {})
+        rows = {path: provider_pb2.PropertyDiff(kind=kind) for path, kind in kinds.items()}
         response = provider_pb2.DiffResponse
         return response(
             changes=response.DIFF_SOME if found.changes else response.DIFF_NONE,
-            replaces=replaces,
-            deleteBeforeReplace=bool(replaces),
-            diffs=sorted({path.split(".", 1)[0] for path in found.changed}),
+            diffs=sorted({path.split(".", 1)[0] for path in rows}),
             detailedDiff=rows,
             hasDetailedDiff=True,
         )

@@ -4,16 +4,15 @@ The image's own plugin, the platform's, the operator's and the DRA driver know n
 other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from gpufleet.contract.advertising_programs import serves_by_claims
-from gpufleet.contract.declared_site import declared_program
-from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import switch
-from gpufleet.findings import Finding, error, warning
+from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.pool import NodePool
+from gpufleet.contract.advertising_programs import offered_twice, serves_by_claims
+from gpufleet.contract.contract_fact import ContractFact
+from gpufleet.contract.relation import DRA_DRIVER, GPU_OPERATOR, Broken, image_of, place_of
 
-DRA_VALUES = "addons.draDriver.values"
 _TWO = ContractFact(
     "device plugin and DRA driver each offer every GPU, and the scheduler adds them up",
     "NVIDIA/aicr#1327",
@@ -23,114 +22,140 @@ _TWO = ContractFact(
 class Advertiser(StrEnum):
     """Something that offers a node's GPUs to the scheduler."""
 
-    IMAGE = "device plugin of the image"
-    PLATFORM = "the platform's device plugin"
-    OPERATOR = "the GPU Operator's device plugin"
-    PLUGIN_CHART = "the device plugin of its own chart"
-    DRA = "the DRA driver"
-    NEURON = "AWS Neuron's device plugin"
+    IMAGE = "image"
+    PLATFORM = "platform"
+    OPERATOR = "operator"
+    PLUGIN_CHART = "plugin"
+    DRA = "claims"
+    NEURON = "neuron"
+    """AWS Neuron's."""
 
 
-def intended(pool: ContractPool) -> Advertiser:
-    """Who is to advertise the pool's GPUs, from its declaration alone."""
-    if pool.gpu.vendor == "aws":
-        return Advertiser.NEURON
-    if pool.partition.mode == "dra":
-        return Advertiser.DRA
-    if pool.served_by_platform:
-        return Advertiser.PLATFORM
-    if pool.image is not None and pool.image.device_plugin:
-        return Advertiser.IMAGE
-    return Advertiser.PLUGIN_CHART if pool.plugin_chart else Advertiser.OPERATOR
+TITLES = {
+    Advertiser.IMAGE: "device plugin of the image",
+    Advertiser.PLATFORM: "the platform's device plugin",
+    Advertiser.OPERATOR: "the GPU Operator's device plugin",
+    Advertiser.PLUGIN_CHART: "the device plugin of its own chart",
+    Advertiser.DRA: "the DRA driver",
+    Advertiser.NEURON: "AWS Neuron's device plugin",
+}
+"""As sentences name them."""
 
 
-def advertiser_title(pool: ContractPool) -> str:
-    """Who is to advertise the pool's GPUs, as sentences name it."""
-    who, plugin = intended(pool), pool.platform.facts.plugin
-    return plugin.title if who is Advertiser.PLATFORM and plugin is not None else who.value
-
-
-def validate_advertisers(cluster: ClusterFacts) -> list[Finding]:
-    """Findings about nodes that two advertisers or none would serve.
+def validate_advertisers(cluster: Cluster) -> Iterator[Broken]:
+    """Nodes that two advertisers or none would serve.
 
     Pools with `dra` are validated by `contract.dra` for their own images and gates.
     """
-    return [*_dra_alongside_plugins(cluster), *_sharing_of_image(cluster)]
+    yield from _claims_alongside_plugins(cluster)
+    yield from _programs_twice(cluster)
+    yield from _sharing_of_image(cluster)
+    yield from _advertised_by_nobody(cluster)
 
 
-def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
+def _claims_alongside_plugins(cluster: Cluster) -> Iterator[Broken]:
     """A DRA driver for compute domains serves GPUs too, unless its values disable that."""
-    addon = cluster.spec.addons.dra_driver
-    pools = [p for p in cluster.pools if intended(p) is not Advertiser.NEURON]
-    served = [p for p in pools if intended(p) is not Advertiser.DRA]
-    if addon.enabled is not True or len(served) < len(pools) or not served:
+    pools = [p for p in cluster.pools if p.advertiser.found != Advertiser.NEURON]
+    served = [p for p in pools if p.advertiser.found != Advertiser.DRA]
+    driver = cluster.program(DRA_DRIVER)
+    if not cluster.complete or driver is None or len(served) < len(pools) or not served:
         return
     key = "resources.gpus.enabled"
-    driver = declared_program(addon, "addons.draDriver", "dra-driver-nvidia-gpu")
     if serves_by_claims(driver).found is not True:
         return
-    yield error(
-        "two-advertisers",
-        "addons.draDriver.enabled",
-        f"no pool uses `dra`, but the driver would serve the GPUs of {_names(served)} besides "
-        f"{advertiser_title(served[0])}",
-        f"write {DRA_VALUES}.{key}: false to keep compute domains only, or `sharing: {{dra: {{}}}}`"
-        " on the pools",
-        pools=[p.name for p in served],
-        facts=chain(
-            ContractFact("the DRA driver is installed", "addons.draDriver.enabled"),
+    who = TITLES[Advertiser(served[0].advertiser.value)]
+    enabled = "addons.draDriver.enabled"
+    yield Broken(
+        code="two-advertisers",
+        at=driver,
+        place=enabled,
+        message=f"no pool uses `dra`, but the driver would serve the GPUs of {_names(served)} "
+        f"besides {who}",
+        fix=f"write {driver.field(key)}: false to keep compute domains only, or "
+        "`sharing: {dra: {}}` on the pools",
+        evidence={"pools": [p.name for p in served]},
+        facts=(
+            ContractFact("the DRA driver is installed", enabled),
             ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.5.0"),
-            ContractFact(
-                f"{served[0].name} is served by {advertiser_title(served[0])}", served[0].path
-            ),
+            ContractFact(f"{served[0].name} is served by {who}", served[0].declared_at),
             _TWO,
         ),
     )
 
 
-def _sharing_of_image(cluster: ClusterFacts) -> Iterable[Finding]:
+def _programs_twice(cluster: Cluster) -> Iterator[Broken]:
+    """Programs that serve the same nodes, as far as their values say; a declaration says more."""
+    if cluster.complete:
+        return
+    reported: set[int] = set()
+    for pair in offered_twice(cluster.site.programs):
+        if id(pair.one) in reported:
+            continue
+        reported.add(id(pair.one))
+        what = "too" if pair.plugins else "for the same GPUs"
+        yield Broken(
+            code="two-advertisers",
+            at=pair.one,
+            place="",
+            message=f"{pair.other.locator} runs a device plugin {what}",
+            fix=pair.fix,
+            facts=(
+                ContractFact(
+                    pair.limit,
+                    "NVIDIA/k8s-device-plugin#255" if pair.plugins else "NVIDIA/aicr#1327",
+                ),
+            ),
+        )
+
+
+def _sharing_of_image(cluster: Cluster) -> Iterator[Broken]:
     """The image's plugin reads the image's settings: the operator's ConfigMaps never reach it."""
-    operator = cluster.spec.addons.gpu_operator
     for pool in cluster.pools:
-        if intended(pool) is not Advertiser.IMAGE or pool.image is None:
+        mode = pool.shared.strategy.found
+        if pool.advertiser.found != Advertiser.IMAGE or mode in (None, "exclusive"):
             continue
-        mode = pool.partition.mode
-        if mode == "exclusive":
-            continue
-        yield error(
-            "image-plugin-shares-by-itself",
-            f"{pool.path}.sharing",
-            f"GPUs of {pool.name} are advertised by the plugin in {pool.image.key}, which does not "
-            f"read the configuration that says {mode}",
-            "choose an image without a device plugin, or `sharing: {exclusive: {}}`",
-            found=mode,
-            facts=chain(
-                pool.image_fact,
-                ContractFact(f"sharing is {mode}", f"{pool.path}.sharing"),
+        place = place_of(pool, "sharing", pool.shared.place)
+        yield Broken(
+            code="image-plugin-shares-by-itself",
+            at=pool,
+            place=place,
+            message=f"GPUs of {pool.name} are advertised by the plugin in {pool.image.found}, "
+            f"which does not read the configuration that says {mode}",
+            fix="choose an image without a device plugin, or `sharing: {exclusive: {}}`",
+            evidence={"found": mode},
+            facts=(
+                image_of(pool),
+                ContractFact(f"sharing is {mode}", place),
                 ContractFact(
                     "the plugin runs as a service of the system with settings of its own",
                     "bottlerocket-os/bottlerocket#2347",
                 ),
             ),
         )
-    declared, path = switch(operator, "device_plugin", "devicePlugin")
-    wanted = [p for p in cluster.pools if intended(p) is Advertiser.OPERATOR]
-    if operator.enabled is False and wanted and operator.ownership.value == "managed":
-        yield warning(
-            "gpus-advertised-by-nobody",
-            "addons.gpuOperator.enabled",
-            f"gpufleet installs nothing that advertises the GPUs of {_names(wanted)}: the image "
-            "has no device plugin and the GPU Operator is switched off",
-            "remove the line, or say `ownership: existing` when someone else installs it",
-            pools=[p.name for p in wanted],
-            facts=chain(
-                wanted[0].image_fact,
-                ContractFact("the GPU Operator is off", "addons.gpuOperator.enabled"),
-                None if declared is None else ContractFact("its plugin is decided", path),
-            ),
-        )
 
 
-def _names(pools: list[ContractPool]) -> str:
+def _advertised_by_nobody(cluster: Cluster) -> Iterator[Broken]:
+    """Pools for an operator that is not installed."""
+    wanted = [p for p in cluster.pools if p.advertiser.found == Advertiser.OPERATOR]
+    gone = cluster.program(GPU_OPERATOR) is None and GPU_OPERATOR not in cluster.elsewhere
+    if not cluster.complete or not wanted or not gone:
+        return
+    yield Broken(
+        code="gpus-advertised-by-nobody",
+        at=None,
+        place="addons.gpuOperator.enabled",
+        message=f"gpufleet installs nothing that advertises the GPUs of {_names(wanted)}: the "
+        "image has no device plugin and the GPU Operator is switched off",
+        fix="remove the line, or say `ownership: existing` when someone else installs it",
+        certain=False,
+        evidence={"pools": [p.name for p in wanted]},
+        facts=(
+            image_of(wanted[0]),
+            ContractFact("the GPU Operator is off", "addons.gpuOperator.enabled"),
+        ),
+    )
+
+
+def _names(pools: Sequence[NodePool]) -> str:
     shown = ", ".join(p.name for p in pools[:5])
     return shown + (", ..." if len(pools) > 5 else "")

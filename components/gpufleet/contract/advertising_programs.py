@@ -50,7 +50,8 @@ def runs_plugin(program: Program) -> Fact[bool]:
 
 def serves_by_claims(program: Program) -> Fact[bool]:
     """Whether it is the DRA driver and serves GPUs, not compute domains alone."""
-    if program.name != DRA:
+    selects = program.value("kubeletPlugin.nodeSelector") or program.value("kubeletPlugin.affinity")
+    if program.name != DRA or selects:
         return absent()
     return program.switch("resources.gpus.enabled", True)
 

@@ -1,4 +1,4 @@
-"""One link of the chain of reasons of a finding."""
+"""One link of the chain of reasons of a finding, and the chain as evidence."""
 
 from dataclasses import dataclass
 
@@ -10,3 +10,18 @@ class ContractFact:
     fact: str
     source: str
     """Where it can be read: a path of the declaration, a row of the catalogue, a public project."""
+
+
+def chain(*facts: ContractFact | None) -> list[dict[str, str]]:
+    """The evidence of a finding: its facts in the order in which one leads to the next."""
+    return [{"fact": one.fact, "source": one.source} for one in facts if one is not None]
+
+
+def image_fact(pool: str, image: str, brings: frozenset[str]) -> ContractFact:
+    """What an image, by its key in the catalogue, brings to the nodes of a pool."""
+    named = {"driver": "driver", "toolkit": "toolkit", "device plugin": "device_plugin"}
+    has = ", ".join(word for word, part in named.items() if part in brings)
+    return ContractFact(
+        f"{pool} runs image {image}, which brings {has or 'no part of the GPU stack'}",
+        f"catalogue image {image}",
+    )

@@ -12,7 +12,7 @@ from gpufleet.catalogue.model import NodeImage
 from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.contract.declared_site import declared_site
-from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED, claims_api
+from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api
 from gpufleet.contract.kubernetes_gates import gate_off, own_gates
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
@@ -62,7 +62,6 @@ def validate_dra(
         yield from _validate_admin(partition, place)
     yield from _validate_taint_rules(spec, site)
     yield from _validate_shares(dynamic)
-    yield from _validate_api(spec, version)
     yield from _validate_driver(dynamic, spec, platform)
     yield from _validate_gates(dynamic, spec, site)
     yield from _validate_classes(members, site)
@@ -203,28 +202,6 @@ def _validate_shares(dynamic: Sequence[Member]) -> Iterable[Finding]:
 
 def _on_since(site: Site, gate: str) -> str | None:
     return site.catalogue.features(KUBERNETES).gates[gate].on_since
-
-
-def _validate_api(spec: FleetSpec, version: tuple[int, int]) -> Iterable[Finding]:
-    """The version that the chart's values name, in which gpufleet writes its objects too."""
-    written = spec.addons.dra_driver.values.get(CHART_KEY)
-    if written in (None, ""):
-        return
-    known = {f"{GROUP}{name}": since for name, since in SERVED.items()}
-    since = known.get(written) if isinstance(written, str) else None
-    if since is None or version < since:
-        served = [name for name, first in known.items() if version >= first]
-        yield error(
-            "dra-api-not-had",
-            f"addons.draDriver.values.{CHART_KEY}",
-            f"{written!r} is not a version of the API that Kubernetes {version[0]}.{version[1]} "
-            f"has",
-            f"write one of {', '.join(served)}, or remove the line"
-            if served
-            else "remove the line",
-            value=written,
-            allowed=tuple(served),
-        )
 
 
 def fleet_claims_api(spec: FleetSpec) -> str:

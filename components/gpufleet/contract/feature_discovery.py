@@ -4,11 +4,14 @@ Both NVIDIA charts bundle it. Where the Network Operator is installed it must be
 Operator's: it comes first, and nothing of it runs before its nodes are labelled.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 
-from gpufleet.contract.facts import ContractFact, chain
+from gpufleet.cluster.cluster import Cluster
+from gpufleet.contract.contract_fact import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.platform import PlatformValue
+from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.addons import Addons
@@ -19,6 +22,11 @@ _BUNDLED = ContractFact(
     "both charts bundle Node Feature Discovery and run it by default",
     "gpu-operator chart v26.7.0, network-operator chart 26.4.1",
 )
+
+
+TWICE = "node-feature-discovery-twice"
+_BOTH = "the GPU Operator and the Network Operator would both run Node Feature Discovery"
+_FIGHT = "two workers on a node fight for one port and one set of labels"
 
 
 class DiscoveryOwner(StrEnum):
@@ -63,13 +71,13 @@ def decide_discovery(
                 f"{NETWORK_VALUES}.nfd.enabled",
             ),
             _BUNDLED,
-            ContractFact("two workers on a node fight for one port and one set of labels", path),
+            ContractFact(_FIGHT, path),
         )
         return DiscoveryOwner.GPU_OPERATOR, (
             error(
-                "node-feature-discovery-twice",
+                TWICE,
                 path,
-                "the GPU Operator and the Network Operator would both run Node Feature Discovery",
+                _BOTH,
                 "remove the line: the Network Operator comes first and brings it",
                 facts=facts,
             ),
@@ -77,6 +85,33 @@ def decide_discovery(
     if ours is False:
         return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)
     return DiscoveryOwner.GPU_OPERATOR, ()
+
+
+def validate_discovery(cluster: Cluster) -> Iterator[Broken]:
+    """Both charts with their own, in files. Of a declaration `decide_discovery` says it."""
+    runs = [
+        next((one for one in cluster.programs(name) if one.switch(_KEY, True).found is True), None)
+        for name in (GPU_OPERATOR, NETWORK_OPERATOR)
+    ]
+    operator, network = runs
+    if cluster.complete or operator is None or network is None:
+        return
+    if operator.written_at(_KEY) and network.written_at(_KEY):
+        yield Broken(
+            code=TWICE,
+            at=operator,
+            place=operator.field(_KEY),
+            message=_BOTH,
+            fix=f"write {_KEY}: false: the Network Operator comes first and brings it",
+            facts=(
+                ContractFact("the GPU Operator is configured to run it", operator.field(_KEY)),
+                ContractFact("so is the Network Operator", network.field(_KEY)),
+                ContractFact(_FIGHT, _BUNDLED.source),
+            ),
+        )
+
+
+_KEY = "nfd.enabled"
 
 
 def _someone_else(addons: Addons, path: str) -> tuple[Finding, ...]:

@@ -104,14 +104,3 @@ def named_image(name: str, catalogue: Catalogue) -> NodeImage | None:
     key = f"{family}-nvidia" if pinned else name
     rows = (row for row in catalogue.images.values() if name in row.ami_types.values())
     return None if name == "CUSTOM" else catalogue.images.get(key) or next(rows, None)
-
-
-def pool_driver_problem(pool: NodePool, catalogue: Catalogue) -> RangeProblem | None:
-    """The driver of a pool's image that does not support the pool's GPU."""
-    name = pool.image.value if pool.image.is_known else ""
-    image = named_image(name, catalogue)
-    gpu = catalogue.gpus.get(pool.gpu.value) if pool.gpu.is_known else None
-    if image is None or gpu is None:
-        return None
-    release = name.partition("@")[2]
-    return image_driver_problem(image, gpu, catalogue, "" if release == "latest" else release)

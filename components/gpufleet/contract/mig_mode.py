@@ -4,56 +4,69 @@ Ampere switches mode by a GPU reset. mig-manager tries that first and reboots on
 WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset.
 """
 
+from collections.abc import Iterator, Mapping
+
 from gpufleet.catalogue import Gpu
-from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, warning
+from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
+from gpufleet.contract.contract_fact import ContractFact
+from gpufleet.contract.relation import GPU_OPERATOR, Broken
+from gpufleet.documents.shapes import items, mapping
+
+ENV = "migManager.env"
 
 
-def with_reboot(cluster: ClusterFacts) -> bool:
-    """Whether mig-manager may reboot a node whose GPUs cannot be reset."""
-    return reboots(cluster.spec.addons.gpu_operator.mig_manager.env)
+def reboots(env: Mapping[str, object]) -> bool:
+    """Whether mig-manager, with this environment, may reboot a node whose GPUs cannot be reset."""
+    return str(env.get("WITH_REBOOT", "")).lower() == "true"
 
 
-def reboots(env: dict[str, str]) -> bool:
-    """The same from mig-manager's environment."""
-    return env.get("WITH_REBOOT", "").lower() == "true"
+def validate_mig_mode(cluster: Cluster) -> Iterator[Broken]:
+    """Ampere pools that may never get into MIG mode."""
+    for program in cluster.programs(GPU_OPERATOR):
+        if not program.complete and program.value(ENV) is None and not cluster.complete:
+            continue
+        env = {str(one.get("name")): one.get("value") for one in map(mapping, _env(program))}
+        if not reboots(env):
+            yield from (_stuck(pool, program) for pool in cluster.operated if _stays(pool, cluster))
 
 
-def validate_mig_mode(cluster: ClusterFacts) -> list[Finding]:
-    """Findings about Ampere pools that may never get into MIG mode."""
-    if with_reboot(cluster):
-        return []
-    return [_stuck(pool) for pool in cluster.operated if _needs_reset(pool)]
+def _env(program: Program) -> list[object]:
+    return list(items(program.value(ENV)))
 
 
-def _needs_reset(pool: ContractPool) -> bool:
-    return pool.partition.mig_enabled and mode_may_need_reboot(pool.gpu, pool.platform)
+def _stays(pool: NodePool, cluster: Cluster) -> bool:
+    gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
+    forbidden = pool.reset_may_be_forbidden.found is True
+    return gpu is not None and pool.shared.mig.found is True and needs_reset(gpu) and forbidden
 
 
-def mode_may_need_reboot(gpu: Gpu, platform: PlatformValue) -> bool:
-    """Whether GPUs of a platform switch MIG mode by a reset that its hypervisor may forbid."""
-    reset = gpu.mig is not None and gpu.mig.reset_needed
-    return reset and platform.facts.reset_may_be_forbidden
+def needs_reset(gpu: Gpu) -> bool:
+    """Whether a GPU switches MIG mode by a reset, which its node's hypervisor may forbid."""
+    return gpu.mig is not None and gpu.mig.reset_needed
 
 
-def _stuck(pool: ContractPool) -> Finding:
-    return warning(
-        "mig-mode-may-need-reboot",
-        "addons.gpuOperator.migManager.env",
-        f"GPUs of {pool.name} switch MIG mode by a reset, which {pool.platform.name} may forbid: "
-        "the node would end in mig.config.state=failed and offer no slices",
-        'write `migManager: {env: {WITH_REBOOT: "true"}}`',
-        pool=pool.name,
-        facts=chain(
+def _stuck(pool: NodePool, program: Program) -> Broken:
+    place = program.field(ENV)
+    return Broken(
+        code="mig-mode-may-need-reboot",
+        at=program,
+        place=place,
+        message=f"GPUs of {pool.name} switch MIG mode by a reset, which {pool.maker.value} may "
+        "forbid: the node would end in mig.config.state=failed and offer no slices",
+        fix='write `migManager: {env: {WITH_REBOOT: "true"}}`',
+        certain=False,
+        evidence={"pool": pool.name},
+        facts=(
             ContractFact(
-                f"{pool.gpu.key} needs a GPU reset to switch MIG mode",
-                f"catalogue GPU {pool.gpu.key}",
+                f"{pool.gpu.found} needs a GPU reset to switch MIG mode",
+                f"catalogue GPU {pool.gpu.found}",
             ),
             ContractFact(
                 "a GPU in a virtual machine is reset only if the hypervisor permits it",
                 "NVIDIA/gpu-operator#668",
             ),
-            ContractFact("WITH_REBOOT is not set", "addons.gpuOperator.migManager.env"),
+            ContractFact("WITH_REBOOT is not set", place),
         ),
     )

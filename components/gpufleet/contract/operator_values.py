@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from gpufleet.contract.facts import ContractFact
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.program import Program
+from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.documents.paths import value_at
 from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.gpu_operator_keys import declared_field, typed_value
@@ -27,6 +29,22 @@ def operator_value(operator: GpuOperator, key: str) -> object:
     if found is None:
         found = typed_value(operator, key)
     return DEFAULTS[key] if found is None else found
+
+
+def value_of(program: Program, key: str) -> object:
+    """Value of an installed GPU Operator at a key of `DEFAULTS`; None where it is not known."""
+    found = value_at(program.values, key)
+    if found is UNKNOWN or (found is None and not program.complete):
+        return None
+    return DEFAULTS[key] if found is None else found
+
+
+def said_of(program: Program, key: str) -> ContractFact:
+    """The same as a link of a chain."""
+    written, value = program.written_at(key), _yaml(value_of(program, key))
+    if not written:
+        return ContractFact(f"{key} is {value} by default", "gpu-operator chart v26.7.0")
+    return ContractFact(f"{key} is {value}", written)
 
 
 def place(operator: GpuOperator, key: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpufleet.catalogue.model import NodeImage
-from gpufleet.contract.facts import ContractFact, chain, image_fact
+from gpufleet.contract.contract_fact import ContractFact, chain, image_fact
 from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error
 from gpufleet.partition.partition import Partition
@@ -157,9 +157,14 @@ def deploy_labels(image: NodeImage | None) -> dict[str, str]:
     return {label: "false" for part, label in DEPLOY_LABELS.items() if getattr(image, part)}
 
 
+def _image_facts(images: Sequence[PoolImage]) -> list[ContractFact]:
+    named = ((name, image) for name, _, image in images[:3] if image is not None)
+    return [image_fact(name, image.key, image.brings) for name, image in named]
+
+
 def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
     word = part.replace("_", " ")
-    facts = [image_fact(name, image) for name, _, image in having[:3] if image is not None]
+    facts = _image_facts(having)
     facts.append(ContractFact(f"the operator is configured to install the {word} too", path))
     first = having[0][2]
     if part == "driver" and first is not None and not first.operator_may_install_driver:
@@ -179,7 +184,7 @@ def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
 def _by_no_one(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
     word = part.replace("_", " ")
     names = [name for name, _, _ in lacking]
-    facts = [image_fact(name, image) for name, _, image in lacking[:3] if image is not None]
+    facts = _image_facts(lacking)
     return error(
         f"{part.replace('_', '-')}-installed-by-nobody",
         path,
@@ -203,7 +208,7 @@ def _without_driver_image(images: Sequence[PoolImage]) -> list[Finding]:
             "choose an image that brings the driver, or one the operator supports",
             found=image.key,
             facts=chain(
-                image_fact(name, image),
+                image_fact(name, image.key, image.brings),
                 ContractFact(
                     "so the operator would have to install it", "addons.gpuOperator.driver"
                 ),

@@ -98,6 +98,11 @@ class PlatformFacts:
     """The same of provisioners that choose the image themselves."""
     clouds: tuple[str, ...] = ()
     """Clouds whose instance types it runs on; none on own hardware."""
+    any_seller: bool = False
+    """Whether `instanceTypes` may name machines of any seller that the catalogue knows, instead of
+    a GPU."""
+    nodes_exist: bool = False
+    """Whether somebody else makes the nodes of every pool."""
     example_region: str | None = None
     """A region, for the text of a finding. Set where a cluster must name its region."""
     cluster_fields: tuple[str, ...] = ()
@@ -128,6 +133,10 @@ class PlatformFacts:
     """Whether nodes are virtual machines on a hypervisor that may forbid to reset a GPU."""
     rdma_by_network_operator: bool = False
     """Whether `fabric: rdma` is served by the Network Operator. Default: by the platform."""
+    network_parts: frozenset[str] = frozenset()
+    """Parts of secondary networks that each cluster has by itself: `multus`, `cniPlugins`, and
+    kinds of address management such as `whereabouts`. Installed again, two would write the same
+    folder. Default: none."""
     vgpu: bool = False
     """Whether a machine can get a vGPU profile."""
     simulated: bool = False

@@ -1,74 +1,78 @@
 """What Karpenter believes a node will offer before it exists, against what it will advertise."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error
+from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.contract.contract_fact import ContractFact
+from gpufleet.contract.relation import KARPENTER, Broken, place_of
 from gpufleet.partition.shares import RESOURCES
-from gpufleet.spec.base import Ownership
-from gpufleet.spec.pool import Provisioner
 
 GATE = "settings.featureGates.nodeOverlay"
 
 
-def modelled(pool: ContractPool) -> int:
-    """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU."""
-    counts = [row.accelerator.api_count for row in pool.instances]
+def modelled(pool: NodePool, cluster: Cluster) -> int | None:
+    """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU; None: not known."""
+    rows = [cluster.catalogue.instances.get(name) for name in pool.instance_types.found or ()]
+    counts = [row.accelerator.api_count for row in rows if row is not None]
     known = [count for count in counts if count is not None]
-    return min(known) if known else pool.gpus_per_node
+    return min(known) if known else pool.gpus_per_node.found
 
 
-def validate_provisioner(cluster: ClusterFacts) -> Iterator[Finding]:
-    """Findings about pools that Karpenter cannot scale, because it does not know what they offer.
+def validate_provisioner(cluster: Cluster) -> Iterator[Broken]:
+    """Pools that Karpenter cannot scale, because it does not know what they offer.
 
-    A NodeOverlay tells it; the feature gate is off by default (v1.14.1). A Karpenter that gpufleet
-    installs gets the gate; of another one it must be said.
+    A NodeOverlay says it; the feature gate is off by default (v1.14.1). A Karpenter that gpufleet
+    installs gets the gate; of another one it must be declared.
     """
     for pool in cluster.pools:
-        if pool.provisioner is Provisioner.KARPENTER and not pool.existing:
+        if pool.maker is Maker.KARPENTER and not pool.existing:
             yield from _validate(pool, cluster)
 
 
-def _validate(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
-    if pool.gpu.vendor == "aws":
+def _validate(pool: NodePool, cluster: Cluster) -> Iterator[Broken]:
+    gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
+    believed = modelled(pool, cluster)
+    if gpu is None or gpu.vendor == "aws" or believed is None or not pool.advertised.is_known:
         return  # it counts Neuron devices and their cores by itself, and takes no overlay for them
-    karpenter = cluster.spec.addons.karpenter
-    believed = modelled(pool)
-    if dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}:
+    karpenter = cluster.program(KARPENTER)
+    if karpenter is None or dict(pool.advertised.value) == {RESOURCES[gpu.vendor]: believed}:
         return
-    written = value_at(karpenter.values, GATE)
-    declared = written if isinstance(written, bool) else karpenter.node_overlay
-    path = f"addons.karpenter.{f'values.{GATE}' if isinstance(written, bool) else 'nodeOverlay'}"
-    if declared or (declared is None and karpenter.ownership is not Ownership.EXISTING):
+    gate = karpenter.switch(GATE, False)
+    if gate.found is True or (gate.is_unknown and not cluster.complete):
         return
-    offers = ", ".join(f"{n} {name}" for name, n in pool.advertised.items())
-    yield error(
-        "karpenter-does-not-know-the-gpus",
-        path,
-        f"Karpenter counts {believed} GPUs on a node of {pool.name}, which will offer {offers}: "
-        "pods that ask for it would never get a node",
-        "switch the feature gate NodeOverlay on and say `nodeOverlay: true`, or write "
+    path = karpenter.field(GATE)
+    offers = ", ".join(f"{n} {name}" for name, n in pool.advertised.value.items())
+    machine = next(iter(pool.instance_types.found or ()), gpu.key)
+    yield Broken(
+        code="karpenter-does-not-know-the-gpus",
+        at=karpenter,
+        place=path,
+        message=f"Karpenter counts {believed} GPUs on a node of {pool.name}, which will offer "
+        f"{offers}: pods that ask for it would never get a node",
+        fix="switch the feature gate NodeOverlay on and say `nodeOverlay: true`, or write "
         "`provisioner: managed` on the pool",
-        pool=pool.name,
-        believed=believed,
-        advertised=dict(pool.advertised),
-        facts=chain(
+        evidence={
+            "pool": pool.name,
+            "believed": believed,
+            "advertised": dict(pool.advertised.value),
+        },
+        facts=(
             ContractFact(
-                f"the cloud's API counts {believed} GPUs on "
-                + (pool.instances[0].name if pool.instances else pool.gpu.key),
-                "catalogue instance types",
+                f"the cloud's API counts {believed} GPUs on {machine}", "catalogue instance types"
             ),
-            ContractFact(f"a node of {pool.name} advertises {offers}", f"{pool.path}.sharing"),
+            ContractFact(
+                f"a node of {pool.name} advertises {offers}", place_of(pool, "sharing", pool.name)
+            ),
             ContractFact(
                 "Karpenter trusts the API: no node for pods that ask for GPUs, and GPU machines "
                 "for pods that ask for none",
                 "aws/karpenter-provider-aws#8368",
             ),
             ContractFact(
-                "NodeOverlay is switched off"
-                if declared is False
-                else "it is not declared whether the existing Karpenter has the gate NodeOverlay",
+                "it is not declared whether the existing Karpenter has the gate NodeOverlay"
+                if gate.is_unknown
+                else "NodeOverlay is switched off",
                 path,
             ),
         ),

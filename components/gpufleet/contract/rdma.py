@@ -5,69 +5,72 @@ path, nvidia-peermem, needs DOCA-OFED on the node before the driver container st
 cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabrics need neither.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import operator_value, place, said
-from gpufleet.contract.platform import PlatformValue
-from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, warning
-from gpufleet.spec.addons import GpuOperator, Ofed
-from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import Fabric
+from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
+from gpufleet.contract.contract_fact import ContractFact
+from gpufleet.contract.operator_values import said_of, value_of
+from gpufleet.contract.relation import (
+    GPU_OPERATOR,
+    NETWORK_OPERATOR,
+    NIC_POLICY,
+    Broken,
+    image_of,
+    place_of,
+)
+from gpufleet.documents.shapes import is_mapping
 
 OLDEST_FOR_DMA_BUF = (7, 5)
 """Turing."""
 RDMA = "driver.rdma.enabled"
 HOST = "driver.rdma.useHostMofed"
+MODULES = "driver.kernelModuleType"
 _DOCS = "NVIDIA cloud-native-docs gpu-operator/gpu-operator-rdma.rst"
+_NETWORK = "addons.networkOperator"
 _WAITS = ContractFact(
     "with driver.rdma.enabled every driver pod waits until DOCA-OFED says that it is ready", _DOCS
 )
+_RACE = ContractFact(
+    "both drivers then start at once: GPU driver pods block, or DOCA-OFED reloads the NIC's "
+    "modules under nvidia-peermem",
+    "NVIDIA/aicr#2499",
+)
 
 
-def rdma_pools(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
+def rdma_pools(cluster: Cluster) -> tuple[NodePool, ...]:
     """Pools whose nodes reach each other through NICs that the Network Operator looks after."""
-    return tuple(p for p in cluster.pools if _uses_network_operator(p.fabric, p.platform))
+    return tuple(pool for pool in cluster.pools if pool.fabric.found == "rdma")
 
 
-def network_operator_present(spec: FleetSpec, platform: PlatformValue) -> bool:
-    """Whether the Network Operator is in the cluster: as declared, else with RDMA pools."""
-    declared = spec.addons.network_operator.enabled
-    if declared is not None:
-        return declared
-    return any(_uses_network_operator(pool.fabric, platform) for pool in spec.pools)
-
-
-def _uses_network_operator(fabric: Fabric, platform: PlatformValue) -> bool:
-    return fabric is Fabric.RDMA and platform.facts.rdma_by_network_operator
-
-
-def validate_rdma(cluster: ClusterFacts) -> Iterator[Finding]:
-    """Findings about the way from NIC to GPU, over both operators and the images."""
-    operator = cluster.spec.addons.gpu_operator
+def validate_rdma(cluster: Cluster) -> Iterator[Broken]:
+    """The way from NIC to GPU, over both operators and the images."""
     pools = rdma_pools(cluster)
-    if pools and not network_operator_present(cluster.spec, cluster.platform):
+    if pools and cluster.complete and cluster.program(NETWORK_OPERATOR) is None:
         yield _no_network_operator(pools)
-    if operator.enabled is False:
-        return
-    if operator_value(operator, RDMA) is True:
-        yield from _peermem(cluster, operator)
-    else:
-        yield from _dma_buf(pools, operator)
-    yield from _storage(operator)
+    for operator in cluster.programs(GPU_OPERATOR):
+        if value_of(operator, RDMA) is True:
+            yield from _peermem(cluster, operator)
+        elif value_of(operator, RDMA) is False:
+            yield from _dma_buf(cluster, operator)
+        yield from _storage(operator)
 
 
-def _no_network_operator(pools: tuple[ContractPool, ...]) -> Finding:
-    return error(
-        "rdma-without-network-operator",
-        "addons.networkOperator.enabled",
-        f"{', '.join(p.name for p in pools)} want RDMA, and the Network Operator is switched off: "
-        "no pod could ask for an RDMA device",
-        "remove the line, or say `ownership: existing` when someone else installs it",
-        facts=chain(
-            *(ContractFact(f"fabric of {p.name} is rdma", f"{p.path}.fabric") for p in pools[:3]),
-            ContractFact("the Network Operator is off", "addons.networkOperator.enabled"),
+def _no_network_operator(pools: tuple[NodePool, ...]) -> Broken:
+    return Broken(
+        code="rdma-without-network-operator",
+        at=None,
+        place=f"{_NETWORK}.enabled",
+        message=f"{', '.join(p.name for p in pools)} want RDMA, and the Network Operator is "
+        "switched off: no pod could ask for an RDMA device",
+        fix="remove the line, or say `ownership: existing` when someone else installs it",
+        facts=(
+            *(
+                ContractFact(f"fabric of {p.name} is rdma", place_of(p, "fabric"))
+                for p in pools[:3]
+            ),
+            ContractFact("the Network Operator is off", f"{_NETWORK}.enabled"),
             ContractFact(
                 "RDMA devices are advertised by its device plugins", "network-operator 26.4.1"
             ),
@@ -75,72 +78,86 @@ def _no_network_operator(pools: tuple[ContractPool, ...]) -> Finding:
     )
 
 
-def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
-    network = cluster.spec.addons.network_operator
-    present = network_operator_present(cluster.spec, cluster.platform)
-    asked = said(operator, RDMA)
-    ofed = network.ofed
-    ofed_fact = ContractFact(f"DOCA-OFED comes from: {ofed.value}", "addons.networkOperator.ofed")
-    brought = [p for p in cluster.operated if p.image is not None and p.image.driver]
+def _peermem(cluster: Cluster, operator: Program) -> Iterator[Broken]:
+    asked, place = said_of(operator, RDMA), operator.field(RDMA)
+    brought = [pool for pool in cluster.operated if "driver" in (pool.brings.found or ())]
     if brought:
-        yield warning(
-            "peermem-without-driver-container",
-            place(operator, RDMA),
-            "nvidia-peermem is loaded by a container of the operator's driver pod, and "
+        yield Broken(
+            code="peermem-without-driver-container",
+            at=operator,
+            place=place,
+            message="nvidia-peermem is loaded by a container of the operator's driver pod, and "
             f"{', '.join(p.name for p in brought)} get the driver from their image: it does "
             "nothing there",
-            "remove the line: DMA-BUF needs no setting, and EFA none of this",
-            facts=chain(
-                asked, brought[0].image_fact, ContractFact("so no driver pod runs there", _DOCS)
+            fix="remove the line: DMA-BUF needs no setting, and EFA none of this",
+            certain=False,
+            facts=(
+                asked,
+                image_of(brought[0]),
+                ContractFact("so no driver pod runs there", _DOCS),
             ),
         )
         if len(brought) == len(cluster.operated):
             return
-    from_host = _from_host(operator, ofed)
-    if from_host:
-        if ofed is Ofed.OPERATOR and present:
-            yield error(
-                "ofed-from-two-places",
-                place(operator, HOST),
-                "the GPU Operator is configured for DOCA-OFED on the host, but the Network "
-                "Operator installs it in a container",
-                f"write {HOST}: false, or addons.networkOperator.ofed: host",
-                facts=chain(
+    yield from _ofed(cluster, operator, asked)
+
+
+def _ofed(cluster: Cluster, operator: Program, asked: ContractFact) -> Iterator[Broken]:
+    """Who installs DOCA-OFED, and whom the driver pods wait for."""
+    policy = cluster.program(NIC_POLICY)
+    source = cluster.ofed.found
+    by_operator = source == "operator" and policy is not None
+    ofed = ContractFact(
+        f"DOCA-OFED comes from: {source}"
+        if source is not None
+        else "the NicClusterPolicy has no ofedDriver",
+        cluster.ofed.place,
+    )
+    if value_of(operator, HOST) is True:
+        if by_operator:
+            yield Broken(
+                code="ofed-from-two-places",
+                at=operator,
+                place=operator.field(HOST),
+                message="the GPU Operator is configured for DOCA-OFED on the host, but the "
+                "Network Operator installs it in a container",
+                fix=f"write {HOST}: false, or take DOCA-OFED from the host ({_NETWORK}.ofed: host)",
+                facts=(
                     asked,
-                    said(operator, HOST),
-                    ofed_fact,
+                    said_of(operator, HOST),
+                    ofed,
                     ContractFact(
                         "nvidia_peermem is then built against other symbols", "NVIDIA/aicr#1680"
                     ),
                 ),
             )
-        elif ofed is Ofed.INBOX:
-            yield error(
-                "ofed-on-no-host",
-                place(operator, HOST),
-                "the GPU Operator is configured for DOCA-OFED on the host, but no image is "
-                "known to contain it",
-                "write addons.networkOperator.ofed: host where the image has it",
-                facts=chain(asked, said(operator, HOST), ofed_fact, _WAITS),
+        elif source == "inbox":
+            yield Broken(
+                code="ofed-on-no-host",
+                at=operator,
+                place=operator.field(HOST),
+                message="the GPU Operator is configured for DOCA-OFED on the host, but no image "
+                "is known to contain it",
+                fix=f"write {_NETWORK}.ofed: host where the image has it",
+                facts=(asked, said_of(operator, HOST), ofed, _WAITS),
             )
-        return
-    if ofed is Ofed.OPERATOR and present:
-        yield from _order(cluster, asked, ofed_fact)
-    else:
-        where = "addons.networkOperator" + (".ofed" if present else ".enabled")
-        no_operator = ContractFact(
-            "no Network Operator is in the cluster", "addons.networkOperator"
-        )
-        yield error(
-            "driver-waits-for-ofed",
-            place(operator, RDMA),
-            "every driver pod would wait for a DOCA-OFED container that is never deployed: no "
-            "GPU is ever advertised",
-            f"write {where}: {'operator' if present else 'true'}, or remove {RDMA} and use DMA-BUF",
-            facts=chain(
+    elif by_operator:
+        yield from _order(cluster, asked, ofed)
+    elif value_of(operator, HOST) is False and (policy is not None or cluster.complete):
+        present = policy is not None
+        yield Broken(
+            code="driver-waits-for-ofed",
+            at=operator,
+            place=operator.field(RDMA),
+            message="every driver pod would wait for a DOCA-OFED container that is never "
+            "deployed: no GPU is ever advertised",
+            fix=_with_ofed(cluster, present=present) + f", or remove {RDMA} and use DMA-BUF",
+            facts=(
                 asked,
                 _WAITS,
-                ofed_fact if present else no_operator,
+                ofed
+                if present
+                else ContractFact("no Network Operator is in the cluster", _NETWORK),
                 ContractFact(
                     "the Network Operator's chart makes no NicClusterPolicy since 24.10: without "
                     "one that has an ofedDriver nothing is installed",
@@ -150,109 +167,136 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         )
 
 
-def _order(cluster: ClusterFacts, asked: ContractFact, ofed: ContractFact) -> Iterable[Finding]:
+def _with_ofed(cluster: Cluster, *, present: bool) -> str:
+    if not cluster.complete:
+        return "write ofedDriver into the NicClusterPolicy"
+    return f"write {_NETWORK}{'.ofed: operator' if present else '.enabled: true'}"
+
+
+def _order(cluster: Cluster, asked: ContractFact, ofed: ContractFact) -> Iterator[Broken]:
     """DOCA-OFED before the GPU driver on nodes that are there already; on new nodes each driver pod
     waits for its own node."""
-    network = cluster.spec.addons.network_operator
-    there = [p for p in rdma_pools(cluster) if p.existing and p.spec.nodes.min > 0]
-    race = ContractFact(
-        "both drivers then start at once: GPU driver pods block, or DOCA-OFED reloads the NIC's "
-        "modules under nvidia-peermem",
-        "NVIDIA/aicr#2499",
+    operator, network = cluster.program(GPU_OPERATOR), cluster.program(NETWORK_OPERATOR)
+    there = [p for p in rdma_pools(cluster) if p.existing and p.size.minimum.found]
+    if there and cluster.waits_for_ofed.found is False:
+        yield Broken(
+            code="gpu-driver-before-ofed",
+            at=network,
+            place=f"{_NETWORK}.wait",
+            message="the GPU Operator would not wait for DOCA-OFED on the nodes of "
+            f"{there[0].name}, which exist already",
+            fix="remove the line: it waits where RDMA nodes exist",
+            facts=(
+                asked,
+                ofed,
+                ContractFact("nothing waits", f"{_NETWORK}.wait"),
+                ContractFact(
+                    "its nodes are there before the add-ons", place_of(there[0], "ownership")
+                ),
+                _RACE,
+            ),
+        )
+        return
+    first = None if network is None else network.ownership.found
+    second = None if operator is None else operator.ownership.found
+    if first is not None and second is not None and first != second:
+        yield Broken(
+            code="gpu-driver-before-ofed",
+            at=network,
+            place=f"{_NETWORK}.ownership",
+            message="someone else installs one of the two operators: nothing here makes the GPU "
+            "Operator wait for DOCA-OFED",
+            fix="see to it that the NicClusterPolicy is ready before the GPU Operator is installed",
+            certain=False,
+            facts=(
+                asked,
+                ofed,
+                ContractFact(
+                    f"the Network Operator is {first}, the GPU Operator {second}",
+                    f"{_NETWORK}.ownership",
+                ),
+                _RACE,
+            ),
+        )
+
+
+def _dma_buf(cluster: Cluster, operator: Program) -> Iterator[Broken]:
+    """Kernel modules and GPUs that DMA-BUF does not work with."""
+    proprietary = value_of(operator, MODULES) == "proprietary"
+    because = said_of(operator, MODULES)
+    for pool in rdma_pools(cluster):
+        gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
+        capability = None if gpu is None else gpu.compute_capability
+        old = capability is not None and capability < OLDEST_FOR_DMA_BUF
+        if proprietary or old:
+            if old:
+                key = pool.gpu.found
+                because = ContractFact(f"{key} is older than Turing", f"catalogue GPU {key}")
+            place = place_of(pool, "fabric")
+            wanted = ContractFact("RDMA is wanted", place)
+            yield _without_path(pool, place, f"NICs of {pool.name}", wanted, because, old=old)
+    served = cluster.program(NIC_POLICY)
+    if cluster.complete or served is None or not proprietary:
+        return
+    for section in ("rdmaSharedDevicePlugin", "sriovDevicePlugin"):
+        if is_mapping(served.value(section)):
+            place = operator.field(MODULES)
+            wanted = ContractFact(f"the NicClusterPolicy has {section}", served.field(section))
+            yield _without_path(operator, place, "NICs", wanted, because, old=False)
+            return
+
+
+def _without_path(
+    at: NodePool | Program,
+    place: str,
+    who: str,
+    wanted: ContractFact,
+    because: ContractFact,
+    *,
+    old: bool,
+) -> Broken:
+    return Broken(
+        code="rdma-without-a-path",
+        at=at,
+        place=place,
+        message=f"{who} could not reach GPU memory: DMA-BUF does not work there and "
+        "nvidia-peermem is off",
+        fix=(
+            f"set addons.gpuOperator.{RDMA}: true and {_NETWORK}.ofed: operator"
+            if isinstance(at, NodePool)
+            else f"set {RDMA}: true, with an ofedDriver in the NicClusterPolicy"
+        )
+        + ("" if old else ", or the open kernel module"),
+        certain=isinstance(at, NodePool),
+        facts=(
+            wanted,
+            ContractFact("nvidia-peermem is off", RDMA),
+            because,
+            ContractFact("DMA-BUF needs the open kernel module and Turing or later", _DOCS),
+        ),
     )
-    if there and network.wait is False:
-        yield error(
-            "gpu-driver-before-ofed",
-            "addons.networkOperator.wait",
-            f"the GPU Operator would not wait for DOCA-OFED on the nodes of {there[0].name}, which "
-            "exist already",
-            "remove the line: it waits where RDMA nodes exist",
-            facts=chain(
-                asked,
-                ofed,
-                ContractFact("nothing waits", "addons.networkOperator.wait"),
-                ContractFact(
-                    "its nodes are there before the add-ons", f"{there[0].path}.ownership"
-                ),
-                race,
-            ),
-        )
-    elif network.ownership is not cluster.spec.addons.gpu_operator.ownership:
-        yield warning(
-            "gpu-driver-before-ofed",
-            "addons.networkOperator.ownership",
-            "someone else installs one of the two operators: nothing here makes the GPU Operator "
-            "wait for DOCA-OFED",
-            "see to it that the NicClusterPolicy is ready before the GPU Operator is installed",
-            facts=chain(
-                asked,
-                ofed,
-                ContractFact(
-                    f"the Network Operator is {network.ownership.value}, the GPU Operator "
-                    f"{cluster.spec.addons.gpu_operator.ownership.value}",
-                    "addons.networkOperator.ownership",
-                ),
-                race,
-            ),
-        )
 
 
-def _from_host(operator: GpuOperator, ofed: Ofed) -> bool:
-    """Whether driver pods take DOCA-OFED from the host: as said, else (typed) as `ofed` says."""
-    typed = operator.driver.rdma
-    if typed.enabled and typed.use_host_mofed is None and value_at(operator.values, HOST) is None:
-        return ofed is Ofed.HOST
-    return operator_value(operator, HOST) is True
-
-
-def _dma_buf(pools: tuple[ContractPool, ...], operator: GpuOperator) -> Iterable[Finding]:
-    module = operator_value(operator, "driver.kernelModuleType")
-    for pool in pools:
-        old = pool.gpu.compute_capability is not None and (
-            pool.gpu.compute_capability < OLDEST_FOR_DMA_BUF
-        )
-        if module != "proprietary" and not old:
-            continue
-        reason = (
-            ContractFact(f"{pool.gpu.key} is older than Turing", f"catalogue GPU {pool.gpu.key}")
-            if old
-            else said(operator, "driver.kernelModuleType")
-        )
-        yield error(
-            "rdma-without-a-path",
-            f"{pool.path}.fabric",
-            f"NICs of {pool.name} could not reach GPU memory: DMA-BUF does not work there and "
-            "nvidia-peermem is off",
-            f"set addons.gpuOperator.{RDMA}: true and addons.networkOperator.ofed: operator"
-            + ("" if old else ", or the open kernel module"),
-            facts=chain(
-                ContractFact("RDMA is wanted", f"{pool.path}.fabric"),
-                said(operator, RDMA),
-                reason,
-                ContractFact("DMA-BUF needs the open kernel module and Turing or later", _DOCS),
-            ),
-        )
-
-
-def _storage(operator: GpuOperator) -> Iterable[Finding]:
+def _storage(operator: Program) -> Iterator[Broken]:
     """GPUDirect Storage and GDRCopy: modules built next to the driver."""
     for key, name in (("gds.enabled", "GPUDirect Storage"), ("gdrcopy.enabled", "GDRCopy")):
-        if operator_value(operator, key) is not True:
+        if value_of(operator, key) is not True:
             continue
         problem: ContractFact | None = None
-        if operator_value(operator, "driver.usePrecompiled") is True:
-            problem = said(operator, "driver.usePrecompiled")
-        elif key == "gds.enabled" and operator_value(operator, "driver.kernelModuleType") == (
-            "proprietary"
-        ):
-            problem = said(operator, "driver.kernelModuleType")
+        if value_of(operator, "driver.usePrecompiled") is True:
+            problem = said_of(operator, "driver.usePrecompiled")
+        elif key == "gds.enabled" and value_of(operator, MODULES) == "proprietary":
+            problem = said_of(operator, MODULES)
         if problem is not None:
-            yield error(
-                f"{key.split('.')[0]}-without-its-module",
-                place(operator, key),
-                f"{name} cannot be built: {problem.fact}",
-                "remove one of the two",
-                facts=chain(
-                    said(operator, key), problem, ContractFact("the two exclude each other", _DOCS)
+            yield Broken(
+                code=f"{key.split('.')[0]}-without-its-module",
+                at=operator,
+                place=operator.field(key),
+                message=f"{name} cannot be built: {problem.fact}",
+                fix="remove one of the two",
+                facts=(
+                    said_of(operator, key),
+                    problem,
+                    ContractFact("the two exclude each other", _DOCS),
                 ),
             )

@@ -1,16 +1,21 @@
 """Which taints the nodes have, and whether what must run there tolerates them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
-from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
-from gpufleet.contract.operator_values import VALUES
-from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, warning
-from gpufleet.spec.addons import GpuOperator
-from gpufleet.spec.base import Ownership
-from gpufleet.spec.pool import Fabric
+from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
+from gpufleet.contract.contract_fact import ContractFact
+from gpufleet.contract.relation import (
+    DEVICE_PLUGIN,
+    DRA_DRIVER,
+    GPU_OPERATOR,
+    NIC_POLICY,
+    Broken,
+    place_of,
+)
 
 GPU_KEY = "nvidia.com/gpu"
 WHERE = ("daemonsets.tolerations", "node-feature-discovery.worker.tolerations")
@@ -44,93 +49,89 @@ def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[KeyToleration, ...]:
     return tuple(sorted(wanted - {GPU_TOLERATION}))
 
 
-def validate_tolerations(cluster: ClusterFacts) -> Iterator[Finding]:
-    """Findings about taints that keep the operands away."""
-    operated = _operated(cluster)
-    if _unstated(cluster.spec.addons.gpu_operator):
-        wanting = [(pool, needed(pool.taints)) for pool in operated]
-        yield from (_unknown(pool, wanted) for pool, wanted in wanting if wanted)
-        operated = ()
-    for written in _written_lists(cluster, operated):
-        for pool in written.pools:
-            missing = [one for one in needed(pool.taints) if not _covered(one, written.given)]
-            if missing:
-                yield _kept_away(pool, written, missing)
+_WORKER = "the worker that finds GPU nodes"
 
 
-def _operated(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
-    return () if cluster.spec.addons.gpu_operator.enabled is False else cluster.operated
+def _by(advertiser: str) -> Callable[[NodePool], bool]:
+    return lambda pool: pool.advertiser.found == advertiser
 
 
-def _unstated(operator: GpuOperator) -> bool:
-    """Whether someone else's operator is there, and nothing says what it tolerates."""
-    existing = operator.ownership is Ownership.EXISTING
-    return existing and value_at(operator.values, WHERE[0]) is None
+_LISTS: tuple[tuple[str, str, str, Callable[[NodePool], bool]], ...] = (
+    (GPU_OPERATOR, WHERE[0], "the operator's operands", lambda pool: pool.is_operated),
+    (GPU_OPERATOR, WHERE[1], _WORKER, lambda pool: pool.is_operated),
+    (DEVICE_PLUGIN, "tolerations", "the device plugin", _by("plugin")),
+    (DEVICE_PLUGIN, "nfd.worker.tolerations", _WORKER, _by("plugin")),
+    (NIC_POLICY, "tolerations", "NIC drivers", lambda pool: pool.fabric.found == "rdma"),
+    (DRA_DRIVER, "kubeletPlugin.tolerations", "the DRA driver", _by("claims")),
+)
+"""Program, its list, whose pods have these tolerations, the pools where they must run."""
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenList:
-    """A list of tolerations in raw values, which replaces the one gpufleet would write."""
+def validate_tolerations(cluster: Cluster) -> Iterator[Broken]:
+    """Taints that keep the operands away."""
+    for program in cluster.programs(GPU_OPERATOR):
+        stated = isinstance(program.value(WHERE[0]), list) or program.complete
+        if cluster.complete and not stated:
+            wanting = [(pool, needed(_taints(pool))) for pool in cluster.operated]
+            yield from (_unknown(pool, wanted) for pool, wanted in wanting if wanted)
+    for name, key, who, runs in _LISTS:
+        for program in cluster.programs(name):
+            given = _given(program, key)
+            if given is None:
+                continue
+            for pool in filter(runs, cluster.pools):
+                missing = [one for one in needed(_taints(pool)) if not _covered(one, given)]
+                if missing:
+                    yield _kept_away(pool, program, key, who, missing)
 
-    path: str
-    given: Sequence[object]
-    who: str
-    """Whose pods have these tolerations."""
-    pools: tuple[ContractPool, ...]
-    """Where they must run."""
+
+def _taints(pool: NodePool) -> Iterable[tuple[str, str, str]]:
+    return ((one.key, "", one.effect) for one in pool.taints.found or ())
 
 
-def _written_lists(
-    cluster: ClusterFacts, operated: tuple[ContractPool, ...]
-) -> Iterator[_WrittenList]:
-    addons = cluster.spec.addons
-    worker = "the worker that finds GPU nodes"
-    by_chart = tuple(pool for pool in cluster.operated if pool.plugin_chart)
-    claimed = tuple(pool for pool in cluster.pools if pool.partition.dra is not None)
-    rdma = tuple(pool for pool in cluster.pools if pool.fabric is Fabric.RDMA)
-    operator, plugin = addons.gpu_operator.values, addons.device_plugin.values
-    network, dra = addons.network_operator.policy, addons.dra_driver.values
-    plugin_path = "addons.devicePlugin.values"
-    for values, path, key, who, pools in (
-        (operator, VALUES, WHERE[0], "the operator's operands", operated),
-        (operator, VALUES, WHERE[1], worker, operated),
-        (plugin, plugin_path, "tolerations", "the device plugin", by_chart),
-        (plugin, plugin_path, "nfd.worker.tolerations", worker, by_chart),
-        (network, "addons.networkOperator.policy", "tolerations", "NIC drivers", rdma),
-        (dra, "addons.draDriver.values", "kubeletPlugin.tolerations", "the DRA driver", claimed),
-    ):
-        given = value_at(values, key)
-        if isinstance(given, Sequence) and not isinstance(given, str):
-            yield _WrittenList(f"{path}.{key}", cast("Sequence[object]", given), who, pools)
+def _given(program: Program, key: str) -> Sequence[object] | None:
+    """The list that is in force; None where it is not known, or does not exist."""
+    found = program.value(key)
+    if isinstance(found, list):
+        return cast("list[object]", found)
+    if found is not None or not program.complete or program.name != GPU_OPERATOR:
+        return None
+    if key == WHERE[1] and program.switch("nfd.enabled", True).found is not True:
+        return None
+    return [GPU_TOLERATION.as_dict()]
 
 
 def _covered(wanted: KeyToleration, given: Sequence[object]) -> bool:
-    """Whether a written list tolerates it, whatever the taint's value."""
+    """Whether a list tolerates it, whatever the taint's value. What cannot be read may."""
     for one in given:
         if not isinstance(one, Mapping):
-            continue
-        said = cast("Mapping[str, object]", one)
+            return True
+        said = cast("Mapping[str, Any]", one)
         key, effect = said.get("key"), said.get("effect")
-        if said.get("operator") == "Exists" and (
-            key in {None, "", wanted.key} and effect in {None, "", wanted.effect}
-        ):
+        same = key in {None, "", wanted.key} and effect in {None, "", wanted.effect}
+        if same and said.get("operator") == "Exists":
             return True
     return False
 
 
 def _kept_away(
-    pool: ContractPool, written: _WrittenList, missing: Sequence[KeyToleration]
-) -> Finding:
+    pool: NodePool, program: Program, key: str, who: str, missing: Sequence[KeyToleration]
+) -> Broken:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in missing)
-    return error(
-        "operands-do-not-tolerate",
-        written.path,
-        f"nodes of {pool.name} are tainted {shown}, and {written.who} would not run there",
-        "add the tolerations, or leave the list out: gpufleet then writes what the pools need",
-        missing=[one.as_dict() for one in missing],
-        facts=chain(
-            ContractFact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
-            ContractFact("this list replaces the one gpufleet writes", written.path),
+    written = program.written_at(key)
+    return Broken(
+        code="operands-do-not-tolerate",
+        at=program,
+        place=program.field(key),
+        message=f"nodes of {pool.name} are tainted {shown}, and {who} would not run there",
+        fix="add the tolerations"
+        + (", or leave the list out: gpufleet then writes what the pools need" if written else ""),
+        evidence={"missing": [one.as_dict() for one in missing]},
+        facts=(
+            ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints", pool.name)),
+            ContractFact("this list replaces the one gpufleet writes", written)
+            if written
+            else ContractFact(f"by default they tolerate {GPU_KEY} only", "gpu-operator chart"),
             ContractFact(
                 "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
                 "no error, no GPU",
@@ -144,17 +145,19 @@ def _kept_away(
     )
 
 
-def _unknown(pool: ContractPool, wanted: Sequence[KeyToleration]) -> Finding:
+def _unknown(pool: NodePool, wanted: Sequence[KeyToleration]) -> Broken:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
-    return warning(
-        "operands-may-not-tolerate",
-        f"{pool.path}.taints",
-        f"the GPU Operator that is already there must tolerate {shown}, or {pool.name} never "
-        "advertises a GPU",
-        f"say what it tolerates in {VALUES}.{WHERE[0]}, and see to it",
-        tolerations=[one.as_dict() for one in wanted],
-        facts=chain(
-            ContractFact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
+    return Broken(
+        code="operands-may-not-tolerate",
+        at=pool,
+        place=place_of(pool, "taints"),
+        message=f"the GPU Operator that is already there must tolerate {shown}, or {pool.name} "
+        "never advertises a GPU",
+        fix=f"say what it tolerates in addons.gpuOperator.values.{WHERE[0]}, and see to it",
+        certain=False,
+        evidence={"tolerations": [one.as_dict() for one in wanted]},
+        facts=(
+            ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints")),
             ContractFact("someone else configures the operator", "addons.gpuOperator.ownership"),
             ContractFact(
                 f"by default its operands tolerate {GPU_KEY} only", "gpu-operator chart v26.7.0"

@@ -1,14 +1,21 @@
-"""The contract check: every rule that needs more than one layer, over one cluster."""
+"""Every relation between pools and programs of one cluster, and what does not hold of it.
 
+Asked by `compile` of what is declared, and by `check`, the audit and the pack of what files say.
+"""
+
+from collections.abc import Iterator
+
+from gpufleet.cluster.cluster import Cluster
 from gpufleet.contract.advertisers import validate_advertisers
+from gpufleet.contract.claims import validate_claims
 from gpufleet.contract.drivers import validate_drivers
-from gpufleet.contract.facts import ClusterFacts
+from gpufleet.contract.feature_discovery import validate_discovery
 from gpufleet.contract.mig_mode import validate_mig_mode
 from gpufleet.contract.provisioner_model import validate_provisioner
 from gpufleet.contract.rdma import validate_rdma
+from gpufleet.contract.relation import Broken
 from gpufleet.contract.tolerations import validate_tolerations
 from gpufleet.contract.versions import validate_versions
-from gpufleet.findings import Finding
 
 RULES = (
     validate_tolerations,
@@ -18,9 +25,12 @@ RULES = (
     validate_versions,
     validate_drivers,
     validate_mig_mode,
+    validate_discovery,
+    validate_claims,
 )
 
 
-def validate_contract(cluster: ClusterFacts) -> list[Finding]:
-    """All findings; each names its chain of facts in its evidence, `facts`."""
-    return [finding for rule in RULES for finding in rule(cluster)]
+def broken(cluster: Cluster) -> Iterator[Broken]:
+    """All relations that do not hold; each names its chain of facts."""
+    for rule in RULES:
+        yield from rule(cluster)

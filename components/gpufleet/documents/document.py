@@ -37,6 +37,14 @@ class Document:
         lines = self.piece.split("\n")
         return "\n".join(lines[max(self.line - self.above, 1) - 1 :])
 
+    def comment(self) -> str:
+        """The comment that stands directly above it; empty where there is none."""
+        lines = self.piece.split("\n")[: max(self.line - self.above, 1) - 1]
+        first = len(lines)
+        while first and lines[first - 1].startswith("#"):
+            first -= 1
+        return "\n".join(lines[first:])
+
     def member(self, steps: Sequence[str | int], data: Any) -> "Document":
         """A part of it as a document of its own."""
         depth, line, node = _followed(self, steps)

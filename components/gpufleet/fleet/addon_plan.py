@@ -6,7 +6,6 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.contract.feature_discovery import DiscoveryOwner
 from gpufleet.contract.owners import OwnedParts, Owner, cuts_mig, operator_installed
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.tolerations import KeyToleration, needed
 from gpufleet.fleet.model import (
     GPU_OPERATOR,
@@ -90,6 +89,15 @@ def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> Neu
     )
 
 
+def network_operator_present(spec: FleetSpec, platform: PlatformValue) -> bool:
+    """Whether the Network Operator is in the cluster: as declared, else with RDMA pools."""
+    declared = spec.addons.network_operator.enabled
+    if declared is not None:
+        return declared
+    served = platform.facts.rdma_by_network_operator
+    return served and any(pool.fabric is Fabric.RDMA for pool in spec.pools)
+
+
 def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
     """Pools whose NICs are the Network Operator's."""
     return [
@@ -102,7 +110,8 @@ def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
 def nodes_exist_already(pool: Pool) -> bool:
     """Whether nodes of the pool are there before the add-ons: someone else makes them, and keeps
     at least one."""
-    return pool.ownership is Ownership.EXISTING and pool.nodes.minimum > 0
+    existing = pool.ownership is Ownership.EXISTING or pool.platform.facts.nodes_exist
+    return existing and pool.nodes.minimum > 0
 
 
 def _operator(
@@ -175,6 +184,7 @@ def _network(
         node_feature_discovery=discovery is DiscoveryOwner.NETWORK_OPERATOR,
         rdma=rdma,
         wait=there_already if declared.wait is None else declared.wait,
+        there=platform.facts.network_parts,
         tolerations=tolerations,
     )
 

@@ -158,22 +158,38 @@ def validate(
                     found=entry.spot.max_price_usd_per_hour,
                 )
             )
-    if pool.intent is Intent.TRAINING and "spot" in modes:
+    for index, entry in enumerate(pool.capacity):
+        if entry.reserved is not None and entry.reserved.interruptible and alone:
+            findings.append(
+                error(
+                    "reservation-interruptible",
+                    f"{path}.capacity[{index}].reserved.interruptible",
+                    "machines of an interruptible reservation are started by Karpenter alone",
+                    "write `provisioner: karpenter` on EKS, or name another reservation",
+                    found=True,
+                    source="aws/karpenter-provider-aws v1.14.3 pkg/providers/instance/filter",
+                )
+            )
+    taken_back = "spot" in modes or any(
+        entry.reserved is not None and entry.reserved.interruptible for entry in pool.capacity
+    )
+    if pool.intent is Intent.TRAINING and taken_back:
         findings.append(
             warning(
                 "spot-for-training",
                 f"{path}.capacity",
-                "a training pool on spot capacity loses the whole job when one node is taken back",
+                "a training pool on spot or interruptible capacity loses the whole job when one "
+                "node is taken back",
                 "write `intent: batch` if the jobs restart from checkpoints, else drop spot",
             )
         )
-    if pool.intent is Intent.INTERACTIVE and "spot" in modes:
+    if pool.intent is Intent.INTERACTIVE and taken_back:
         findings.append(
             warning(
                 "spot-for-interactive",
                 f"{path}.capacity",
-                "a session on spot capacity ends two minutes or less after the cloud's word, with "
-                "all that was not saved",
+                "a session on spot or interruptible capacity ends two minutes or less after the "
+                "cloud's word, with all that was not saved",
                 "write `onDemand: {}`, or `intent: batch` if no user waits for the result",
             )
         )

@@ -15,18 +15,17 @@ from gpufleet.contract.dra import validate_dra
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.owners import operator_installed
 from gpufleet.contract.platform import Platforms, PlatformValue
-from gpufleet.contract.rdma import network_operator_present
-from gpufleet.contract.validate import validate_contract
+from gpufleet.contract.validate import broken
 from gpufleet.contract.vgpu import validate_vgpu
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import pool_rules, spend
-from gpufleet.fleet.addon_plan import plan_addons
+from gpufleet.fleet.addon_plan import network_operator_present, plan_addons
 from gpufleet.fleet.addon_rules import validate_addons
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
 from gpufleet.fleet.balance import validate_balance
 from gpufleet.fleet.capacity_rules import validate_windows
+from gpufleet.fleet.cluster_model import cluster_of
 from gpufleet.fleet.compute_domains import validate_compute_domains
-from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.driver_branch_rules import validate_branches
@@ -37,6 +36,7 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
+from gpufleet.fleet.team_quotas import validate_quotas
 from gpufleet.fleet.value_rules import validate_raw_values
 from gpufleet.spec.fleet_spec import FleetSpec
 
@@ -208,8 +208,13 @@ def _validate_contract(made: Compilation) -> Iterable[Finding]:
     return [
         *made.rules.validate_contract(spec, pools),
         *validate_raw_values(spec, made.catalogue),
-        *validate_contract(cluster_facts(spec, made.platform, pools, made.catalogue)),
     ]
+
+
+def _validate_relations(made: Compilation) -> Iterable[Finding]:
+    """What pools and programs demand of each other: the same that files are asked."""
+    cluster = cluster_of(made.spec, made.pools, made.addons, made.catalogue)
+    return [one.finding for one in broken(cluster)]
 
 
 def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
@@ -274,7 +279,10 @@ def _within(path: str, place: str) -> bool:
 
 
 def _validate_queues(made: Compilation) -> Iterable[Finding]:
-    return validate_queue_declaration(made.spec, made.platforms, made.pools)
+    return [
+        *validate_queue_declaration(made.spec, made.platforms, made.pools),
+        *validate_quotas(made, made.spec.queues),
+    ]
 
 
 PASSES = (
@@ -294,6 +302,7 @@ PASSES = (
         ("pools", "parts", "mig_strategy", "discovery"),
         ("addons",),
     ),
+    CompilePass("validate relations", _validate_relations, ("pools", "addons")),
     CompilePass("validate the provider's arguments", _validate_arguments, ("pools",)),
     CompilePass("validate the queues", _validate_queues, ("pools",)),
 )

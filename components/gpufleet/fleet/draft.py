@@ -217,7 +217,7 @@ def compiled_pool(
             pool.name,
             draft.machines,
             windows.open_capacity(draft.capacity, draft.machines[0].name, at),
-            nodes,
+            rules.paid_nodes(pool, nodes),
             separately=facts.scales_each_purchase,
         ),
         served_by_platform=draft.served_by_platform,

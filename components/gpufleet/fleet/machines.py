@@ -28,7 +28,8 @@ def choose(
     gpu, findings = _declared_gpu(pool, path, catalogue)
     if findings:
         return (), None, findings
-    if not platform.facts.clouds:
+    listed = platform.facts.any_seller and pool.instance_types
+    if not platform.facts.clouds and not listed:
         return _own_machine(pool, path, platform, gpu)
     if pool.instance_types:
         return _from_instance_types(pool, path, platform, gpu, catalogue)
@@ -109,7 +110,7 @@ def _from_gpu(
         )
     counts = sorted({_devices(row) for row in rows})
     # Machines of one pool are one cloud's, the first that has any: the sandbox knows several.
-    first = [row for row in rows if row.cloud is rows[0].cloud]
+    first = [row for row in rows if row.cloud == rows[0].cloud]
     wanted = pool.gpus_per_node or min(_devices(row) for row in first)
     if wanted not in counts:
         return (
@@ -132,7 +133,7 @@ def _from_gpu(
     same = [
         row
         for row in fitting
-        if row.architecture == example.architecture and row.cloud is example.cloud
+        if row.architecture == example.architecture and row.cloud == example.cloud
     ]
     same = platform_rules(platform).offered_machines(same, pool)
     return tuple(_machine(row) for row in same[:MAX_INSTANCE_TYPES]), gpu, ()
@@ -178,7 +179,7 @@ def _from_instance_types(
                 )
             )
             continue
-        if row.cloud not in platform.facts.clouds:
+        if row.cloud not in platform.facts.clouds and not platform.facts.any_seller:
             findings.append(_elsewhere(row, place, platform, catalogue))
         elif (
             row.accelerator.count is None and catalogue.gpu(row.accelerator.gpu).vendor in _COUNTED
@@ -213,7 +214,7 @@ def _instance(name: str, gpu: Gpu | None, count: int, catalogue: Catalogue) -> I
         for row in catalogue.instances_with_gpu(gpu.key, GCP):
             if row.attachable and row.accelerator.count == count:
                 return catalogue.attached_to(row, name)
-    return catalogue.instance(name)
+    return catalogue.offered.get(name) or catalogue.instance(name)
 
 
 def _elsewhere(

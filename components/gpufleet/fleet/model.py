@@ -227,6 +227,8 @@ class NetworkPlan:
     """Resources of the RDMA shared device plugin."""
     wait: bool
     """Whether networks and GPU Operator wait until the NicClusterPolicy is ready."""
+    there: frozenset[str] = frozenset()
+    """Parts of secondary networks that the platform brings: nothing installs these again."""
     tolerations: tuple[KeyToleration, ...] = ()
     """What its operands must tolerate next to the GPU taint."""
 

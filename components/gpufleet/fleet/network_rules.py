@@ -55,7 +55,7 @@ def validate_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
     yield from validate_secrets(declared.values, f"{ADDON}.values")
     yield from validate_secrets(declared.policy, f"{ADDON}.policy")
     yield from _driver_version(declared, plan)
-    yield from _networks(declared)
+    yield from _networks(declared, plan)
     made = policy(addons, plan)
     if made is not None:
         yield from _validated(made, "spec.", f"{ADDON}.policy", plan.version)
@@ -111,7 +111,8 @@ def _driver_version(declared: NetworkOperatorSettings, plan: NetworkPlan) -> Ite
         )
 
 
-def _networks(declared: NetworkOperatorSettings) -> Iterator[Finding]:
+def _networks(declared: NetworkOperatorSettings, plan: NetworkPlan) -> Iterator[Finding]:
+    installed = (*INSTALLED_IPAM, *sorted(plan.there - {"multus", "cniPlugins"}))
     taken: dict[tuple[str, str], str] = {}
     for path, network in all_networks(declared):
         place = f"{ADDON}.{path}"
@@ -127,15 +128,15 @@ def _networks(declared: NetworkOperatorSettings) -> Iterator[Finding]:
             )
         taken.setdefault(key, place)
         ipam = network.ipam.get("type")
-        if ipam is not None and ipam not in INSTALLED_IPAM:
+        if ipam is not None and ipam not in installed:
             yield warning(
                 "network-ipam-not-installed",
                 f"{place}.ipam.type",
                 f"nothing here installs the address management {ipam}; installed are "
-                f"{', '.join(INSTALLED_IPAM)}",
+                f"{', '.join(installed)}",
                 "write type: nv-ipam with a poolName, or see to it that the cluster has it",
                 value=ipam,
-                allowed=INSTALLED_IPAM,
+                allowed=installed,
             )
     resources = {one.name for one in declared.sriov if one.prefix == "nvidia.com"}
     for index, network in enumerate(declared.host_device):

@@ -115,12 +115,12 @@ def _sections(declared: NetworkOperatorSettings, plan: NetworkPlan, images: Imag
             "config": _json({"resourceList": functions}),
         }
     named = [one for _, one in all_networks(declared)]
-    if named:
-        sections["secondaryNetwork"] = {
-            "multus": {"image": "multus-cni"},
-            "cniPlugins": {"image": "plugins"},
-            **({"ipoib": {"image": "ipoib-cni"}} if declared.ipoib else {}),
-        }
+    images_of = {"multus": "multus-cni", "cniPlugins": "plugins"} if named else {}
+    if declared.ipoib:
+        images_of["ipoib"] = "ipoib-cni"
+    missing = {part: {"image": name} for part, name in images_of.items() if part not in plan.there}
+    if missing:
+        sections["secondaryNetwork"] = missing
     if any(one.ipam.get("type") == NV_IPAM for one in named):
         sections["nvIpam"] = {"image": "nvidia-k8s-ipam", "enableWebhook": False}
     return sections

@@ -32,7 +32,7 @@ class NodeGroups:
         """A pool for each group of nodes with accelerators that is not in `known`."""
         groups: dict[str, list[ObservedResource]] = {}
         for one in seen.objects("Node"):
-            labels = _labels(one)
+            labels = node_labels(one)
             name = next((labels[key] for key in self.labels if key in labels), None)
             if name is not None and name not in known and self._has_accelerator(labels):
                 groups.setdefault(name, []).append(one)
@@ -41,10 +41,10 @@ class NodeGroups:
 
     def _has_accelerator(self, labels: Mapping[str, str]) -> bool:
         row = load().instances.get(_machine(labels))
-        return row is not None and row.cloud is self.cloud
+        return row is not None and row.cloud == self.cloud
 
     def _pool(self, name: str, nodes: list[ObservedResource]) -> ProposedPool:
-        labels = [_labels(one) for one in nodes]
+        labels = [node_labels(one) for one in nodes]
         zones = sorted({one.get("topology.kubernetes.io/zone", "") for one in labels} - {""})
         pool: Declaration = {
             "name": labels[0].get(POOL_LABEL) or pool_name(name),
@@ -55,11 +55,7 @@ class NodeGroups:
         }
         if all(self._is_spot(one) for one in labels):
             pool["capacity"] = [{"spot": {}}]
-        taints = [
-            {key: taint[key] for key in ("key", "value", "effect") if taint.get(key)}
-            for taint in map(mapping, items(mapping(nodes[0].properties.get("spec")).get("taints")))
-            if not _TAINTS_OF_OTHERS.match(str(taint.get("key")))
-        ]
+        taints = own_taints(nodes[0])
         if taints:
             pool["taints"] = taints
         common = {k: v for k, v in labels[0].items() if all(one.get(k) == v for one in labels)}
@@ -73,6 +69,15 @@ class NodeGroups:
 
     def _is_spot(self, labels: Mapping[str, str]) -> bool:
         return any(labels.get(key) == value for key, value in self.spot.items())
+
+
+def own_taints(one: ObservedResource) -> list[Declaration]:
+    """Taints of a node that a pool declares: without accelerators' own and those of Kubernetes."""
+    return [
+        {key: taint[key] for key in ("key", "value", "effect") if taint.get(key)}
+        for taint in map(mapping, items(mapping(one.properties.get("spec")).get("taints")))
+        if not _TAINTS_OF_OTHERS.match(str(taint.get("key")))
+    ]
 
 
 def pool_name(written: str) -> str:
@@ -90,14 +95,15 @@ def is_of_cloud(seen: Observations, scheme: str) -> bool:
 def regions_of_nodes(seen: Observations) -> Iterator[str]:
     """Regions that nodes are labelled with."""
     for one in seen.objects("Node"):
-        if "topology.kubernetes.io/region" in _labels(one):
-            yield _labels(one)["topology.kubernetes.io/region"]
+        if "topology.kubernetes.io/region" in node_labels(one):
+            yield node_labels(one)["topology.kubernetes.io/region"]
 
 
 def _machine(labels: Mapping[str, str]) -> str:
     return labels.get("node.kubernetes.io/instance-type", "")
 
 
-def _labels(one: ObservedResource) -> dict[str, str]:
+def node_labels(one: ObservedResource) -> dict[str, str]:
+    """Labels of a Node object."""
     written: Any = mapping(one.properties.get("metadata")).get("labels")
     return {key: value for key, value in mapping(written).items() if isinstance(value, str)}

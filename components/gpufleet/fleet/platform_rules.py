@@ -19,6 +19,7 @@ from gpufleet.fleet.model import (
     Fleet,
     Machine,
     NetworkPlan,
+    NodeRange,
     NodeTaint,
     OperatorPlan,
     OperatorSubscription,
@@ -90,6 +91,10 @@ class PlatformRules:
     def zones_counted(self, pool: GpuPool) -> int:
         """How many zones `nodes` holds for each of; 1 where it holds for all of them together."""
         return 1
+
+    def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
+        """Nodes that are paid for while the pool has `nodes`: machines may run beside them."""
+        return nodes
 
     def planned_zones(self, zones: Sequence[str], nodes: int, *, joined: bool) -> Sequence[str]:
         """Of the zones that a plan may use, best first, those that a pool of so many nodes names;
@@ -206,6 +211,10 @@ class PlatformRules:
     def whole_nodes(self, pool: Pool) -> bool:
         """Whether the devices of a node only work together, fabric or not."""
         return False
+
+    def nodes_together(self, pool: Pool) -> int:
+        """Nodes that a job always takes together. Default 1."""
+        return 1
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """What a pod asks for to use the pool's fabric, where interfaces are resources."""

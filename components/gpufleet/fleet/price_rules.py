@@ -2,8 +2,7 @@
 
 A price holds in one region. Where the catalogue has none of the cluster's region, `prices` of the
 declaration decides: `strict` counts none, `estimate` counts the price of another region and says
-so. GovCloud and China have price lists, and China a currency, of their own (partitions of
-botocore's endpoint table, read 2026-11-21).
+so, but not across partitions: GovCloud and China have price lists of their own.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from datetime import date
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.instance import InstanceType, Price
+from gpufleet.catalogue.price_rows import partition
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, info, warning
 from gpufleet.fleet.model import Pool
@@ -22,12 +22,10 @@ PRICE_AGE_DAYS = {"spot": 120}
 DEFAULT_PRICE_AGE_DAYS = 365
 """The same for list prices. Both limits are ours: no cloud publishes how long a price holds."""
 
-_PARTITIONS = {"us-gov-": "GovCloud", "cn-": "China"}
-
 
 def regional_catalogue(spec: FleetSpec, platform: PlatformValue, catalogue: Catalogue) -> Catalogue:
     """The catalogue with the prices of the cluster's region, as `prices` asks."""
-    if platform.facts.cloud is None:
+    if platform.facts.cloud is None and not platform.facts.any_seller:
         return catalogue
     return catalogue.in_region(spec.cluster.region, estimate=not spec.strict_prices)
 
@@ -83,17 +81,6 @@ def _elsewhere(region: str, pools: Sequence[Pool]) -> Iterable[Finding]:
     if not places:
         return
     listed, names = ", ".join(places), ", ".join(others)
-    if any(_partition(place) != _partition(region) for place in places):
-        yield warning(
-            "prices-of-other-partition",
-            "cluster.region",
-            f"spend and budget count list prices of {listed}; {_partition(region) or region} has "
-            "its own price list",
-            "give yours with `--prices FILE` (docs/catalogue.md), or compare sizes only",
-            found=region,
-            pools=list(others),
-        )
-        return
     yield info(
         "price-of-other-region",
         "cluster.region",
@@ -116,14 +103,20 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
                 missing[f"{row.name} as {option}"] = None
                 known |= regions
                 names[pool.name] = None
+    own = partition(region)
     if missing:
         yield warning(
             "price-unknown-in-region",
             "cluster.region",
             f"no price of {region} is known for {', '.join(missing)}: the spend of "
             f"{', '.join(names)} is not known",
-            "give yours with `--prices FILE` (docs/catalogue.md), or write `prices: estimate` to "
-            f"count that of {', '.join(sorted(known))}",
+            "give yours with `--prices FILE` (docs/catalogue.md)"
+            + (
+                f", or write `prices: estimate` to count that of {', '.join(sorted(known))}"
+                if own is None
+                else f": {own} has its own price list, and that of {', '.join(sorted(known))} is "
+                "never counted for it"
+            ),
             found=region,
             pools=list(names),
             known=sorted(known),
@@ -161,7 +154,3 @@ def _old(pools: Sequence[Pool], as_of: date) -> Iterable[Finding]:
             days=max(old.values()),
             asOf=as_of.isoformat(),
         )
-
-
-def _partition(region: str) -> str | None:
-    return next((name for start, name in _PARTITIONS.items() if region.startswith(start)), None)

@@ -5,8 +5,10 @@ from typing import Any
 
 from gpufleet.components_base.component import FleetPlan
 from gpufleet.components_base.inputs import declared, looked_at, refuse
+from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data
+from gpufleet.spec.base import Ownership
 
 
 def declared_fleet(component: str, args_type: type, args: Mapping[str, object]) -> FleetPlan:
@@ -48,6 +50,18 @@ def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys
     Raises InvalidArgumentsError with every finding when one is an error.
     """
     kept = {key: given[key] for key in ("catalogue", *keys) if key in given}
-    return compiled_declarations(
+    fleet = compiled_declarations(
         component, {**kept, "platform": platform, "pools": [given["pool"]]}
     )
+    pool = fleet.pools[0]
+    if pool.ownership is not Ownership.MANAGED:
+        found = error(
+            "pool-made-by-someone-else",
+            f"{pool.path}.ownership",
+            f"{pool.ownership.value} says that someone else makes the nodes of {pool.name}, and "
+            "this component makes them",
+            "remove the line, or declare the pool in GpuFleet, KueueQueues and GpuAddons only",
+            found=pool.ownership.value,
+        )
+        refuse(component, [found])
+    return fleet

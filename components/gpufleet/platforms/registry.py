@@ -24,6 +24,8 @@ PLATFORMS = {
         PlatformValue(Platform.OPENSHIFT_AWS, "gpufleet.platforms.openshift.aws", preflight=True),
         PlatformValue(Platform.OPENSHIFT_GCP, "gpufleet.platforms.openshift.gcp", preflight=True),
         PlatformValue(Platform.SANDBOX, "gpufleet.platforms.sandbox"),
+        # The last: it recognises every node with a GPU.
+        PlatformValue(Platform.EXISTING, "gpufleet.platforms.existing", preflight=True),
     )
 }
 """Every platform, by name."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
+from gpufleet.fleet.kueue_quota import quota_pools
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.kueue_configuration import kueue_release_values
@@ -15,7 +16,6 @@ from gpufleet.render.kueue_queues import (
     local_queues,
     priority_classes,
 )
-from gpufleet.render.kueue_quota import quota_pools
 from gpufleet.spec.base import Ownership
 
 

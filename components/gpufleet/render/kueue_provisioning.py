@@ -7,10 +7,10 @@ answer them; Karpenter does not (kubernetes-sigs/karpenter v1.14.1 has no such c
 
 from typing import Any
 
+from gpufleet.fleet.kueue_quota import pool_units, quota_pools
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.render.kueue_flavors import API_VERSION, LABELS
-from gpufleet.render.kueue_quota import pool_units, quota_pools
 from gpufleet.spec.capacity import minutes
 
 CONTROLLER = "kueue.x-k8s.io/provisioning-request"

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.render.kueue_flavors import API_VERSION, LABELS
-from gpufleet.render.kueue_provisioning import check_strategy
-from gpufleet.render.kueue_quota import (
+from gpufleet.fleet.kueue_quota import (
     borrowing_limit,
     lending_limit,
     nominal_quota,
     pool_units,
     quota_pools,
 )
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.kueue_flavors import API_VERSION, LABELS
+from gpufleet.render.kueue_provisioning import check_strategy
 from gpufleet.spec.queues import Cohort, QueueingStrategy, Queues, Reclaim, Team, WithinQueue
 
 DEFAULT_QUEUE = "default"

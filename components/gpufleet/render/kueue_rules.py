@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from gpufleet.contract.dra_api import FIRST_WITH_V1
 from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.kueue_quota import pool_units, quota_pools
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.dra_offers import MIG_CLASS
 from gpufleet.render.kueue_flavors import node_taints
 from gpufleet.render.kueue_queues import flavor_groups
-from gpufleet.render.kueue_quota import pool_units, quota_pools
 from gpufleet.spec.cluster import minor_of
 
 MAX_GROUPS = 16

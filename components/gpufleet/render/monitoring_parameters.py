@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from gpufleet.fleet.kube_state_names import sanitised
+from gpufleet.fleet.kueue_quota import pool_capacity, quota_pools
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.neuron import CORE
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.render.data_files import Parameters
-from gpufleet.render.kueue_quota import pool_capacity, quota_pools
 from gpufleet.spec.monitoring import Monitoring
 
 PEAK_MINUTES = 10

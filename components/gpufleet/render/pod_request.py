@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
+from gpufleet.fleet.kueue_quota import takes_whole_nodes
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
@@ -159,13 +160,6 @@ def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, 
 def requested_units(pool: Pool, share: Grant) -> int:
     """How many of a share one pod asks for."""
     return share.per_node if takes_whole_nodes(pool) else 1
-
-
-def takes_whole_nodes(pool: Pool) -> bool:
-    """Whether each pod of the pool takes a node with all its devices."""
-    alone = platform_rules(pool.platform).whole_nodes(pool)
-    together = pool.fabric is not Fabric.NONE or alone
-    return together and pool.partition.mode == "exclusive"
 
 
 def _toleration(taint: NodeTaint, *, any_value: bool) -> dict[str, str]:

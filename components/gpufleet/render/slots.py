@@ -12,6 +12,9 @@ _WIDTH = 72
 """Columns of a drawing without its right border: divisible by 4, 8 and 12 slots."""
 
 
+SLICED = "time-sliced shares"
+MOST_BOXES = 8
+"""Shares of a GPU that are drawn one by one; more of them are one box."""
 UNUSED = "unused"
 """Title of memory slots that no instance uses."""
 
@@ -36,7 +39,8 @@ def draw_partition(gpu: Gpu, partition: Partition) -> str:
         head = f"{indices(layouts)}  {gpu.key}"
         placement = layouts[0].placement
         if placement is None or gpu.mig is None:
-            box = _box([(_WIDTH, *whole_gpu(gpu, partition))])
+            shares = share_segments(gpu, partition)
+            box = _box([(size, title, detail) for size, title, detail in widths(shares, _WIDTH)])
             blocks.append(f"{head}  {unpartitioned(partition)}\n{box}")
             continue
         used = balance(gpu.mig, placement) + sliced(partition)
@@ -109,11 +113,29 @@ def balance(geometry: MigGeometry, placement: MigPlacement) -> str:
 
 def unpartitioned(partition: Partition) -> str:
     """What a machine has of a GPU without MIG layout."""
+    share = next((one for one in partition.shares if one.profile is None), None)
+    if share is not None and share.replicas > 1:
+        return f"{share.replicas} {'MPS clients' if partition.mode == 'mps' else SLICED}"
     if partition.vgpu is not None:
         return f"one vGPU {partition.vgpu.type.name}"
     if partition.dra is not None and partition.dra.on_demand:
         return "whole until MIG devices are claimed"
     return "whole"
+
+
+def share_segments(gpu: Gpu, partition: Partition) -> list[tuple[str, str]]:
+    """The boxes of a GPU without MIG, two lines each: one for each share where they are few."""
+    share = next((one for one in partition.shares if one.profile is None), None)
+    if share is None or not 1 < share.replicas <= MOST_BOXES:
+        return [whole_gpu(gpu, partition)]
+    memory = "" if share.memory_bytes is None else gib(share.memory_bytes)
+    return [(f"share {number}", memory) for number in range(1, share.replicas + 1)]
+
+
+def widths(boxes: Sequence[tuple[str, str]], whole: int) -> list[tuple[int, str, str]]:
+    """The boxes with their widths, which together are `whole`."""
+    edges = [whole * number // len(boxes) for number in range(len(boxes) + 1)]
+    return [(end - start, *box) for start, end, box in zip(edges, edges[1:], boxes, strict=False)]
 
 
 def whole_gpu(gpu: Gpu, partition: Partition) -> tuple[str, str]:
@@ -123,7 +145,7 @@ def whole_gpu(gpu: Gpu, partition: Partition) -> tuple[str, str]:
     if share is None or share.replicas == 1:
         made = partition.vgpu
         return (f"whole {gpu.key}" if made is None else f"vGPU {made.type.name}"), memory
-    way = "MPS clients" if partition.mode == "mps" else "time-sliced shares"
+    way = "MPS clients" if partition.mode == "mps" else SLICED
     return f"{share.replicas} {way}", f"{memory} each" if memory else ""
 
 

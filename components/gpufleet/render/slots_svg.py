@@ -1,6 +1,7 @@
 """GPUs of a node as one SVG picture: self-contained, without scripts, readable at 800 pixels."""
 
 import textwrap
+from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
@@ -11,10 +12,11 @@ from gpufleet.render.slots import (
     balance,
     indices,
     offer,
+    share_segments,
     sliced,
     slot_segments,
     unpartitioned,
-    whole_gpu,
+    widths,
 )
 
 _WIDTH = 800
@@ -51,7 +53,7 @@ def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
         head = f"{indices(layouts)}  {gpu.key}"
         if placement is None or gpu.mig is None:
             page.row(head, unpartitioned(partition))
-            page.whole(*whole_gpu(gpu, partition))
+            page.boxes(share_segments(gpu, partition))
         else:
             page.row(head, balance(gpu.mig, placement) + sliced(partition))
             page.slots(gpu.mig, placement)
@@ -92,10 +94,13 @@ class _Page:
         self._small(remark)
         self._top += 3
 
-    def whole(self, title: str, detail: str) -> None:
-        """One box over the whole width."""
-        width = _WIDTH - 2 * _MARGIN
-        self._parts.append(_rectangle(_MARGIN, self._top, width, title, detail, _FILLS[-1]))
+    def boxes(self, boxes: Sequence[tuple[str, str]]) -> None:
+        """Boxes over the whole width: the GPU, or its shares."""
+        fill = _FILLS[-1] if len(boxes) == 1 else _FILLS[0]
+        left = _MARGIN
+        for width, title, detail in widths(boxes, _WIDTH - 2 * _MARGIN):
+            self._parts.append(_rectangle(left, self._top, width, title, detail, fill))
+            left += width
         self._top += _BOX
 
     def slots(self, geometry: MigGeometry, placement: MigPlacement) -> None:

@@ -7,6 +7,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+KmsKeyArn = Annotated[
+    str,
+    StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[\w/-]+$"),
+]
+"""ARN of a key or an alias of AWS KMS."""
+
 
 class SpecModel(BaseModel):
     """A part of the declaration. Files and JSON write camelCase, Python reads snake_case."""
@@ -61,6 +67,8 @@ class Platform(StrEnum):
     """OpenShift on AWS."""
     OPENSHIFT_GCP = "openshiftGcp"
     """OpenShift on Google Cloud."""
+    EXISTING = "existing"
+    """Any cluster whose nodes somebody else made."""
     SANDBOX = "sandbox"
     """The local control plane with simulated GPU nodes."""
 

@@ -141,6 +141,9 @@ class Reserved(_Dated):
     """Google: reservation blocks or sub-blocks to use. Default: any."""
     instances: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=10_000)
     """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
+    interruptible: bool = False
+    """EC2: an interruptible reservation, whose owner takes instances back at short notice, as spot
+    capacity. Only Karpenter starts machines in one. Default false."""
 
 
 class CapacityBlock(SpecModel):

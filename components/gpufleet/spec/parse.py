@@ -135,6 +135,10 @@ def _findings(problem: ValidationError, data: Mapping[str, Any]) -> list[Finding
     return list(by_path.values())
 
 
+def _folded(word: str) -> str:
+    return re.sub("[^a-z0-9]", "", word.lower())
+
+
 def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
     place = _real_place(detail["loc"], data)
     path = _written(place)
@@ -151,7 +155,8 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
         names = [a or b for a, b in allowed]
         # Platforms have names of one form, `aks` and `eks`: only a slip of the pen is near.
         likeness = 0.8 if path == "platform" else 0.4
-        near = [name for name in names if name.lower() == str(value).lower()]
+        # Clouds write `NO_SCHEDULE` where Kubernetes writes `NoSchedule`.
+        near = [name for name in names if _folded(name) == _folded(str(value))]
         near = near or difflib.get_close_matches(str(value), names, 1, likeness)
         fix = f"nearest: {near[0]}" if near else None
         return error(

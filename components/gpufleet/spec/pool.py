@@ -11,6 +11,7 @@ from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.neuron import NeuronOptions
 from gpufleet.spec.platforms.eks import EksOptions
+from gpufleet.spec.platforms.existing import ExistingOptions
 from gpufleet.spec.platforms.gke import GkeOptions
 from gpufleet.spec.platforms.openshift import OpenShiftOptions
 from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
@@ -207,6 +208,8 @@ class GpuPool(SpecModel):
     """Only on vSphere, and needed there."""
     openshift: OpenShiftOptions | None = None
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    existing: ExistingOptions | None = None
+    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
     openshift_aws: OpenShiftAwsOptions | None = None
     """Only on OpenShift on AWS. Default: none."""
     openshift_gcp: OpenShiftGcpOptions | None = None

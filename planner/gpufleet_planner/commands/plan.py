@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from gpufleet.catalogue import load
-from gpufleet.cli.explain import explain_pool
 from gpufleet.cli.fleet_pictures import calendar_pictures, figure_pictures
 from gpufleet.cli.html_page import fleet_page
 from gpufleet.cli.moments import as_of_option
@@ -95,14 +94,11 @@ def command(
         title = f"Plan of {answer.fleet.spec.cluster.name}"
         draw(lambda: packing_picture(title, cost_line(answer), plan_rows(answer)), svg, png)
         if html is not None:
-            texts = {pool.name: explain_pool(pool) for pool in answer.fleet.pools}
             figures = figure_pictures(
                 lambda: packing_picture(title, cost_line(answer), plan_rows(answer))
             )
             dates = calendar_pictures(answer.fleet, as_of)
-            page = fleet_page(
-                answer.fleet, answer.fleet.pools, answer.findings, texts, (*figures, *dates)
-            )
+            page = fleet_page(answer.fleet, answer.fleet.pools, answer.findings, (*figures, *dates))
             write_file(html, page)
     elsewhere, notes = plan_on_offers(data, offers)
     wanted = [name.strip() for name in (regions or "").split(",") if name.strip()]

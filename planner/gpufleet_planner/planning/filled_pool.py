@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from gpufleet_planner.planning.layouts import NodeLayout, lay_out_fewest, lay_out_pools
+from gpufleet_planner.planning.layouts import NodeLayout, gpus_needed, lay_out_pools, stranded_by
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
@@ -105,30 +105,34 @@ def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
     return found
 
 
-def stranded_of(key: PoolKey, demand: Demand) -> int:
-    """Compute slices that the pools of a demand strand."""
-    layouts = layouts_of(key, demand) if key.kind is DeviceShare.MIG else ()
-    return sum(layout.stranded for layout in layouts)
-
-
 def nodes_of(key: PoolKey, demand: Demand) -> int:
-    """Nodes that a demand needs, all pools of the key together."""
+    """Nodes that a demand needs, all pools of the key together; of slices a few more than the pools
+    will have."""
     machine = key.machine
     if key.kind is DeviceShare.MIG:
-        return sum(layout.nodes for layout in layouts_of(key, demand))
+        slices = {str(name): count for name, count in demand.items()}
+        if key.profile is not None:
+            return _one_profile(machine, slices).nodes
+        return ceil(gpus_needed(machine.gpu, slices) / machine.gpus)
     if key.kind is not DeviceShare.WHOLE:
         return ceil(sum(demand.values()) / (key.replicas * machine.gpus))
     return _whole_nodes(machine.gpus, {int(size): copies for size, copies in demand.items()})
 
 
-def layouts_of(key: PoolKey, demand: Demand, *, fewest: bool = False) -> tuple[NodeLayout, ...]:
-    """MIG: what the nodes of each pool are cut into; `fewest` takes longer."""
+def stranded_of(key: PoolKey, demand: Demand) -> int:
+    """Compute slices that a demand makes unusable where profiles are mixed."""
+    if key.kind is not DeviceShare.MIG or key.profile is not None:
+        return 0
+    return stranded_by(key.machine.gpu, {str(name): count for name, count in demand.items()})
+
+
+def layouts_of(key: PoolKey, demand: Demand) -> tuple[NodeLayout, ...]:
+    """MIG: what the nodes of each pool are cut into."""
     machine = key.machine
     slices = {str(name): count for name, count in demand.items()}
     if key.profile is not None:
         return (_one_profile(machine, slices),)
-    lay_out = lay_out_fewest if fewest else lay_out_pools
-    return lay_out(machine.gpu, slices, machine.gpus)
+    return lay_out_pools(machine.gpu, slices, machine.gpus)
 
 
 def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
@@ -137,7 +141,7 @@ def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
     if key.kind is not DeviceShare.MIG:
         yield FilledPool(key, nodes_of(key, demand), members, None)
         return
-    for layout in layouts_of(key, demand, fewest=True):
+    for layout in layouts_of(key, demand):
         own = tuple(row for row in members if row[1].share.profile in layout.asked)
         yield FilledPool(key, layout.nodes, own, layout)
 

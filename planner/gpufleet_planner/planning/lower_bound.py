@@ -1,13 +1,10 @@
 """What a selection costs at least, whatever the search finds.
 
-Every workload takes its part of some machine, so the sum of the least parts is a bound. Workloads
-of different intents never share machines, and machines are bought whole, so each intent's sum is
-raised to the next amount that whole machines can cost, and is no less than what its dearest
-workload costs alone.
+Every workload takes its part of some machine, so the sum of the least parts is a bound, and no less
+than what the dearest workload costs alone. Workloads of different intents never share machines.
 """
 
-from collections.abc import Iterable, Sequence
-from heapq import heappop, heappush
+from collections.abc import Sequence
 
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
@@ -15,11 +12,6 @@ from gpufleet_planner.planning.option import Option
 _WEIGHTS = tuple(n / 4 for n in range(5))
 UNPRICED = 1e12
 """Micro-dollars a GPU without a price counts as: above all that have one."""
-_FEW_MACHINES = 30
-"""Of the cheapest kind: beyond it sums of prices lie so close that rounding gains nothing."""
-_MOST_SUMS = 5_000
-"""Amounts that are looked at before a bound is left as it is."""
-_TOLERANCE = 1e-9
 
 
 def tightest(workloads: Sequence[Sequence[Option]]) -> tuple[float, float]:
@@ -39,26 +31,6 @@ def dearest_alone(workloads: Sequence[Sequence[Option]]) -> float:
         min(machine_price(option.machine) * option.machines for option in options)
         for options in workloads
     )
-
-
-def whole_machines_bound(least: float, prices: Iterable[float]) -> float:
-    """The smallest sum of machine prices, each any number of times, that reaches `least`; `least`
-    itself where that takes too many sums to tell."""
-    each = sorted({price for price in prices if price > 0})
-    if not each or not 0 < least <= _FEW_MACHINES * each[0]:
-        return least
-    wanted = least * (1 - _TOLERANCE)
-    # Sums in rising order; each sum grows only by prices from its last one on, so none comes twice.
-    waiting: list[tuple[float, int]] = [(0.0, 0)]
-    for _ in range(_MOST_SUMS):
-        total, first = heappop(waiting)
-        if total >= wanted:
-            return max(total, least)
-        for index in range(first, len(each)):
-            heappush(waiting, (total + each[index], index))
-            if total + each[index] >= wanted:
-                break  # dearer ones only overshoot further
-    return least
 
 
 def machine_price(machine: OfferedMachine) -> float:

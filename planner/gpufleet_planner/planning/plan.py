@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
-from gpufleet.contract.mig_mode import mode_may_need_reboot
+from gpufleet.contract.mig_mode import needs_reset
 from gpufleet.contract.programs.strategy_env import allows_mps
 from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
 from gpufleet.fleet import Fleet, Unbounded
@@ -309,7 +309,8 @@ def _may_need_reboot(key: PoolKey, platform: Platform) -> bool:
     """Whether the operator's MIG manager may have to reboot nodes. Platforms with a plugin of their
     own, which is what names all slices alike, switch MIG mode themselves."""
     mixed = key.kind is DeviceShare.MIG and key.profile is None
-    return mixed and mode_may_need_reboot(key.machine.gpu, PLATFORMS[platform])
+    facts = PLATFORMS[platform].facts
+    return mixed and needs_reset(key.machine.gpu) and facts.reset_may_be_forbidden
 
 
 def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:

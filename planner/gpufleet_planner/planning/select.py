@@ -1,7 +1,7 @@
 """One option for each workload so that the whole is cheap: shares of one machine are bought once.
 
 Start from the options that are cheapest alone and from those cheapest for their part of a machine;
-move single workloads, and empty whole pools, while the total falls. Where that is above the bound
+move single workloads while the total falls. Where that is above the bound
 and HiGHS is installed, the integer program finds a cheaper choice or proves that there is none.
 """
 
@@ -16,6 +16,7 @@ from gpufleet_planner.planning.filled_pool import (
     PoolKey,
     filled_pools,
     item_of,
+    layouts_of,
     nodes_of,
     pool_key,
     stranded_of,
@@ -26,11 +27,11 @@ from gpufleet_planner.planning.lower_bound import (
     least_part,
     machine_price,
     tightest,
-    whole_machines_bound,
 )
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.selection_program import OptionRow, choose_rows
+from gpufleet_planner.sizing.device import DeviceShare
 
 _PASSES = 4
 _IMPOSSIBLE = 1e18
@@ -151,16 +152,7 @@ def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[OptionRow]
     groups: dict[str, list[list[Option]]] = defaultdict(list)
     for candidate in candidates:
         groups[candidate.intent].append([row.option for row in usable[candidate.name]])
-    return sum(
-        max(
-            dearest_alone(group),
-            whole_machines_bound(
-                tightest(group)[0],
-                {machine_price(option.machine) for options in group for option in options},
-            ),
-        )
-        for group in groups.values()
-    )
+    return sum(max(dearest_alone(group), tightest(group)[0]) for group in groups.values())
 
 
 def _rows(
@@ -222,6 +214,8 @@ class _Search:
 
     def _fresh_cost(self, key: PoolKey, demand: Demand) -> float:
         nodes, most = nodes_of(key, demand), key.machine.most_nodes
+        if most is not None and nodes > most and key.kind is DeviceShare.MIG:
+            nodes = sum(layout.nodes for layout in layouts_of(key, demand))
         if most is not None and nodes > most:
             return _IMPOSSIBLE
         # A small amount for each node and each stranded slice decides between equal prices.
@@ -255,11 +249,9 @@ class _Search:
             self.costs[pool] = self._cost(pool, self.demands[pool])
 
     def improve(self) -> None:
-        """Move single workloads and empty pools until nothing falls."""
+        """Move single workloads until nothing falls."""
         for _ in range(_PASSES):
-            moved = [self._move(name) for name in self.usable]
-            emptied = [self._empty(pool) for pool in list(self.demands)]
-            if not any(moved) and not any(emptied):
+            if not sum(self._move(name) for name in self.usable):
                 return
 
     def _move(self, name: str) -> bool:
@@ -281,36 +273,14 @@ class _Search:
                     self._put(name, row)
                     break
 
-    def _empty(self, pool: int) -> bool:
-        """Everybody leaves a pool for what is cheapest elsewhere, if the total falls."""
-        names = [name for name, row in self.chosen.items() if row.pool == pool]
-        if len(names) < 2:
-            return False
-        before, kept = self.total, {name: self.chosen[name] for name in names}
-        for name in names:
-            others = [row for row in self.usable[name] if row.pool != pool]
-            if not others:
-                break
-            deltas = [(self._delta(name, row), number) for number, row in enumerate(others)]
-            self._put(name, others[min(deltas)[1]])
-        else:
-            if self.total < before - 1e-6:
-                return True
-        for name, row in kept.items():
-            if self.chosen[name] is not row:
-                self._put(name, row)
-        return False
-
     def refuse_impossible(self) -> None:
         """Raise KeyError where a pool cannot be, or own machines do not suffice."""
         nodes: dict[OfferedMachine, int] = defaultdict(int)
-        for pool, demand in self.demands.items():
-            if not demand:
-                continue
-            machine = self.pools[pool].machine
-            nodes[machine] += nodes_of(self.pools[pool], demand)
+        for pool in self.filled():
+            machine = pool.key.machine
+            nodes[machine] += pool.nodes
             if machine.most_nodes is not None and nodes[machine] > machine.most_nodes:
-                raise KeyError(next(n for n, row in self.chosen.items() if row.pool == pool))
+                raise KeyError(pool.members[0][0])
 
     def filled(self) -> tuple[FilledPool, ...]:
         """The pools with their nodes, in order of their first member."""

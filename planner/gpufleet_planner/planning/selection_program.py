@@ -18,8 +18,8 @@ from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
 
-GAP = 2e-3
-"""Relative gap at which the program stops."""
+GAP, LARGE = 2e-3, 1_500
+"""Relative gap at which a program of more columns stops; smaller ones are solved to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def choose_rows(
     for machine, bought in machines.items():
         if machine.most_nodes is not None:
             program.row(bought, upper=machine.most_nodes)
-    solved = highs.solve(program, gap=GAP)
+    solved = highs.solve(program, gap=GAP if len(program.costs) > LARGE else 0.0)
     if not solved.values:
         return [], 0.0
     chosen = [next(row for c, row in own.items() if round(solved.values[c])) for own in columns]

@@ -13,7 +13,7 @@ def refusal_of(model: Architecture, serving: Serving, room: CacheCapacity) -> Fi
     if room.refusal is not None:
         text = f"vLLM refuses to start with {model.name}: {room.refusal}"
         return warning("engine-refuses-model", "model", text, "use another engine")
-    if room.needed_bytes is None or room.needed_bytes <= room.cache_bytes:
+    if room.needed_bytes is None or not 0 < room.cache_bytes < room.needed_bytes:
         return None
     shorter = f"a context of at most {room.longest}, " if room.longest else ""
     return warning(

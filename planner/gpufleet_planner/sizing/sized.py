@@ -284,7 +284,7 @@ def _serving_answer(
             if request.load_test is not None and replica.room:
                 tested = load_answer(request.load_test, replica)
     fits = _fits(model, serving, parallel, need, device, findings)
-    if fits and room is not None and (refusal := refusal_of(model, serving, room)) is not None:
+    if room is not None and (refusal := refusal_of(model, serving, room)) is not None:
         fits = False
         findings.append(refusal)
     if fits and device is not None and room is not None and room.sequences < serving.batch:

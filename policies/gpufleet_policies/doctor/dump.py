@@ -100,6 +100,18 @@ def _pod(path: Path) -> str:
     return path.stem.removeprefix("gpu_operand_pod_").removesuffix(".previous")
 
 
+_CORE = {
+    "nodes": "list_node",
+    "pods": "list_pod_for_all_namespaces",
+    "events": "list_event_for_all_namespaces",
+    "namespaces": "list_namespace",
+    "resourcequotas": "list_resource_quota_for_all_namespaces",
+    "persistentvolumeclaims": "list_persistent_volume_claim_for_all_namespaces",
+    "configmaps": "list_namespaced_config_map",
+}
+"""Kind of the core API -> method of the client."""
+
+
 def read_live(kubeconfig: str | None, context: str | None) -> Dump:
     """What a live cluster answers to the questions of `collect_command`. Kinds that it has not are
     left out.
@@ -116,32 +128,27 @@ def read_live(kubeconfig: str | None, context: str | None) -> Dump:
         ) from None
     try:
         with config.new_client_from_config(config_file=kubeconfig, context=context) as api:
-            raws: list[Any] = []
-            resources = client.ApisApi(api).get_api_versions()
-            groups = {one.name: one.preferred_version.version for one in resources.groups}
-            paths = [_path(kind, groups) for kind in KINDS]
-            paths += [f"/api/v1/namespaces/{one}/configmaps" for one in NAMESPACES]
-            for path in filter(None, paths):
+            core, custom = client.CoreV1Api(api), client.CustomObjectsApi(api)
+            groups = {
+                one.name: one.preferred_version.version
+                for one in client.ApisApi(api).get_api_versions().groups
+            }
+
+            def asked(name: str, group: str, space: str = "") -> Any:
                 try:
-                    answer = api.call_api(
-                        path,
-                        "GET",
-                        auth_settings=["BearerToken"],
-                        response_type="object",
-                        _return_http_data_only=True,
-                    )
+                    if group:
+                        return custom.list_cluster_custom_object(group, groups[group], name)
+                    ask = getattr(core, _CORE[name])
+                    answer = ask(*filter(None, [space]), _preload_content=False)
+                    return json.loads(answer.data)
                 except ApiException as refused:
                     if refused.status in {403, 404}:
-                        continue
+                        return None
                     raise
-                raws.append(answer)
+
+            kinds = [kind.partition(".") for kind in KINDS]
+            raws = [asked(name, group) for name, _, group in kinds if not group or group in groups]
+            raws += [asked("configmaps", "", space) for space in NAMESPACES]
     except (ApiException, HTTPError, config.ConfigException, OSError) as problem:
         raise RuntimeError(f"the cluster does not answer: {problem}") from None
     return cluster_of(raws)
-
-
-def _path(kind: str, groups: dict[str, str]) -> str:
-    name, _, group = kind.partition(".")
-    if not group:
-        return f"/api/v1/{name}"
-    return f"/apis/{group}/{groups[group]}/{name}" if group in groups else ""

@@ -74,7 +74,6 @@ def _blockers(
                 f"{text(taint.get('effect'))}}}",
                 1 if not key.startswith("node.kubernetes.io/") else 9,
             )
-            break
     if not selects(pod.spec, node):
         yield Blocker(
             "NodeAffinity",
@@ -127,10 +126,12 @@ def _resources(pod: SeenPod, node: SeenNode, cluster: Dump) -> Iterator[Blocker]
             f"Insufficient {name}",
             f"free {missing} of {name} on {node.name}"
             if enough
-            else f"ask for at most {shown(name, whole)} of {name}"
+            else f"ask for at most {shown(name, free)} of {name}"
+            if free > 0
+            else f"ask for at most {shown(name, whole)} of {name} and free it on {node.name}"
             if whole
             else f"ask for a resource that {node.name} offers instead of {name}",
-            3 if enough else 4 if whole else 6,
+            3 if enough else 4 if free > 0 else 5 if whole else 6,
             name,
             enough,
         )

@@ -66,8 +66,10 @@ class WhyPending:
         total = len(self.nodes) + len(self.fits)
         counts: Counter[str] = Counter()
         for one in self.nodes:
-            first = one.first.filter
-            counts.update({b.reason for b in one.blockers if b.filter == first})
+            first = one.first
+            several = first.filter == "NodeResourcesFit"  # the one filter with several reasons
+            also = one.blockers if several else ()
+            counts.update({first.reason, *(b.reason for b in also if b.filter == first.filter)})
         shown = sorted(f"{count} {reason}" for reason, count in counts.items())
         return f"{len(self.fits)}/{total} nodes are available: {', '.join(shown)}."
 

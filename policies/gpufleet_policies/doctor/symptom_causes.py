@@ -150,8 +150,9 @@ def _no_product(patient: Patient, node: SeenNode) -> Sighting | None:
         off=": GPU Feature Discovery is kept off" if off else "",
         help=f"kubectl label node {node.name} {_DISCOVERY}=true --overwrite"
         if off
-        else "read the log of gpu-feature-discovery on the node; without a driver pod that is "
-        "Ready it does not start",
+        else "kubectl get pods -A -l app=gpu-feature-discovery --field-selector "
+        f"spec.nodeName={node.name}, and its log; without a driver pod that is Ready it does not "
+        "start",
     )
 
 

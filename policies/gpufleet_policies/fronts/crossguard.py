@@ -149,7 +149,7 @@ class Front:
         with self._program.lock:
             self._program.facts[urn] = facts
             self._program.reported.update((f.code, f.locator.urn, f.level) for f in findings)
-        return found + _reported(findings, configured, is_stack=False)
+        return found + _reported(findings)
 
     def analyze_stack(self) -> list[Reported]:
         """Findings of the rules that need the whole program, on every resource seen."""
@@ -158,7 +158,7 @@ class Front:
         found = [_note(one) for one in notes]
         if configured.is_off:
             return found
-        return found + _reported(self._validate_stack(configured), configured, is_stack=True)
+        return found + _reported(self._validate_stack(configured))
 
     def remediate(
         self, resource_type: str, urn: str, name: str, read: Read
@@ -268,15 +268,10 @@ class Front:
         return made
 
 
-def _reported(
-    findings: Iterable[Finding], configured: Configured, *, is_stack: bool
-) -> list[Reported]:
+def _reported(findings: Iterable[Finding]) -> list[Reported]:
     found: list[Reported] = []
     for finding in findings:
-        weighed = Level.ADVISORY if finding.waiver is not None else finding.level
-        level = configured.reported.get((is_stack, weighed), weighed)
-        if level is Level.OFF:
-            continue
+        level = Level.ADVISORY if finding.waiver is not None else finding.level
         rule = listed(finding.code)
         found.append(
             Reported(

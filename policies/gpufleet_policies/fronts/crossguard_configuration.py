@@ -20,8 +20,6 @@ from gpufleet.rules.context import RuleContext, SameObject
 from gpufleet.rules.rule import Profile
 from gpufleet_policies.fronts.config_schema import threshold, thresholds_of
 from gpufleet_policies.fronts.crossguard_policies import (
-    FORMER,
-    FORMER_NAME,
     SETTINGS,
     declared_levels,
 )
@@ -83,11 +81,6 @@ class Configured:
     """Reported with the first resource."""
     is_off: bool = False
     """Whether every policy is disabled."""
-    reported: Mapping[tuple[bool, Level], Level] = field(
-        default_factory=dict[tuple[bool, Level], Level]
-    )
-    """Levels that policies with former names give to findings, across resources or not."""
-    remediates: bool = True
     contexts: dict[SameObject, RuleContext] = field(default_factory=dict[SameObject, RuleContext])
     """Context of each fleet."""
     stack: tuple[Mapping[str, Any], list[Finding]] | None = None
@@ -96,8 +89,6 @@ class Configured:
     @property
     def remediated(self) -> frozenset[str]:
         """Ids of the rules that fix what they find."""
-        if not self.remediates:
-            return frozenset()
         levels = self.settings.levels.items()
         return frozenset(rule for rule, level in levels if level is Level.REMEDIATE)
 
@@ -126,8 +117,7 @@ class Configurations:
         choice = _Choice(config, self.levels)
         notes = list(choice.notes())
         data = dict(self._base)
-        for name in (*FORMER, SETTINGS):
-            data.update(plain(dict(config.get(name, (Level.OFF, {}))[1])))
+        data.update(plain(dict(config.get(SETTINGS, (Level.OFF, {}))[1])))
         if self._missing and data == self._base:
             notes.append(ConfigurationNote(SETTINGS_MISSING, Level.ADVISORY, self._missing))
         thresholds, conflicts = self._thresholds(config)
@@ -153,9 +143,7 @@ class Configurations:
         is_off = choice.is_off or settings.is_off
         if is_off:
             notes.append(_everything_off(settings.everything_off))
-        return Configured(
-            settings, referenced, tuple(notes), is_off, choice.reported, choice.remediates
-        )
+        return Configured(settings, referenced, tuple(notes), is_off)
 
     def _with_environment(self, data: Mapping[str, Any], stack: str) -> Mapping[str, Any]:
         """Settings with the environment that the stack's name says, where none is written."""
@@ -191,48 +179,21 @@ class _Choice:
     def __init__(self, config: PolicyConfig, declared: Mapping[str, Level]) -> None:
         self._config = config
         given = {rule: config[rule][0] for rule in declared if rule in config}
-        self._all = _level_for_all(given, declared)
-        former = {name: config[name][0] for name in FORMER if name in config}
-        is_former_style = (
-            self._all is Level.OFF
-            and set(given.values()) == {Level.OFF}
-            and any(level is not Level.OFF for level in former.values())
+        self.levels = (
+            {rule: level for rule, level in given.items() if level is not declared[rule]}
+            if _level_for_all(given, declared) is None
+            else given
         )
-        if is_former_style:
-            self.levels: dict[str, Level] = {}
-        elif self._all is not None:
-            self.levels = given
-        else:
-            self.levels = {r: level for r, level in given.items() if level is not declared[r]}
-        self._changed = {
-            name: level
-            for name, level in former.items()
-            if level is not FORMER[name] and (is_former_style or level is not self._all)
-        }
-        self._used = [name for name in FORMER if config.get(name, (Level.OFF, {}))[1]]
-        self.is_off = bool(given) and not is_former_style and set(given.values()) == {Level.OFF}
-        reporting = [name for name in FORMER if name != "gpufleet-remediate"]
-        self.is_off |= all(self._changed.get(name) is Level.OFF for name in reporting)
-        self.remediates = self._changed.get("gpufleet-remediate") is not Level.OFF
-        self.reported = {
-            (name.startswith("gpufleet-stack"), FORMER[name]): level
-            for name, level in self._changed.items()
-            if name != "gpufleet-remediate"
-        }
+        self.is_off = bool(given) and set(given.values()) == {Level.OFF}
 
     def notes(self) -> Iterator[ConfigurationNote]:
-        """Former names, and names that do not exist."""
-        known = {*by_id(), *FORMER, SETTINGS, "all"}
+        """Names that do not exist."""
+        known = {*by_id(), SETTINGS, "all"}
         for name in self._config:
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"; write {near[0]}" if near else "; see `gpufleet policies rules`"
                 yield _unreadable(f"there is no policy {name!r}{hint}")
-        for name in dict.fromkeys((*self._used, *self._changed)):
-            message = (
-                f"{name} is a former name; give settings once under {SETTINGS}, levels by rule"
-            )
-            yield ConfigurationNote(FORMER_NAME, Level.ADVISORY, message)
 
 
 def _level_for_all(given: Mapping[str, Level], declared: Mapping[str, Level]) -> Level | None:

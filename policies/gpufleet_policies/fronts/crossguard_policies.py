@@ -1,4 +1,4 @@
-"""The policies as Pulumi lists them: one for each rule, one for the settings, and former names."""
+"""The policies as Pulumi lists them: one for each rule and one for the settings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,18 +17,6 @@ from gpufleet_policies.rules.settings import RuleSettings
 
 SETTINGS = "gpufleet-settings"
 """Name of the policy that holds the shared settings and reports what is wrong with them."""
-
-FORMER_NAME = "policy-name-former"
-"""Code of the note about a former name of policies."""
-
-FORMER: Mapping[str, Level] = {
-    "gpufleet-remediate": Level.REMEDIATE,
-    "gpufleet-mandatory": Level.MANDATORY,
-    "gpufleet-advisory": Level.ADVISORY,
-    "gpufleet-stack-mandatory": Level.MANDATORY,
-    "gpufleet-stack-advisory": Level.ADVISORY,
-}
-"""Names of the policies when there was one for each level -> their level."""
 
 TO_WIRE = {
     Level.OFF: protocol.DISABLED,
@@ -66,8 +54,6 @@ def policy_infos(
     yield _settings_info()
     for rule in RULES:
         yield _rule_info(rule, settings, levels[rule.id])
-    for name, level in FORMER.items():
-        yield _former_info(name, level)
 
 
 def _rule_info(rule: Rule, settings: RuleSettings, level: Level) -> protocol.PolicyInfo:
@@ -103,20 +89,6 @@ def _settings_info() -> protocol.PolicyInfo:
         policy_type=protocol.POLICY_TYPE_RESOURCE,
         severity=protocol.POLICY_SEVERITY_HIGH,
         tags=["gpu", "settings"],
-    )
-    info.configSchema.properties.update(settings_schema())
-    return info
-
-
-def _former_info(name: str, level: Level) -> protocol.PolicyInfo:
-    is_stack = name.startswith("gpufleet-stack")
-    info = protocol.PolicyInfo(
-        name=name,
-        description=f"Former name: give the settings under {SETTINGS}, and levels by rule.",
-        enforcementLevel=TO_WIRE[level],
-        policy_type=protocol.POLICY_TYPE_STACK if is_stack else protocol.POLICY_TYPE_RESOURCE,
-        severity=protocol.POLICY_SEVERITY_LOW,
-        tags=["former-name"],
     )
     info.configSchema.properties.update(settings_schema())
     return info

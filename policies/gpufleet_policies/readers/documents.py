@@ -27,6 +27,7 @@ from gpufleet_policies.readers.pulumi_state import (
 )
 from gpufleet_policies.readers.reading import place_of
 from gpufleet_policies.readers.releases import releases
+from gpufleet_policies.readers.rendered import is_arguments, pools_of, release_above
 from gpufleet_policies.readers.stacks import TYPE, facts_of_resource
 from gpufleet_policies.readers.terraform import facts_of_plan, is_plan, planned_resources
 from gpufleet_policies.resolve.json_patch import OPERATIONS
@@ -47,6 +48,7 @@ def facts_of_document(
     *,
     line: int = 0,
     written: Callable[[], str] = str,
+    above: Callable[[], str] = str,
 ) -> Facts:
     """The facts of one parsed document; empty for what no rule knows.
 
@@ -56,12 +58,13 @@ def facts_of_document(
         path: The file, for locators, and to recognise values files by their name.
         line: First line of the document in the file, 0 where it is not known.
         written: Gives its text, with the documents that follow it; empty where that is not known.
+        above: Gives the comment above it.
 
     Never raises for wrong types: what cannot be read is unknown or left out.
     """
     if not is_mapping(document):
         return ()
-    return tuple(_facts(dict(document), path, line, written))
+    return tuple(_facts(dict(document), path, line, written, above))
 
 
 def _facts(
@@ -69,6 +72,7 @@ def _facts(
     path: str,
     line: int,
     written: Callable[[], str],
+    above: Callable[[], str],
 ) -> Iterator[Any]:
     if TYPE in document:
         yield from facts_of_resource(document, path)
@@ -90,6 +94,8 @@ def _facts(
         yield _fleet(document, path, line)
     elif kind is not None:
         yield from _configuration(kind, document, path, line, written())
+    elif is_arguments(document):
+        yield from pools_of(document, path, line)
     elif wrapper_of(document, path) is not None:
         yield from releases(document, Locator("Release", "", "", "", path, line))
     else:
@@ -106,7 +112,10 @@ def _facts(
             # Helm's condition of a dependency is not a value of its chart.
             values = {key: value for key, value in values.items() if not place or key != "enabled"}
             text = "" if place else written()
-            yield from of_values(chart.name, values, where, place=place, written=text)
+            release = release_above(above(), chart.name)
+            yield from of_values(
+                chart.name, values, where, version=release, place=place, written=text
+            )
         elif is_values_file(path):
             where = Locator("Values", PurePath(path).name, "", "", path, line)
             reason = "the chart of these values is not known from their keys, name or folder"

@@ -104,6 +104,7 @@ def node_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         taints=taints(inside(document, "taints") or inside(document, "taint")),
         taints_place="taints",
         image=image,
+        kubernetes=word(document, "version"),
         labels=own_labels,
         labels_known=all_known(labels),
         tags=own_tags,

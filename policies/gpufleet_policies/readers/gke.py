@@ -58,6 +58,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
     return NodePool(
         locator=locator,
         image=word(config, "imageType"),
+        kubernetes=word(document, "version"),
         annotations=merged,
         name=_text(document, "name") or locator.name,
         maker=Maker.GKE,

@@ -50,6 +50,7 @@ READERS: dict[tuple[str, str], Reader] = {
     ("kueue.x-k8s.io", "AdmissionCheck"): kueue.admission_check,
     ("scheduling.run.ai", "Queue"): kueue.kai_queue,
     ("nvidia.com", "ClusterPolicy"): nvidia_objects.cluster_policy,
+    ("mellanox.com", "NicClusterPolicy"): nvidia_objects.nic_policy,
     ("kustomize.config.k8s.io", "Kustomization"): releases.releases,
     ("kustomize.config.k8s.io", "Component"): releases.releases,
     **dict.fromkeys(OBJECTS, releases.releases),

@@ -6,6 +6,7 @@ from typing import Any
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
+from gpufleet.cluster.program import Program
 from gpufleet.cluster.release_values import joined, steps_of
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
@@ -20,6 +21,26 @@ def cluster_policy(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     annotations = known_texts(inside(document, "metadata.annotations"))
     spec = document.get("spec")
     yield from choices(spec if is_mapping(spec) else {}, locator, annotations, "spec")
+    yield installed("gpu-operator", document, locator)
+
+
+def nic_policy(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """mellanox.com NicClusterPolicy: what the Network Operator installs."""
+    yield installed("nic-cluster-policy", document, locator)
+
+
+def installed(name: str, document: dict[str, Any], locator: Locator) -> Program:
+    """The object that configures an operator, as the values of a program. Its definition's
+    defaults are the chart's; the release is not in it."""
+    spec = document.get("spec")
+    return Program(
+        locator=locator,
+        annotations=known_texts(inside(document, "metadata.annotations")),
+        name=name,
+        release=unknown("release"),
+        values=spec if is_mapping(spec) else None,
+        place="spec",
+    )
 
 
 _PLUGIN_DATA = ("devicePlugin", "config", "data")

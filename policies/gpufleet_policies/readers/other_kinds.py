@@ -58,6 +58,8 @@ _KINDS = frozenset(
         ("argoproj.io", "AppProject"),
         # Room for pods to come, by a PodTemplate that runs nothing.
         ("autoscaling.x-k8s.io", "ProvisioningRequest"),
+        ("scheduling.volcano.sh", "PodGroup"),
+        ("scheduling.volcano.sh", "Queue"),
         ("bitnami.com", "SealedSecret"),
         ("monitoring.coreos.com", "PodMonitor"),
         ("monitoring.coreos.com", "Probe"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet.cluster.fact import known, unknown
 from gpufleet_policies.readers.batch_templates import BATCH_KINDS
+from gpufleet_policies.readers.other_pods import SPARK
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     PodMakerKind,
@@ -90,6 +91,7 @@ KINDS: dict[tuple[str, str], PodMakerKind] = {
         _leader_worker_set, starts_together=True
     ),
     ("kubeflow.org", "Notebook"): PodMakerKind(_notebook),
+    ("sparkoperator.k8s.io", "SparkApplication"): SPARK,
     **BATCH_KINDS,
     **RAY_KINDS,
     **SERVING_KINDS,

@@ -46,6 +46,7 @@ READERS: dict[str, Reader] = {
     "kubernetes:helm.sh/v3:Chart": helm.release,
     "kubernetes:helm.sh/v4:Chart": helm.release,
     "gpufleet:index:GpuFleet": components.component,
+    "gpufleet:vsphere:MachineGroup": vsphere.machine_group,
     "gpufleet:vsphere:Machine": vsphere.gpu_node,
     "pulumi-python:dynamic/gpufleet:VsphereGpuNode": vsphere.gpu_node,
 }

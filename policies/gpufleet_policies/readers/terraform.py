@@ -47,7 +47,7 @@ def is_plan(document: Mapping[str, Any]) -> bool:
 def facts_of_plan(document: Mapping[str, Any], path: str) -> Iterator[Any]:
     """The facts of every resource that will exist."""
     for kind, address, values in planned_resources(document):
-        yield from _resource(kind, values, address, path)
+        yield from facts_of_values(kind, values, address, path)
 
 
 def planned_resources(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -110,7 +110,13 @@ def overlaid(value: Any, hidden: Any, depth: int = 0) -> Any:
     return value
 
 
-def _resource(kind: str, values: Any, address: str, path: str) -> Iterator[Any]:
+def is_read(kind: str) -> bool:
+    """Whether rules read the fields of a type of resource."""
+    return kind in TERRAFORM or kind in _MANIFESTS
+
+
+def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator[Any]:
+    """The facts of one resource; or why it is not judged."""
     if not is_mapping(values):
         return
     if kind in _MANIFESTS:

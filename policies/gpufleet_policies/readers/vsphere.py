@@ -1,4 +1,4 @@
-"""Machines on vSphere as facts: `VsphereGpuNodeGroup` makes one resource for each."""
+"""Machines on vSphere as facts: `VsphereGpuNodeGroup` makes one resource for all of a pool."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,15 +6,21 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, Size
-from gpufleet.documents.shapes import items
+from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, number, word
 from gpufleet_policies.readers.cluster_api import vgpu_board
 from gpufleet_policies.readers.machines import Machines
 
 
+def machine_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """`gpufleet:vsphere:MachineGroup`: its machines, which nothing scales."""
+    for node in mapping(inside(document, "nodes")).values():
+        yield from gpu_node({**mapping(node)}, locator)
+
+
 def gpu_node(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """`gpufleet:vsphere:Machine`: one machine, which nothing scales."""
+    """`gpufleet:vsphere:Machine`, of states of earlier versions, or one machine of a group."""
     found = _hardware(document)
     one: Fact[int] = known(1, place="the machine")
     yield NodePool(

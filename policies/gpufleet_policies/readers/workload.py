@@ -13,6 +13,7 @@ from gpufleet_policies.readers import intent as intents
 from gpufleet_policies.readers import scheduling
 from gpufleet_policies.readers.containers import as_fragment, containers
 from gpufleet_policies.readers.intent import ContainerProgram
+from gpufleet_policies.readers.other_pods import UNKNOWN_KIND, has_gpu_pods
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import JobFields, PodMakerKind, RawGroup, natural
@@ -29,13 +30,23 @@ def workload_from(
     locator: Locator,
     api_group: str,
 ) -> WorkloadFacts | None:
-    """The pods an object makes; None when its kind makes none.
+    """The pods an object makes; None when its kind makes none. Of custom resources that no reader
+    knows, pod templates with GPUs, wherever they are.
 
     `document` is plain data with UNKNOWN where a value cannot be read; the catalogue is only asked
     when a command line names a model.
     """
     kind = KINDS.get((api_group, locator.kind))
-    return None if kind is None else read_workload(document, locator, api_group, kind)
+    if kind is not None:
+        return read_workload(document, locator, api_group, kind)
+    if "." not in api_group or api_group.endswith(".k8s.io") or not has_gpu_pods(dict(document)):
+        return None
+    return read_workload(document, locator, api_group, UNKNOWN_KIND)
+
+
+def is_of_known_kind(workload: WorkloadFacts) -> bool:
+    """Whether it is known what controllers make of a workload's kind."""
+    return (workload.api_group, workload.locator.kind) in KINDS
 
 
 def read_workload(

@@ -6,7 +6,7 @@ Source: kubernetes-sigs/kustomize api/filters/replacement/replacement.go at kust
 import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.documents.paths import entries_at, text_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
@@ -60,14 +60,10 @@ def _set(here: Any, steps: Sequence[Any], value: Any, options: Mapping[str, Any]
 
 def _places(here: Any, step: Any, *, create: bool) -> Iterator[tuple[Any, Any]]:
     if is_list(here):
+        key, value = cast("tuple[str, str]", step) if isinstance(step, tuple) else ("", "")
         for index, one in enumerate(here):
-            if (
-                step == "*"
-                or step == str(index)
-                or (
-                    isinstance(step, tuple) and is_mapping(one) and str(one.get(step[0])) == step[1]
-                )
-            ):
+            is_meant = bool(key) and is_mapping(one) and str(one.get(key)) == value
+            if is_meant or step in ("*", str(index)):
                 yield here, index
     elif is_mapping(here) and isinstance(step, str):
         if create and step not in here:

@@ -1,11 +1,13 @@
 """Verdicts of `gpufleet check` for rules: the same checks, not a second version."""
 
 import json
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from gpufleet.catalogue.lookup import bare_product
 from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.fact import Fact, known, unknown
 from gpufleet.cluster.fleet import PRODUCTION
 from gpufleet.cluster.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet.cluster.pool import NodePool
@@ -19,6 +21,7 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
 from gpufleet.rules.context import RuleContext, SameObject, once
+from gpufleet.spec.cluster import minor_of
 from gpufleet_policies.configurations.kinds import validate_objects, validate_text
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.rules.pools import all_pools
@@ -95,8 +98,9 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
     environment = context.environment_of(config)
     if environment.is_known and environment.value.lower() in PRODUCTION:
         place.setdefault("environment", "prod")
-    if context.fleet is not None and context.fleet.kubernetes_version:
-        place.setdefault("kubernetesVersion", context.fleet.kubernetes_version)
+    minor = kubernetes_minor(context)
+    if minor.is_known:
+        place.setdefault("kubernetesVersion", ".".join(map(str, minor.value)))
     if config.kind == "karpenter":
         for chart in context.declared(Program):
             gates = mapping(inside(chart.values, "settings.featureGates"))
@@ -109,6 +113,27 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
     if config.kind == "gpu-operator-values" and (images := _node_images(context)):
         place.setdefault("images", list(images))
     return place
+
+
+@once
+def kubernetes_minor(context: RuleContext) -> Fact[tuple[int, int]]:
+    """Minor version of Kubernetes: of the context, else of the fleet, else the lowest that node
+    groups here name."""
+    given = (context.place or {}).get("kubernetesVersion")
+    declared = given or (context.fleet and context.fleet.kubernetes_version)
+    if declared:
+        named = {str(declared): "kubernetesVersion"}
+    else:
+        written = (pool.kubernetes for pool in context.declared(NodePool))
+        named = {one.value: one.place for one in written if one.is_known}
+    minors = [(minor_of(text), at) for text, at in named.items() if _MINOR.match(text)]
+    if not minors:
+        return unknown("kubernetesVersion")
+    minor, place = min(minors)
+    return known(minor, place=place)
+
+
+_MINOR = re.compile(r"[0-9]+\.[0-9]+")
 
 
 def _node_images(context: RuleContext) -> tuple[str, ...]:

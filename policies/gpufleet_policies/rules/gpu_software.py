@@ -5,11 +5,8 @@ from collections.abc import Iterator
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.cluster.program import Program
-from gpufleet.contract.advertising_programs import offered_twice
 from gpufleet.contract.machine_images import (
     named_image,
-    pool_driver_problem,
     pool_image_mismatch,
 )
 from gpufleet.findings import Finding, Level, finding
@@ -114,72 +111,3 @@ def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Find
             f"{' and '.join(other.architectures)}",
             evidence={"image": other.image, "machines": sorted(other.machines)},
         )
-
-
-@rule(
-    "pool-image-driver",
-    "A node image whose driver does not support the pool's GPUs.",
-    subject=NodePool,
-    dev=Level.MANDATORY,
-    formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
-    source="NVIDIA driver release notes, supported GPUs; rows `drivers.jsonl` and `images.jsonl`",
-)
-def image_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
-    """The newest release of the image counts. Silent for pools of Karpenter, which
-    karpenter-driver-not-for-gpu reports at the node class.
-    """
-    for pool in gpu_pools(context, subject):
-        problem = pool_driver_problem(pool, context.catalogue)
-        if problem is None or pool.maker is Maker.KARPENTER:
-            continue
-        yield finding(
-            where=pool.image.place or "amiType",
-            found=f"{pool.image.value}: {problem.message}",
-            limit="its nodes advertise no GPU",
-            alternative=f"{problem.fix}, in an image that has it",
-            money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
-            evidence={"driver": problem.found, "limit": problem.limit},
-        )
-
-
-@rule(
-    "device-plugin-installed-twice",
-    "Two device plugins for the same nodes.",
-    subject=Program,
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
-)
-def plugin_twice(context: RuleContext, program: Program) -> Iterator[Finding]:
-    """The device plugin's chart, and a GPU Operator that runs one too; reported on the chart.
-
-    A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.
-    """
-    yield from _twice(context, program, plugins=True)
-
-
-@rule(
-    "gpus-served-twice",
-    "A device plugin and the DRA driver that both serve the GPUs of the same nodes.",
-    subject=Program,
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="NVIDIA/aicr#1327: the scheduler adds up what both offer",
-)
-def served_twice(context: RuleContext, program: Program) -> Iterator[Finding]:
-    """The DRA driver's chart with `resources.gpus` on, its default, next to a device plugin;
-    reported on the driver. Values that are not known make no violation."""
-    yield from _twice(context, program, plugins=False)
-
-
-def _twice(context: RuleContext, program: Program, *, plugins: bool) -> Iterator[Finding]:
-    for pair in offered_twice(context.declared(Program)):
-        if pair.one is program and pair.plugins is plugins:
-            what = "too" if plugins else "for the same GPUs"
-            yield finding(
-                where="",
-                found=f"{pair.other.locator} runs a device plugin {what}",
-                limit=pair.limit,
-                alternative=pair.fix,
-            )
-            return

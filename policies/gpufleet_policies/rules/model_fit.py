@@ -11,6 +11,7 @@ from gpufleet.partition.grant import Grant
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import rule
 from gpufleet_policies.money import GpuOffer, gpu_hour
+from gpufleet_policies.rules.hardware import held as held_money
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
 from gpufleet_policies.rules.model_requests import (
@@ -306,6 +307,7 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             else "take more or larger GPUs with a tensor parallel size to match, or a quantised "
             "model",
             provenance=weights.provenance,
+            money=held_money(context, workload, group),
             evidence={"weights_bytes": weights.bytes, "memory_bytes": held.bytes},
         )
         return

@@ -12,7 +12,7 @@ from gpufleet.findings import Finding, FleetError, Level, error
 from gpufleet.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.rules.exceptions import SettledException
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, all_rules, by_id
 
 KEYS = (
     "profile",
@@ -86,9 +86,7 @@ class RuleSettings:
         """Whether no rule is on in any profile that may apply."""
         profiles = tuple(Profile) if self.profile is None else (self.profile,)
         return all(
-            self.level(rule, profile) is Level.OFF
-            for rule in by_id().values()
-            for profile in profiles
+            self.level(rule, profile) is Level.OFF for rule in all_rules() for profile in profiles
         )
 
     def level(self, rule: Rule, profile: Profile) -> Level:

@@ -12,6 +12,8 @@ from gpufleet.findings import Finding, Level, Severity, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Found, Needs, Profile, Rule
+from gpufleet_policies.readers.workload import is_of_known_kind
+from gpufleet_policies.rule_evidence import is_over_budget
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.one_fix import with_one_fix
@@ -149,6 +151,10 @@ def _finding(
 ) -> Finding:
     """What a rule found, with its code, object and level."""
     at_most = Level.MANDATORY if _money_decides(draft, profile, context) else draft.level
+    if isinstance(subject, WorkloadFacts) and not is_of_known_kind(subject):
+        at_most = Level.ADVISORY  # what its controller makes of a pod template is not known
+    if is_over_budget(rule.group or rule.id):
+        at_most = Level.ADVISORY
     weighed = weighted(level.enforced, rule, draft.provenance, at_most)
     return replace(
         draft,

@@ -7,11 +7,20 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
-from tests.engine.vsphere.direct import BATCH, UNCLOSED, batch_inputs, created, finished
+from tests.engine.vsphere.direct import (
+    UNCLOSED,
+    Applied,
+    created,
+    finished,
+    group_inputs,
+    owner_inputs,
+)
 from tests.engine.vsphere.test_group import PROGRAM
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 OWNER_PROVIDER = VsphereGpuNodeOwnerProvider()
@@ -40,10 +49,9 @@ def names(cloud: Vcenter) -> list[str]:
 
 
 def group(cloud: Vcenter, *ordinals: int) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Id and state of the owner, and inputs of the batch."""
-    inputs = batch_inputs(cloud, *ordinals)
-    made = OWNER_PROVIDER.create({key: inputs[key] for key in ("group", "common", "width")})
-    return str(made.id), made.outs or {}, {**inputs, "life": made.id}
+    """Id and state of the owner, and inputs of the group."""
+    made = OWNER_PROVIDER.create(owner_inputs(cloud))
+    return str(made.id), made.outs or {}, {**group_inputs(cloud, *ordinals), "life": made.id}
 
 
 @pytest.mark.parametrize("name", NAMES, ids=list(NAMES.values()))
@@ -52,18 +60,32 @@ def test_a_copy_stays_and_is_named(
     cloud: Vcenter, capfd: pytest.CaptureFixture[str], name: str, complete: bool
 ) -> None:
     life, state, given = group(cloud, 0, 1)
-    outs = BATCH.create(given).outs or {}
+    made = Applied()
     if complete:
-        created(cloud.node(0, life=life))
+        made.up(given)
+    else:
+        half_made(cloud, given)
     copy(cloud, name)
-    BATCH.delete("group", outs)
+    if complete:
+        made.destroy()
     OWNER_PROVIDER.delete(life, state)
     assert names(cloud) == [name]
-    assert cloud.proxy.calls["PowerOffVM_Task"] == 2, "the two machines of ours"
+    assert cloud.proxy.calls["Destroy_Task"] == 2, "the two machines of ours"
     with cloud.machine(name) as machine:
         uuid = machine.config.instanceUuid
     warned = capfd.readouterr().err
-    assert f"warning: {name} (instance uuid {uuid}) stays: it is a copy of the machine" in warned
+    assert f"warning: {name} (instance uuid {uuid}) stays: it is a copy of a machine" in warned
+
+
+def half_made(cloud: Vcenter, given: dict[str, Any]) -> None:
+    """Machines whose update was cut off before they were complete."""
+    after = sum(1 for _ in given["nodes"])
+    cloud.proxy.reset([Rule(Action.AFTER, "CloneVM_Task", nth=after, do=CANCELLED.set)])
+    try:
+        Applied().killed(given)
+    finally:
+        CANCELLED.clear()
+    cloud.proxy.reset()
 
 
 def test_the_engine_shows_which_copy_stays(project: Callable[..., Project], cloud: Vcenter) -> None:
@@ -78,7 +100,7 @@ def test_the_engine_shows_which_copy_stays(project: Callable[..., Project], clou
     result = made.run("destroy")
     assert names(cloud) == ["GPU 0 (debug)"]
     (warned,) = [text for text in result.warnings if "GPU 0 (debug)" in text]
-    assert "stays: it is a copy of the machine" in warned
+    assert "stays: it is a copy of a machine" in warned
 
 
 def test_a_machine_of_ours_that_was_renamed_goes_with_its_group(cloud: Vcenter) -> None:
@@ -94,10 +116,9 @@ def test_a_machine_of_ours_that_was_renamed_goes_with_its_group(cloud: Vcenter) 
 def test_a_copy_is_not_cleared_for_a_machine_of_its_name(cloud: Vcenter) -> None:
     """A copy of an incomplete machine, renamed to it once that was removed."""
     life, _, given = group(cloud, 0)
-    BATCH.create(given)
+    half_made(cloud, given)
     copy(cloud, "other")
     with cloud.machine("gpu-0") as machine:
-        finished(machine.PowerOffVM_Task())
         finished(machine.Destroy_Task())
     with cloud.machine("other") as machine:
         finished(machine.Rename_Task("gpu-0"))

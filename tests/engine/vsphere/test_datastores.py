@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,16 +16,15 @@ import pytest
 from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
-from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import (
-    BATCH,
+    GROUP,
     PROVIDER,
     UNCLOSED,
-    batch_inputs,
     created,
     finished,
+    group_inputs,
     read,
     refused,
 )
@@ -144,7 +144,7 @@ def test_a_datastore_that_takes_nothing(
     cloud.proxy.reset([said(path, value)])
     text = refused(Code.DATASTORE_STATE, lambda: created(cloud.node(1)))
     assert expected in text
-    (failure,) = BATCH.check({}, batch_inputs(cloud, 1)).failures
+    (failure,) = GROUP.check({}, group_inputs(cloud, 1)).failures
     assert expected in failure.reason, "told in the preview, too"
     assert cloud.proxy.changing == {}
 
@@ -189,7 +189,7 @@ def test_what_drs_may_do_with_a_machine(cloud: Vcenter) -> None:
 
 
 def test_a_standalone_host_has_no_drs(cloud: Vcenter) -> None:
-    alone = FoundPlace(None, None, False, None, None, None, None)
+    alone = SimpleNamespace(is_cluster=False)
     settings = NodeSettings.model_validate(cloud.node(1, drsBehavior="manual"))
     text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, alone))
     assert "drsBehavior is manual, and a standalone host has no DRS" in text
@@ -220,11 +220,11 @@ def test_vendor_data_reaches_the_guest_and_nobody_else(cloud: Vcenter) -> None:
     assert "bytes compressed, more than the 65536 that guestinfo holds" in failure.reason
 
 
-def test_a_batch_keeps_no_vendor_data(cloud: Vcenter) -> None:
-    given = batch_inputs(cloud, 1)
-    given["nodes"][0]["vendorData"] = VENDOR
-    outs = BATCH.create(given).outs or {}
+def test_a_group_keeps_no_vendor_data(cloud: Vcenter) -> None:
+    given = group_inputs(cloud, 1)
+    given["boot"]["1"]["vendorData"] = VENDOR
+    outs = GROUP.create(given).outs or {}
     assert "proxy-password" not in json.dumps(outs)
-    assert "vendorData" not in outs["nodes"][0]
-    BATCH.delete("", outs)
+    assert "vendorData" not in outs["nodes"]["1"]
+    GROUP.delete("", outs)
     assert cloud.owned() == []

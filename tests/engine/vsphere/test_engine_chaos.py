@@ -24,7 +24,7 @@ from gpufleet_sandbox.checkpoints import restore_cut_off_checkpoints
 from gpufleet_sandbox.stack_repair import release_stale_lock
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter, inventory, simulated
-from tests.engine.vsphere.test_group import PROGRAM
+from tests.engine.vsphere.test_group import PROGRAM, nodes_of
 from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = [pytest.mark.killed_engines]
@@ -40,7 +40,6 @@ RIVALS = 0.3
 """How many runs have another backend with a stack of the same name."""
 LOG = "GPUFLEET_CHAOS_LOG"
 """Names a file that gets a line for each failure that took place."""
-NODE = ":Machine"
 FAILURES = (
     *(("engine", Action.BEFORE), ("engine", Action.AFTER)),
     *(("provider", Action.BEFORE), ("provider", Action.AFTER)),
@@ -57,15 +56,15 @@ def shared() -> Iterator[Vcenter]:
         yield found
 
 
-TEMPLATES = ("gpu-template", "/DC0/vm/gpu-template")
-"""Another name of a template makes another machine."""
+TIERS = ("first", "second")
+"""Labels that nodes register with: another one makes another machine."""
 Group = tuple[int, int, str]
-"""Machines, processors, and template."""
+"""Machines, processors, and tier."""
 
 
 def operation(chance: random.Random, now: Group) -> Group | None:
     """What is declared next; None: the group is destroyed, and made again as it was."""
-    nodes, cpus, template = now
+    nodes, cpus, tier = now
     kind = chance.choice(("grow", "shrink", "change", "replace", "grow and change", "same", "make"))
     if kind == "make":
         return None
@@ -76,21 +75,22 @@ def operation(chance: random.Random, now: Group) -> Group | None:
     if "change" in kind:
         cpus = 24 - cpus
     if kind == "replace":
-        template = TEMPLATES[1 - TEMPLATES.index(template)]
-    return nodes, cpus, template
+        tier = TIERS[1 - TIERS.index(tier)]
+    return nodes, cpus, tier
 
 
 def declare(made: Project, cloud: Vcenter, group: Group, renewed: int, name: str = "train") -> None:
-    nodes, cpus, template = group
+    nodes, cpus, tier = group
     pool = {
         "name": name,
+        "labels": {"tier": tier},
         "gpu": "A100-80GB",
         "nodes": {"min": nodes, "max": nodes},
         "vsphere": {
             "cpus": cpus,
             "memory_gib": 64,
-            "template": template,
-            "update_policy": "restart",
+            "template": "gpu-template",
+            "update_policy": "restart" if cpus == 8 else "replace",
         },
     }
     given = {"pool": pool, "port": cloud.proxy.port, "token": f"{SECRET}-{renewed}"}
@@ -163,9 +163,7 @@ def _note(command: str, rule: Rule) -> None:
 
 def _nodes(made: Project) -> dict[str, Any]:
     """Outputs of each machine that the state has, by name."""
-    state: dict[str, Any] = made.engine.state(made.stack)
-    found = [one["outputs"] for one in state["resources"] if one["type"].endswith(NODE)]
-    return {one["name"]: one for one in found}
+    return {one["name"]: one for one in nodes_of(made).values()}
 
 
 def _validate(made: Project, cloud: Vcenter, group: Group, where: str) -> dict[str, str]:
@@ -197,7 +195,7 @@ class Rival:
         self._made.stack = like.stack
         self._made.engine.stack_init(like.stack)
         self._made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
-        declare(self._made, cloud, (1, 8, TEMPLATES[0]), 0, "other")
+        declare(self._made, cloud, (1, 8, TIERS[0]), 0, "other")
         assert self._made.run("up").status == 0
         self._uuid = self._seen()
 
@@ -208,7 +206,7 @@ class Rival:
 
     def attack(self, where: str) -> None:
         """Declare the names of the other stack: nothing is touched."""
-        declare(self._made, self._cloud, (2, 16, TEMPLATES[0]), 0)
+        declare(self._made, self._cloud, (2, 16, TIERS[0]), 0)
         result = self._made.run("up", check=False)
         assert result.status != 0, where
         assert "vsphere-name-taken" in result.output, (where, result.output)
@@ -228,7 +226,7 @@ def _one_life(made: Project, cloud: Vcenter, seed: int, rival: Callable[[], Riva
     before = cloud.machines()
     other = rival() if chance.random() < RIVALS else None
     said: list[str] = []
-    now: Group = (2, 8, TEMPLATES[0])
+    now: Group = (2, 8, TIERS[0])
     uuids: dict[str, str] = {}
     for step in range(OPERATIONS + 1):
         where = f"seed {seed}, step {step}"

@@ -11,12 +11,12 @@ from pyVmomi import vim
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from tests.engine.vcenter_fixture import FIXED, Vcenter
 from tests.engine.vsphere.direct import (
-    BATCH,
+    GROUP,
     PROVIDER,
     UNCLOSED,
-    batch_inputs,
     created,
     finished,
+    group_inputs,
     refused,
 )
 from tests.engine.waiting import until
@@ -145,11 +145,13 @@ def test_a_connection_that_breaks_at_each_attempt_to_remove(cloud: Vcenter) -> N
     assert "gpu-1 still exists" in text
 
 
-def test_a_batch_that_cannot_clear_what_it_made(cloud: Vcenter) -> None:
-    outs: dict[str, Any] = BATCH.create(batch_inputs(cloud, 1)).outs or {}
+def test_a_group_that_cannot_remove_what_it_made(cloud: Vcenter) -> None:
+    outs: dict[str, Any] = GROUP.create(group_inputs(cloud, 1)).outs or {}
     cloud.proxy.reset([Rule(Action.FAULT, "Destroy_Task", nth=0, fault="InvalidState")])
-    text = refused(Code.FAULT, lambda: BATCH.delete("group", outs))
-    assert "machines that nothing declares could not be removed: gpu-1: vsphere-host-state" in text
+    text = refused(Code.FAULT, lambda: GROUP.delete("group", outs))
+    assert "vsphere-host-state: " in text
+    assert "gpu-1" in text
+    assert len(cloud.owned()) == 1
 
 
 def test_inputs_that_the_state_cannot_have_held(cloud: Vcenter) -> None:

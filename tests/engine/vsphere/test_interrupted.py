@@ -14,17 +14,18 @@ import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING
+from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
 from tests.engine.vsphere.direct import (
-    BATCH,
     PROVIDER,
     UNCLOSED,
+    Applied,
     Made,
-    batch_inputs,
     created,
+    group_inputs,
+    owner_inputs,
     refused,
 )
 from tests.engine.vsphere.played_cluster import PlayedCluster, played_cluster
@@ -146,12 +147,11 @@ def test_a_clone_that_is_interrupted_is_taken_up_by_the_next_run(slow: Vcenter) 
 
 def test_a_clone_that_is_interrupted_goes_with_its_group(slow: Vcenter) -> None:
     """Ctrl-C while machines are cloned, and then `pulumi destroy`: the state has the group's id."""
-    inputs = batch_inputs(slow, 1, 2)
-    made = OWNER_PROVIDER.create({key: inputs[key] for key in ("group", "common", "width")})
-    given = {**inputs, "life": made.id}
+    made = OWNER_PROVIDER.create(owner_inputs(slow))
+    given = {**group_inputs(slow, 1, 2), "life": made.id}
     with interrupted_when(lambda: slow.proxy.calls["CloneVM_Task"] == 2):
-        text = refused(Code.INTERRUPTED, lambda: BATCH.create(given))
-    assert "making machines of organisation/project/stack/group" in text
+        text = refused(Code.INTERRUPTED, lambda: Applied().up(given))
+    assert "cloning gpu-1 from gpu-template: the update was interrupted" in text
     assert not DESTRUCTIVE & slow.proxy.changing.keys()
     OWNER_PROVIDER.delete(str(made.id), made.outs or {})
     assert slow.owned() == []

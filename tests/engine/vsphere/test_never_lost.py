@@ -10,16 +10,18 @@ import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
 from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER, PENDING
+from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.vcenter_fixture import DYNAMIC, FIXED, Vcenter
 from tests.engine.vsphere.direct import (
-    BATCH,
     PROVIDER,
     UNCLOSED,
+    Applied,
     Made,
-    batch_inputs,
     created,
+    group_inputs,
+    owner_inputs,
     read,
     refused,
 )
@@ -27,37 +29,24 @@ from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 GROUP = "organisation/project/stack/group"
+GROUP_PROVIDER = VsphereGpuNodeGroupProvider()
 OWNER_PROVIDER = VsphereGpuNodeOwnerProvider()
 OTHER = "ba9876543210"
 
 
-def group(cloud: Vcenter, *ordinals: int, generation: str = "", **more: Any) -> dict[str, Any]:
-    """Inputs of a batch; `template` goes into the place."""
+def group(cloud: Vcenter, *ordinals: int, **more: Any) -> dict[str, Any]:
+    """Inputs of a group; `template` goes into the place."""
     template = more.pop("template", "gpu-template")
-    found = batch_inputs(cloud, *ordinals, **more)
-    found["common"]["place"] = {**found["common"]["place"], "template": template}
-    for node in found["nodes"]:
-        node["generation"] = generation or node["generation"]
-    return found
+    place = {**cloud.node(0)["place"], "template": template}
+    return group_inputs(cloud, *ordinals, **{"place": place, **more})
 
 
-def running(cloud: Vcenter, *ordinals: int, **more: Any) -> tuple[dict[str, Any], list[Any]]:
-    """Machines that a batch made and their resources took over: state of the batch, and theirs."""
-    outs = BATCH.create(group(cloud, *ordinals, **more)).outs or {}
-    nodes = [created(cloud.node(ordinal, **more)) for ordinal in ordinals]
-    cloud.proxy.reset()
-    return outs, nodes
-
-
-def checked(olds: dict[str, Any], news: dict[str, Any]) -> list[str]:
-    return [failure.reason for failure in BATCH.check(olds, news).failures]
-
-
+WORD = {"updatePolicy": "replace", "generation": OTHER}
 MISTAKES = [
-    ({"template": "gpu-templat", "generation": OTHER}, "no template named 'gpu-templat'"),
+    ({"template": "gpu-templat", **WORD}, "no template named 'gpu-templat'"),
     ({"memoryMib": 2_048_000.0, "updatePolicy": "replace"}, "machines need a place, 0 fit"),
     ({"memoryMib": 2_048_000.0, "updatePolicy": "restart"}, "machines need a place, 0 fit"),
-    ({"diskGib": 5000.0, "template": "DC0_C0_RP0_VM0", "generation": OTHER}, "vsphere-"),
+    ({"diskGib": 5000.0, "template": "DC0_C0_RP0_VM0", **WORD}, "vsphere-"),
 ]
 
 
@@ -65,12 +54,14 @@ MISTAKES = [
 def test_a_mistake_is_refused_before_any_machine_goes(
     cloud: Vcenter, more: dict[str, Any], expected: str
 ) -> None:
-    before = group(cloud, *range(4))
-    outs, _ = running(cloud, *range(4))
+    made = Applied()
+    made.up(group(cloud, *range(4)))
+    cloud.proxy.reset()
     wrong = group(cloud, *range(4), **more)
-    assert any(expected in reason for reason in checked(before, wrong)), "in the preview"
-    assert BATCH.diff("group", outs, wrong).changes is True
-    text = refused(Code.REPLACEMENT, lambda: BATCH.update("group", outs, wrong))
+    assert any(expected in reason for reason in made.preview(wrong)), "in the preview"
+    assert made.outs is not None
+    assert GROUP_PROVIDER.diff("group", made.outs, wrong).changes is True
+    text = refused(Code.REPLACEMENT, lambda: GROUP_PROVIDER.update("g", made.outs or {}, wrong))
     assert "4 machines cannot be changed, and none was" in text
     assert expected in text
     assert cloud.proxy.changing == {}
@@ -78,34 +69,31 @@ def test_a_mistake_is_refused_before_any_machine_goes(
 
 
 def test_a_clone_that_fails_comes_before_the_old_machine_goes(cloud: Vcenter) -> None:
-    outs, _ = running(cloud, 0, 1)
-    other = group(cloud, 0, 1, generation=OTHER, annotation="x")
-    other["common"]["place"]["template"] = "/DC0/vm/gpu-template"
+    made = Applied()
+    made.up(group(cloud, 0, 1))
+    other = group(cloud, 0, 1, metaData={"role": "other"}, **WORD)
     cloud.proxy.reset([Rule(Action.FAULT, "CloneVM_Task", nth=0, fault="NoDiskSpace")])
-    text = refused(Code.REPLACEMENT, lambda: BATCH.update("group", outs, other))
+    text = refused(Code.REPLACEMENT, lambda: made.up(other))
     assert "vsphere-datastore-full: cloning gpu-" in text
     assert "Destroy_Task" not in cloud.proxy.changing
     assert len(cloud.owned()) == 2
 
 
 def test_a_replacement_is_cloned_first_and_takes_the_name(cloud: Vcenter) -> None:
-    outs, nodes = running(cloud, 0)
-    place = {**cloud.node(0)["place"], "template": "/DC0/vm/gpu-template"}
-    other = group(cloud, 0, generation=OTHER)
-    other["common"]["place"] = place
-    kept = BATCH.update("group", outs, other).outs or {}
-    assert sorted(name.split()[0] for name, own in cloud.machines().items() if own) == [
-        "gpu-0",
-        "gpu-0-next",
-    ]
-    PROVIDER.delete(nodes[0]["instanceUuid"], nodes[0])
-    cloud.proxy.reset()
-    new = created(cloud.node(0, generation=OTHER, place=place))
-    assert "CloneVM_Task" not in cloud.proxy.changing
+    made = Applied()
+    before = made.up(group(cloud, 0))["0"]
+    seen: list[list[str]] = []
+
+    def look() -> None:
+        seen.append(sorted(name.split()[0] for name, own in cloud.machines().items() if own))
+
+    cloud.proxy.reset([Rule(Action.BEFORE, "Destroy_Task", do=look)])
+    new = made.up(group(cloud, 0, metaData={"role": "other"}, **WORD))["0"]
+    assert seen == [["gpu-0", "gpu-0-next"]]
+    assert cloud.proxy.calls["CloneVM_Task"] == 1
+    assert new["instanceUuid"] != before["instanceUuid"]
     assert new["drifted"] == {}
     assert sorted(name.split()[0] for name, own in cloud.machines().items() if own) == ["gpu-0"]
-    BATCH.delete("group", kept)
-    assert len(cloud.owned()) == 1
 
 
 def without_configuration(answer: bytes) -> bytes:
@@ -149,20 +137,19 @@ def test_a_machine_that_is_not_shown_is_not_gone(cloud: Vcenter) -> None:
     assert read(outs) == {}
 
 
-def life(cloud: Vcenter, *ordinals: int) -> tuple[str, dict[str, Any]]:
+def life(cloud: Vcenter) -> tuple[str, dict[str, Any]]:
     """An id of a stack, and the state of its resource."""
-    inputs = batch_inputs(cloud, *ordinals)
-    made = OWNER_PROVIDER.create({key: inputs[key] for key in ("group", "common", "width")})
+    made = OWNER_PROVIDER.create(owner_inputs(cloud))
     return str(made.id), made.outs or {}
 
 
 def test_machines_of_another_backend_are_not_touched(cloud: Vcenter) -> None:
-    first, _ = life(cloud, 0)
-    second, state = life(cloud, 0)
+    first, _ = life(cloud)
+    second, state = life(cloud)
     mine = created(cloud.node(0, life=first))
     theirs = cloud.node(0, life=second, cpus=4.0)
     refused(Code.NAME_TAKEN, lambda: created(theirs))
-    (reason,) = checked({}, {**batch_inputs(cloud, 0), "life": second})
+    (reason,) = Applied().preview({**group(cloud, 0), "life": second})
     assert reason.startswith("vsphere-name-taken")
     OWNER_PROVIDER.delete(second, state)
     assert cloud.proxy.changing.keys() <= {"CloneVM_Task", "ReconfigVM_Task", "PowerOnMultiVM_Task"}
@@ -172,17 +159,16 @@ def test_machines_of_another_backend_are_not_touched(cloud: Vcenter) -> None:
 
 def test_a_replacement_does_not_take_the_name_of_another_backends_machine(cloud: Vcenter) -> None:
     """The stack has a machine of its own, of the same owner, that is to have that name."""
-    first, _ = life(cloud, 0)
-    second, _ = life(cloud, 0)
+    first, _ = life(cloud)
+    second, _ = life(cloud)
     mine = created(cloud.node(0, life=first))
-    before = {**batch_inputs(cloud, 0), "life": second}
-    before["nodes"][0]["name"] = "gpu-other"
-    theirs = created(cloud.node(0, life=second, name="gpu-other"))
-    outs = BATCH.create(before).outs or {}
-    after = {**group(cloud, 0, generation=OTHER), "life": second}
-    (reason,) = checked(before, after)
+    there = Applied()
+    theirs = there.up({**group(cloud, 0, name="gpu-other"), "life": second})["0"]
+    after = {**group(cloud, 0, **WORD), "life": second}
+    (reason,) = there.preview(after)
     assert reason.startswith("vsphere-name-taken")
-    text = refused(Code.REPLACEMENT, lambda: BATCH.update("group", outs, after))
+    outs = there.outs or {}
+    text = refused(Code.REPLACEMENT, lambda: GROUP_PROVIDER.update("group", outs, after))
     assert "vsphere-name-taken" in text
     assert {name.split()[0] for name, own in cloud.machines().items() if own} == {
         "gpu-0",
@@ -192,8 +178,8 @@ def test_a_replacement_does_not_take_the_name_of_another_backends_machine(cloud:
 
 
 def test_a_machine_of_another_stack_is_taken_over_by_its_uuid(cloud: Vcenter) -> None:
-    first, state = life(cloud, 0)
-    second, _ = life(cloud, 0)
+    first, state = life(cloud)
+    second, _ = life(cloud)
     mine = created(cloud.node(0, life=first))
     taken = created(cloud.node(0, life=second, adopt=mine["instanceUuid"]))
     assert (taken["instanceUuid"], taken["adopted"]) == (mine["instanceUuid"], True)
@@ -212,19 +198,24 @@ def test_an_adopted_machine_has_the_name_and_is_of_gpufleet(cloud: Vcenter) -> N
 
 def test_what_no_state_has_goes_with_the_group(cloud: Vcenter) -> None:
     """A run that was killed, and then a destroy: the state has the group's id and nothing else."""
-    mine, state = life(cloud, 0, 1, 2)
-    BATCH.create({**batch_inputs(cloud, 0, 1), "life": mine})
-    created(cloud.node(0, life=mine))
-    created(cloud.node(9, owner="organisation/project/stack/other/9", life=mine))
+    mine, state = life(cloud)
+    Applied().up({**group(cloud, 0, 1), "life": mine})
+    created(cloud.node(9, owner="organisation/project/stack/other/9", life="another"))
     OWNER_PROVIDER.delete(mine, state)
     assert cloud.owned() == ["organisation/project/stack/other/9"]
 
 
 def test_a_declaration_that_changed_after_a_kill(cloud: Vcenter) -> None:
     """The incomplete machine of the earlier declaration makes room for the one that is declared."""
-    mine, _ = life(cloud, 0)
-    BATCH.create({**batch_inputs(cloud, 0), "life": mine})
-    new = created(cloud.node(0, life=mine, generation=OTHER, userData="#cloud-config\n# other\n"))
+    made = Applied()
+    cloud.proxy.reset([Rule(Action.AFTER, "ReconfigVM_Task", nth=1, do=CANCELLED.set)])
+    try:
+        made.killed(group(cloud, 0))
+    finally:
+        CANCELLED.clear()
+    cloud.proxy.reset()
+    assert len(cloud.owned()) == 1
+    new = made.up(group(cloud, 0, generation=OTHER, metaData={"role": "other"}))["0"]
     assert new["adopted"] is False
     assert len(cloud.owned()) == 1
 

@@ -10,7 +10,8 @@ from pyVmomi import vim
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet.cli.vsphere import command
 from tests.engine.vcenter_fixture import PASSWORD, Vcenter
-from tests.engine.vsphere.direct import BATCH, batch_inputs, created, finished
+from tests.engine.vsphere.direct import LIFE, created, finished, group_inputs
+from tests.engine.vsphere.test_copies import half_made
 
 
 def asked(cloud: Vcenter, *more: str) -> Result:
@@ -20,7 +21,13 @@ def asked(cloud: Vcenter, *more: str) -> Result:
 
 def state(folder: Path, *declared: dict[str, Any]) -> str:
     resources = [
-        {"type": "gpufleet:vsphere:Machine", "inputs": outs, "outputs": outs} for outs in declared
+        {
+            "type": "gpufleet:vsphere:Machine",
+            "id": outs["instanceUuid"],
+            "inputs": outs,
+            "outputs": outs,
+        }
+        for outs in declared
     ]
     file = folder / "state.json"
     file.write_text(json.dumps({"version": 3, "deployment": {"resources": resources}}))
@@ -30,7 +37,7 @@ def state(folder: Path, *declared: dict[str, Any]) -> str:
 def test_what_no_state_declares_is_told_and_left(cloud: Vcenter, tmp_path: Path) -> None:
     declared, orphan = created(cloud.node(1)), created(cloud.node(2))
     created(cloud.node(3, owner="organisation/project/other/group/3"))
-    BATCH.create(batch_inputs(cloud, 4))
+    half_made(cloud, group_inputs(cloud, 4))
     with cloud.machine("gpu-1") as machine, cloud.service() as service:
         (datacenter,) = service.RetrieveContent().rootFolder.childEntity
         copied = vim.vm.CloneSpec(
@@ -86,12 +93,13 @@ def test_nothing_is_wrong(cloud: Vcenter, tmp_path: Path) -> None:
 
 def test_what_was_not_completed_is_left_too(cloud: Vcenter, tmp_path: Path) -> None:
     """Of a destroy in the midst of a clone, or a growth that was taken back, this is all there is
-    to see: the state has the batch, and vCenter machines that no resource has."""
-    inputs = batch_inputs(cloud, 4)
-    BATCH.create(inputs)
+    to see: the state has the id, and vCenter machines that no resource has."""
+    inputs = group_inputs(cloud, 4)
+    half_made(cloud, inputs)
     file = tmp_path / "state.json"
-    batch = {"type": "gpufleet:vsphere:MachineBatch", "inputs": {"group": inputs["group"]}}
-    file.write_text(json.dumps({"version": 3, "deployment": {"resources": [batch]}}))
+    owner = {"type": "gpufleet:vsphere:MachineOwner", "id": LIFE}
+    group = {"inputs": {"group": inputs["group"]}, **owner}
+    file.write_text(json.dumps({"version": 3, "deployment": {"resources": [group]}}))
     answer = asked(cloud, str(file))
     assert answer.exit_code == 1, answer.output
     assert "pending: /DC0/vm/gpu-4 (" in answer.output

@@ -4,7 +4,7 @@ lost, whatever the declaration, the engine, or another stack does."""
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from tests.engine.vsphere.test_group import PROGRAM
 from tests.vcenter.fault_proxy import Action, Rule
 
 ROOT = Path(__file__).parents[3]
-MACHINE = "gpufleet:vsphere:Machine"
 PLUGIN = "pulumi-resource-gpufleet"
 TOKEN_OF_ANOTHER_RESOURCE = PROGRAM.replace(
     'pulumi.Output.secret(given["token"])', 'Token("token").value'
@@ -44,55 +43,7 @@ class Token(Resource):
 given = json""",
     1,
 )
-OF_BEFORE = (
-    """
-import pulumi
-from pulumi.dynamic import Resource
-from gpufleet.platforms.vsphere import node_group
-from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.platforms.vsphere.vcenter.node import generation
-from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
-
-
-def known(inputs):
-    return {k: v for k, v in inputs.items() if k not in ("life", "bootSha256")}
-
-
-class Node(Resource, module="gpufleet", name="VsphereGpuNode"):
-    def __init__(self, name, inputs, opts):
-        given = known(inputs)
-        outs = dict.fromkeys(("instanceUuid", "providerId"))
-        given["generation"] = generation(given)
-        super().__init__(VsphereGpuNodeProvider(), name, {**outs, **given}, opts)
-
-    def output(self, name):
-        return pulumi.get(self, name)
-
-
-class Batch(Resource, module="gpufleet", name="VsphereGpuNodeBatch"):
-    def __init__(self, name, inputs, opts):
-        given, common = known(inputs), inputs["common"]
-        nodes = [known(node) for node in inputs["nodes"]]
-        given["nodes"] = [{**n, "generation": generation({**common, **n})} for n in nodes]
-        super().__init__(VsphereGpuNodeBatchProvider(), name, given, opts)
-
-
-class Owner:
-    def output(self, name):
-        return None
-
-
-def of_before(kind, name, inputs, opts):
-    if kind == node_group.OWNER:
-        return Owner()
-    return (Node if kind == node_group.MACHINE else Batch)(name, inputs, opts)
-
-
-node_group.VcenterResource = of_before
-"""
-    + PROGRAM
-)
-"""The program with the resources of a Python dynamic provider, as they were."""
+NONE: Mapping[str, str] = {}
 
 
 class Group:
@@ -102,27 +53,29 @@ class Group:
         self.made, self.cloud = made, cloud
         made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
 
-    def declare(self, nodes: int, token: str = SECRET, **options: Any) -> Project:
+    def declare(
+        self, nodes: int, token: str = SECRET, labels: Mapping[str, str] = NONE, **options: Any
+    ) -> Project:
         pool = {
             "name": "train",
             "gpu": "A100-80GB",
             "nodes": {"min": nodes, "max": nodes},
+            "labels": dict(labels),
             "vsphere": {"cpus": 8, "memory_gib": 64, "template": "gpu-template", **options},
         }
         given = {"pool": pool, "port": self.cloud.proxy.port, "token": token}
         self.made.write({"given.json": json.dumps(given)})
         return self.made
 
-    def machines(self) -> list[dict[str, Any]]:
-        return [
-            resource
-            for resource in self.made.engine.state(self.made.stack)["resources"]
-            if resource["type"] == MACHINE
-        ]
+    def resources(self, kind: str) -> list[dict[str, Any]]:
+        """Resources of one type that the state has."""
+        found = self.made.engine.state(self.made.stack)["resources"]
+        return [one for one in found if one["type"] == f"gpufleet:vsphere:{kind}"]
 
     def uuids(self) -> list[str]:
-        """In order of the machines' names: the state has them as they were registered."""
-        return [one["id"] for one in sorted(self.machines(), key=lambda one: one["urn"])]
+        """In order of the machines' keys."""
+        (group,) = self.resources("MachineGroup")
+        return [row["instanceUuid"] for _, row in sorted(group["outputs"]["ids"].items())]
 
 
 @pytest.fixture
@@ -166,7 +119,7 @@ def test_a_first_replacement_that_fails_stops_the_others(group: Group, cloud: Vc
     before = group.uuids()
     never = Rule(Action.FAULT, "PowerOnMultiVM_Task", nth=0, fault="NoCompatibleHost")
     cloud.proxy.reset([never])
-    made = group.declare(4, template="/DC0/vm/gpu-template")
+    made = group.declare(4, labels={"tier": "other"}, update_policy="replace")
     result = made.run("up", check=False)
     assert result.status != 0
     running = {
@@ -229,32 +182,12 @@ def test_a_late_machine_is_recorded_and_waited_for_again(group: Group, cloud: Vc
     with pytest.raises(EngineError) as late:
         made.run("up")
     assert "runs and stays" in str(late.value)
-    (machine,) = group.machines()
-    assert machine["initErrors"]
+    (before,) = group.uuids()
+    assert group.resources("MachineGroup")[0]["initErrors"]
     made = group.declare(1)
     made.run("up")
-    (again,) = group.machines()
-    assert (again["id"], again.get("initErrors")) == (machine["id"], None)
-    made.run("destroy")
-    assert cloud.owned() == []
-
-
-def test_machines_of_the_dynamic_provider_are_taken_over_as_they_are(
-    project: Callable[..., Project], cloud: Vcenter
-) -> None:
-    group = Group(project({"__main__.py": OF_BEFORE}), cloud)
-    made = group.declare(2)
-    made.run("up")
-    before = made.engine.outputs(made.stack)["uuids"]
-    assert group.machines() == [], "they are dynamic resources"
-    cloud.proxy.reset()
-    made.write({"__main__.py": PROGRAM})
-    made.run("up")
-    assert cloud.proxy.changing == {}, "no machine is touched"
-    assert group.uuids() == before == made.engine.outputs(made.stack)["uuids"]
-    made.run("up", "--expect-no-changes")
-    group.declare(3).run("up")
-    assert group.uuids()[:2] == before
+    assert group.uuids() == [before]
+    assert group.resources("MachineGroup")[0].get("initErrors") is None
     made.run("destroy")
     assert cloud.owned() == []
 
@@ -358,5 +291,45 @@ outputs:
     assert len(cloud.owned()) == 2
     assert SECRET not in json.dumps(made.engine.state(made.stack))
     made.run("up", "--expect-no-changes")
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+@pytest.mark.killed_engines
+def test_a_killed_growth_that_is_taken_back_leaves_nothing(group: Group, cloud: Vcenter) -> None:
+    group.declare(2).run("up")
+    before = group.uuids()
+    made = group.declare(4)
+    cloud.proxy.reset([Rule(Action.AFTER, "PowerOnMultiVM_Task", nth=2, do=kill_engine)])
+    assert made.run("up", check=False).status != 0
+    cloud.proxy.reset()
+    release_stale_lock(made.engine, made.stack)
+    assert len(cloud.owned()) == 4, "two that no state has"
+    result = group.declare(2).run("preview", "--diff")
+    assert "gpu-train-2" in result.output
+    assert "nothing declares it" in result.output
+    made.run("up")
+    assert len(cloud.owned()) == 2
+    assert group.uuids() == before
+    made.run("up", "--expect-no-changes")
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_another_name_of_the_stack_or_of_objects_touches_no_machine(
+    group: Group, cloud: Vcenter
+) -> None:
+    made = group.declare(2)
+    made.run("up")
+    before = group.uuids()
+    made.engine.call(["stack", "rename", "renamed", "--stack", made.stack]).checked()
+    made.stack = "renamed"
+    cloud.proxy.reset()
+    made.run("up")
+    group.declare(2, template="/DC0/vm/gpu-template").run("up")
+    assert cloud.proxy.changing == {}
+    assert group.uuids() == before
+    group.declare(3, template="/DC0/vm/gpu-template").run("up")
+    assert group.uuids()[:2] == before
     made.run("destroy")
     assert cloud.owned() == []

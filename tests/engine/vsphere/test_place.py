@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,14 +10,12 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
 from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
-PARTS = ("pool", "folder", "datastore", "template")
 
 
 def without(*privileges: str) -> Rule:
@@ -155,7 +154,7 @@ def test_a_group_that_was_changed_once_meanwhile(cloud: Vcenter, groups: Any) ->
 
 
 def test_a_standalone_host_has_no_groups(cloud: Vcenter) -> None:
-    alone = FoundPlace(*(None,) * 2, is_cluster=False, **dict.fromkeys(PARTS))
+    alone = SimpleNamespace(is_cluster=False)
     settings = NodeSettings.model_validate(cloud.node(1, vmGroup="gpu", separateHosts="preferred"))
     text = refused(Code.DRS_GROUP, lambda: check_cluster(settings, alone))
     assert "vmGroup is gpu, separateHosts is preferred, and a standalone host has no DRS" in text

@@ -1,4 +1,5 @@
-"""Stacks on vSphere that the recorded tree deployed: this tree replaces and removes no machine."""
+"""Stacks on vSphere that the recorded tree deployed: this tree replaces no machine, and forgets the
+records of single ones. `test_former_state.py` shows that the machines stay."""
 
 import json
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from tests.engine.vsphere.test_lab import guests, keep_secret, lab, running
 __all__ = ["lab", "running", "which"]
 
 MEANT = (
+    Planned("*gpufleet:vsphere:MachineGroup::*", "the batch is the group, by an alias"),
+    Planned("*gpufleet:vsphere:Machine::*", "a record: its machine is the group's", "delete"),
     Planned("*gpufleet:vsphere:MachineOwner::*", "the id of the group", "create"),
     Planned("*gpufleet:index:GpuFleet::fleet", "the compiled fleet says more of prices and slices"),
     Planned("*pulumi:providers:gpufleet::default", "the package's own plugin", "create"),

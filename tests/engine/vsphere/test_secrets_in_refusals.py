@@ -18,16 +18,18 @@ import gpufleet
 from gpufleet.components_base.resource_plugin import SECRET as SECRET_MARK
 from gpufleet.components_base.resource_plugin import SIGNATURE, ResourceServicer
 from gpufleet.platforms.registry import platform_resource
-from gpufleet.platforms.vsphere.vcenter.changes import TABLE
-from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept
-from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, normalised
+from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    PROPERTIES,
+)
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
-from tests.engine.vsphere.direct import UNCLOSED, batch_inputs, created, finished
+from tests.engine.vsphere.direct import UNCLOSED, created, finished, group_inputs, owner_inputs
 from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
-MACHINE, BATCH, OWNER = (f"gpufleet:vsphere:Machine{part}" for part in ("", "Batch", "Owner"))
+GROUP, OWNER = "gpufleet:vsphere:MachineGroup", "gpufleet:vsphere:MachineOwner"
 
 
 def secret(value: Any) -> dict[str, Any]:
@@ -58,35 +60,37 @@ def failures(
 
 
 def placed(given: dict[str, Any], **place: Any) -> dict[str, Any]:
-    given["common"]["place"] = {**given["common"]["place"], **place}
+    for node in given["nodes"].values():
+        node["place"] = {**node["place"], **place}
     return given
 
 
 def addressed(given: dict[str, Any], **endpoint: Any) -> dict[str, Any]:
-    given["common"]["endpoint"] = {**given["common"]["endpoint"], **endpoint}
+    for node in given["nodes"].values():
+        node["endpoint"] = {**node["endpoint"], **endpoint}
     return given
 
 
 REFUSED: dict[str, Callable[[Vcenter], dict[str, Any]]] = {
-    "no room": lambda cloud: batch_inputs(cloud, *range(99)),
-    "no memory": lambda cloud: batch_inputs(cloud, 0, memoryMib=2_048_000.0),
-    "datastore full": lambda cloud: batch_inputs(cloud, 0, diskGib=5000.0),
-    "no template": lambda cloud: placed(batch_inputs(cloud, 0), template="none"),
-    "two templates": lambda cloud: placed(batch_inputs(cloud, 0), template="twice"),
-    "no datacenter": lambda cloud: placed(batch_inputs(cloud, 0), datacenter="none"),
-    "no cluster": lambda cloud: placed(batch_inputs(cloud, 0), cluster="none"),
-    "no network": lambda cloud: placed(batch_inputs(cloud, 0), network="none"),
-    "no datastore": lambda cloud: placed(batch_inputs(cloud, 0), datastore="none"),
-    "no folder": lambda cloud: placed(batch_inputs(cloud, 0), folder="none"),
-    "no pool": lambda cloud: placed(batch_inputs(cloud, 0), resourcePool="none"),
-    "no policy": lambda cloud: placed(batch_inputs(cloud, 0), storagePolicy="none"),
-    "no DRS group": lambda cloud: batch_inputs(cloud, 0, vmGroup="none"),
-    "no attribute": lambda cloud: batch_inputs(cloud, 0, customAttributes={"none": SECRET}),
-    "no such guest": lambda cloud: batch_inputs(cloud, 0, guestId="none"),
-    "old hardware": lambda cloud: batch_inputs(cloud, 0, hardwareVersion=17.0),
-    "name taken": lambda cloud: {**batch_inputs(cloud, 7), "life": "another"},
-    "wrong certificate": lambda cloud: addressed(batch_inputs(cloud, 0), plainHttp=False),
-    "no vCenter": lambda cloud: addressed(batch_inputs(cloud, 0), port=1.0),
+    "no room": lambda cloud: group_inputs(cloud, *range(99)),
+    "no memory": lambda cloud: group_inputs(cloud, 0, memoryMib=2_048_000.0),
+    "datastore full": lambda cloud: group_inputs(cloud, 0, diskGib=5000.0),
+    "no template": lambda cloud: placed(group_inputs(cloud, 0), template="none"),
+    "two templates": lambda cloud: placed(group_inputs(cloud, 0), template="twice"),
+    "no datacenter": lambda cloud: placed(group_inputs(cloud, 0), datacenter="none"),
+    "no cluster": lambda cloud: placed(group_inputs(cloud, 0), cluster="none"),
+    "no network": lambda cloud: placed(group_inputs(cloud, 0), network="none"),
+    "no datastore": lambda cloud: placed(group_inputs(cloud, 0), datastore="none"),
+    "no folder": lambda cloud: placed(group_inputs(cloud, 0), folder="none"),
+    "no pool": lambda cloud: placed(group_inputs(cloud, 0), resourcePool="none"),
+    "no policy": lambda cloud: placed(group_inputs(cloud, 0), storagePolicy="none"),
+    "no DRS group": lambda cloud: group_inputs(cloud, 0, vmGroup="none"),
+    "no attribute": lambda cloud: group_inputs(cloud, 0, customAttributes={"none": SECRET}),
+    "no such guest": lambda cloud: group_inputs(cloud, 0, guestId="none"),
+    "old hardware": lambda cloud: group_inputs(cloud, 0, hardwareVersion=17.0),
+    "name taken": lambda cloud: {**group_inputs(cloud, 7), "life": "another"},
+    "wrong certificate": lambda cloud: addressed(group_inputs(cloud, 0), plainHttp=False),
+    "no vCenter": lambda cloud: addressed(group_inputs(cloud, 0), port=1.0),
 }
 
 
@@ -114,10 +118,10 @@ def test_a_refused_preview_shows_no_secret(
     crowded: Vcenter, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
     given = REFUSED[case](crowded)
-    assert SECRET in json.dumps(given["nodes"])
-    found = failures(BATCH, {**given, "nodes": secret(given["nodes"])})
+    assert SECRET in json.dumps(given["boot"])
+    found = failures(GROUP, {**given, "boot": secret(given["boot"])})
     assert found, "it is refused"
-    plain = failures(BATCH, given)
+    plain = failures(GROUP, given)
     assert [row.reason for row in plain] == [row.reason for row in found]
     assert SECRET not in "".join(capfd.readouterr())
 
@@ -136,29 +140,34 @@ def test_a_missing_privilege_and_a_wrong_password_show_no_secret(
             )
         ]
     )
-    (missing,) = failures(BATCH, batch_inputs(cloud, 0))
+    (missing,) = failures(GROUP, group_inputs(cloud, 0))
     assert missing.reason.startswith("vsphere-permission: ")
     cloud.proxy.reset()
     monkeypatch.setenv("VSPHERE_PASSWORD", "wrong-" + SECRET)
-    (refused,) = failures(BATCH, batch_inputs(cloud, 0))
+    (refused,) = failures(GROUP, group_inputs(cloud, 0))
     assert refused.reason.startswith("vsphere-authentication: ")
 
 
-@pytest.mark.parametrize("key", [str(f.alias) for f in NodeSettings.model_fields.values()])
+KEYS = [str(field.alias) for field in NodeSettings.model_fields.values()]
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key != "life"])
 def test_a_wrong_input_of_a_machine_shows_no_secret(cloud: Vcenter, key: str) -> None:
     """Each input that there is, as a text, a list and a mapping that has the token."""
-    node = cloud.node(1)
+    given = {**group_inputs(cloud, 1), "preflight": "create"}
     refused = 0
     for value in (SECRET, [SECRET], {"token": SECRET}, {"mode": SECRET}, [{"name": SECRET}]):
-        refused += len(failures(MACHINE, {**node, key: value}))
-        refused += len(failures(MACHINE, {**node, key: secret(value)}))
+        for one in (value, secret(value)):
+            part = "boot" if key in SECRETS else "nodes"
+            wrong = {**given[part]["1"], key: one}
+            refused += len(failures(GROUP, {**given, part: {"1": wrong}}))
     assert refused
 
 
-@pytest.mark.parametrize("key", sorted({path.split(".")[0] for path in TABLE}))
+@pytest.mark.parametrize("key", sorted({path.split(".")[0] for path in PROPERTIES}))
 def test_a_refused_change_of_a_machine_shows_no_secret(cloud: Vcenter, key: str) -> None:
     """With `updatePolicy` refuse and, for what can hold one, the token before and after."""
-    node = cloud.node(1, updatePolicy="refuse")
+    given = {**group_inputs(cloud, 1, updatePolicy="refuse"), "preflight": "create"}
     before, after = f"{SECRET}-before", f"{SECRET}-after"
     values: dict[str, tuple[Any, Any]] = {
         "extraConfig": ({"site.key": before}, {"site.key": after}),
@@ -168,18 +177,19 @@ def test_a_refused_change_of_a_machine_shows_no_secret(cloud: Vcenter, key: str)
         "memoryMib": (65_536.0, 131_072.0),
     }
     old, new = values.get(key, (before, after))
-    olds = inputs_kept(normalised({**node, key: old}))
-    found = failures(MACHINE, {**node, key: new}, olds)
+    node = given["nodes"]["1"]
+    olds = {**given, "nodes": {"1": {**node, key: old}}}
+    found = failures(GROUP, {**given, "nodes": {"1": {**node, key: new}}}, olds)
     if key == "extraConfig":
         (failure,) = found
-        assert failure.reason.startswith("extraConfig: site.key changes only while the machine")
+        assert failure.reason.startswith("gpu-1: extraConfig: site.key changes only while")
     if key == "cpus":
         (failure,) = found
-        assert failure.reason.startswith("cpus: 8 becomes 16 only while the machine is off")
+        assert failure.reason.startswith("gpu-1: cpus: 8 becomes 16 only while the machine is off")
 
 
 def test_a_group_refuses_nothing_by_itself(cloud: Vcenter) -> None:
-    inputs = batch_inputs(cloud, 0)
+    inputs = owner_inputs(cloud)
     assert failures(OWNER, {**inputs, "common": secret(inputs["common"])}) == []
 
 

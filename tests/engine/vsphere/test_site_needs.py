@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,18 +14,18 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeOwnerProvider
-from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, normalised
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import (
-    BATCH,
+    GROUP,
     PROVIDER,
     UNCLOSED,
     Made,
-    batch_inputs,
     created,
     finished,
+    group_inputs,
+    owner_inputs,
     read,
     refused,
 )
@@ -79,12 +80,12 @@ def test_processor_time_and_numa_nodes(cloud: Vcenter) -> None:
 def test_processor_time_that_no_host_has_is_refused_before_anything_is_made(cloud: Vcenter) -> None:
     """Each simulated host has 64 cores of 3591 MHz."""
     for more in ({"cpuReservationMhz": 229_825.0}, {"cpus": 65.0, "latencySensitivity": "high"}):
-        (reason,) = (f.reason for f in BATCH.check({}, batch_inputs(cloud, 1, **more)).failures)
+        (reason,) = (f.reason for f in GROUP.check({}, group_inputs(cloud, 1, **more)).failures)
         assert reason.startswith("vsphere-gpu-capacity: ")
         assert "229824 MHz unreserved, a machine reserves" in reason
     assert cloud.proxy.changing == {}
     assert created(cloud.node(1, cpuReservationMhz=229_824.0))["powerState"] == "poweredOn"
-    three = BATCH.check({}, batch_inputs(cloud, 2, 3, 4, cpuReservationMhz=200_000.0))
+    three = GROUP.check({}, group_inputs(cloud, 2, 3, 4, cpuReservationMhz=200_000.0))
     (reason,) = (failure.reason for failure in three.failures)
     assert "3 machines need a place, 2 fit" in reason, "the first one's host has no time left"
 
@@ -171,7 +172,7 @@ def test_a_storage_policy_that_cannot_be_kept_is_refused(
 ) -> None:
     """The answer that a datastore does not comply is played: no simulator gives it."""
     place = {**cloud.node(1)["place"], "storagePolicy": "vSAN Default Policy"}
-    (reason,) = (f.reason for f in BATCH.check({}, batch_inputs(cloud, 1, place=place)).failures)
+    (reason,) = (f.reason for f in GROUP.check({}, group_inputs(cloud, 1, place=place)).failures)
     assert (
         f"no storage policy named 'vSAN Default Policy' that this user can see; near: {POLICY}"
         in (reason)
@@ -182,7 +183,7 @@ def test_a_storage_policy_that_cannot_be_kept_is_refused(
 
     monkeypatch.setattr("gpufleet.platforms.vsphere.vcenter.storage.not_compliant", wrong)
     place["storagePolicy"] = POLICY
-    (reason,) = (f.reason for f in BATCH.check({}, batch_inputs(cloud, 1, place=place)).failures)
+    (reason,) = (f.reason for f in GROUP.check({}, group_inputs(cloud, 1, place=place)).failures)
     assert "does not comply with the storage policy: no flash" in reason
     assert cloud.proxy.changing == {}
 
@@ -205,34 +206,30 @@ def rules(cloud: Vcenter) -> dict[str, tuple[bool, list[str]]]:
 
 def test_a_rule_keeps_machines_on_different_hosts(cloud: Vcenter) -> None:
     owner = VsphereGpuNodeOwnerProvider()
-    before = {**batch_inputs(cloud, 0, 1, separateHosts="preferred")}
-    made = owner.create({key: before[key] for key in ("group", "common", "width")})
-    before["life"] = life = str(made.id)
-    outs = BATCH.create(before).outs or {}
+    made = owner.create(owner_inputs(cloud))
+    life = str(made.id)
+    before = {**group_inputs(cloud, 0, 1, separateHosts="preferred"), "life": life}
+    outs = GROUP.create(before).outs or {}
     ((name, rule),) = rules(cloud).items()
     assert name.startswith("gpufleet group ")
     assert rule == (False, ["gpu-0", "gpu-1"])
 
-    after = {**batch_inputs(cloud, 0, 1, 2, separateHosts="required"), "life": life}
-    assert BATCH.diff("group", outs, after).changes is True
-    outs = BATCH.update("group", outs, after).outs or {}
+    after = {**group_inputs(cloud, 0, 1, 2, separateHosts="required"), "life": life}
+    assert GROUP.diff("group", outs, after).changes is True
+    outs = GROUP.update("group", outs, after).outs or {}
     assert rules(cloud) == {name: (True, ["gpu-0", "gpu-1", "gpu-2"])}
-    alone = created(cloud.node(3, life=life, separateHosts="preferred"))
-    assert rules(cloud)[name][1] == ["gpu-0", "gpu-1", "gpu-2", "gpu-3"], "it adds itself"
-    PROVIDER.delete(alone["instanceUuid"], alone)
-
-    outs = BATCH.update("group", outs, {**batch_inputs(cloud, 0, 1, 2), "life": life}).outs or {}
+    outs = GROUP.update("group", outs, {**group_inputs(cloud, 0, 1, 2), "life": life}).outs or {}
     assert rules(cloud) == {}
-    BATCH.update("group", outs, after)
-    owner.delete(life, {**(made.outs or {}), "common": after["common"]})
+    GROUP.update("group", outs, after)
+    owner.delete(life, {**(made.outs or {}), "common": after["nodes"]["0"]})
     assert (rules(cloud), cloud.owned()) == ({}, [])
 
 
 def test_machines_that_must_be_apart_have_a_host_each(cloud: Vcenter) -> None:
-    four = batch_inputs(cloud, 0, 1, 2, 3, separateHosts="required")
-    (reason,) = (failure.reason for failure in BATCH.check({}, four).failures)
+    four = group_inputs(cloud, 0, 1, 2, 3, separateHosts="required")
+    (reason,) = (failure.reason for failure in GROUP.check({}, four).failures)
     assert "4 machines need a place, 3 fit" in reason
     settings = NodeSettings.model_validate(normalised(cloud.node(0, separateHosts="preferred")))
-    host = FoundPlace(None, None, False, None, None, None, None)
+    host = SimpleNamespace(is_cluster=False)
     text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, host))
     assert "separateHosts is preferred, and a standalone host has no DRS" in text

@@ -42,9 +42,10 @@ def test_gpu_modes(project: Callable[..., Project], cloud: Vcenter, command: str
     assert len(cloud.owned()) == 3
     resources = made.engine.state(made.stack)["resources"]
     devices = {
-        item["outputs"]["name"]: item["outputs"]["gpuDevices"][0]
+        node["name"]: node["gpuDevices"][0]
         for item in resources
-        if item["type"].endswith("vsphere:Machine")
+        if item["type"].endswith("vsphere:MachineGroup")
+        for node in item["outputs"]["nodes"].values()
     }
     assert {name: found["mode"] for name, found in devices.items()} == {
         "gpu-any-0": "dynamic",

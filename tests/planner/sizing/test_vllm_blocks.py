@@ -17,7 +17,7 @@ from gpufleet.models.formats import KV_FORMATS
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.sizing.request import SizeRequest
-from gpufleet_planner.sizing.sized import Sizing, size
+from gpufleet_planner.sizing.sized import size
 from gpufleet_planner.sizing.vllm_blocks import BlockLayout, block_layout
 from tests.planner.sizing.measurements import model
 
@@ -43,7 +43,7 @@ def shape(*groups: LayerGroup) -> Architecture:
 def test_latent_layers_beside_others_of_odd_pages_are_refused() -> None:
     """unify_kv_cache_spec_page_size: only attention that is not latent can be padded."""
     latent = LayerGroup(4, LatentAttention(8, None, 512, 64, 128, 128), None)
-    window = LayerGroup(4, Attention(8, 2, 128, window=1024), None)
+    window = LayerGroup(4, Attention(6, 3, 128, window=1024), None)
     found = block_layout(shape(latent, window), BF16, Parallelism())
     assert found == "the page of its latent layers does not divide that of the others"
 
@@ -58,21 +58,16 @@ def test_attention_of_odd_pages_is_padded() -> None:
     assert [each for _, each in found.groups] == [16, 16]
 
 
-def ask(**fields: Any) -> Sizing:
-    row = {"model": "gpt-oss-20b", "engine": "vllm", "gpu": "L4", "utilisation": 0.9, **fields}
-    return size(SizeRequest.model_validate(row), load())
-
-
 def test_a_context_that_vllm_refuses_is_named_with_the_longest_that_starts() -> None:
     """vLLM's own refusal: cache of one sequence of the longest length against what is left."""
-    row = {"model": "Llama-3.1-8B", "engine": "vllm", "gpu": "L4", "utilisation": 0.9}
-    refused = size(SizeRequest.model_validate({**row, "context": 65536}), load())
+    row = {"model": "Llama-3.1-8B", "engine": "vllm", "gpu": "L4", "weights": "fp8"}
+    refused = size(SizeRequest.model_validate({**row, "context": 131072}), load())
     (found,) = [f for f in refused.findings if f.code == "engine-refuses-context"]
     assert refused.fits is False
     assert refused.capacity is not None
-    # 65,536 tokens of 32 layers x 2 x 8 heads x 128 x 2 B.
-    assert refused.capacity.needed_bytes == 8 << 30
-    assert "one sequence of 65536 tokens needs 8.00 GiB of cache" in found.message
+    # 131,072 tokens of 32 layers x 2 x 8 heads x 128 x 2 B.
+    assert refused.capacity.needed_bytes == 16 << 30
+    assert "one sequence of 131072 tokens needs 16.00 GiB of cache" in found.message
     longest = refused.capacity.longest
     assert longest is not None
     assert f"a context of at most {longest}" in (found.fix or "")

@@ -222,11 +222,12 @@ def test_terraform_is_named(tmp_path: Path):
         "format_version": "1.2",
         "planned_values": {"root_module": {"resources": [planned(kind) for kind in kinds]}},
     }
-    write(tmp_path, {"plan.json": json.dumps(plan), "main.tf": 'resource "x" "y" {}\n'})
+    far = 'module "eks" { source = "terraform-aws-modules/eks/aws" }\n'
+    write(tmp_path, {"plan.json": json.dumps(plan), "main.tf": far})
     found = audit(tmp_path, "--require-judged", "--allow-nothing")
     assert found["exit"] == 1
     assert [one["object"].partition(" ")[0] or one["file"] for one in found["notJudged"]] == [
-        str(tmp_path / "main.tf"),
+        "module.eks",
         *kinds[:3],
     ]
     assert {one["what"] for one in found["notJudged"]} == {"terraform"}

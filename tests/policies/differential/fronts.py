@@ -14,7 +14,6 @@ from gpufleet_policies.fronts.audit import run
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.check import UNREADABLE, CheckedFile, check_file
 from gpufleet_policies.fronts.crossguard import Front
-from gpufleet_policies.rules.registry import listed
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from tests.policies.differential.samples import Sample, manifests_of, state_of, urn_of
 from tests.policies.objects import TODAY
@@ -60,9 +59,14 @@ def by_crossguard(sample: Sample, folder: Path) -> list[Said]:
     (folder / "gpu-policy.json").write_text(json.dumps(dict(sample.settings)))
     alone, last = asked_of_the_pack(sample, Front(folder, today=lambda: TODAY))
     # Seen with the whole program a finding may weigh more: that is the last word on it.
-    heavier = {(one.policy, one.urn) for one in last}
-    found = [one for one in alone if (one.policy, one.urn) not in heavier] + last
-    return sorted(Said(one.policy, one.level.value, _plain(one.message)) for one in found)
+    heavier = {(code_of(one), one.urn) for one in last}
+    found = [one for one in alone if (code_of(one), one.urn) not in heavier] + last
+    return sorted(Said(code_of(one), one.level.value, _plain(one.message)) for one in found)
+
+
+def code_of(reported: Any) -> str:
+    """The code that a message of the pack begins with: its policy may be that of several."""
+    return reported.message.partition("]")[0].removeprefix("[")
 
 
 def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any]]:
@@ -75,16 +79,10 @@ def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any
 
 def by_audit(result: run.Audit) -> list[Said]:
     """Findings of an audit, with the message that the engine shows."""
-    waived = [Said(_policy(one.code), "advisory", _plain(one.lines)) for one in result.waived]
+    waived = [Said(one.code, "advisory", _plain(one.lines)) for one in result.waived]
     return sorted(
-        [*waived, *(Said(_policy(f.code), f.level.value, _plain(f.lines)) for f in result.findings)]
+        [*waived, *(Said(f.code, f.level.value, _plain(f.lines)) for f in result.findings)]
     )
-
-
-def _policy(code: str) -> str:
-    """The policy that reports a code."""
-    rule = listed(code)
-    return code if rule is None else rule.id
 
 
 def in_short(result: run.Audit) -> list[Said]:

@@ -15,7 +15,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet_sandbox.operands.dra_slices import objects, slices
-from gpufleet_sandbox.operands.hardware import read_hardware
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, read_hardware
 from gpufleet_sandbox.operands.mig_operand import read_record
 from tests.policies.doctor.objects import (
     LONG_AGO,
@@ -83,14 +83,16 @@ def compiled(kind: str) -> Fleet:
 class World:
     """A cluster as a dump of it, and the machines that it is on."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, fleet: Fleet | None = None) -> None:
+        """A cluster of `POOLS`, or that of a declaration."""
         self.kind = kind
+        self.kubelet = "v1.36.1"
         self.objects: dict[str, dict[str, Any]] = {}
         self.machines: dict[str, Machine] = {}
         self.logs: dict[str, str] = {}
         self.policy: dict[str, Any] = {"mig": {"strategy": "mixed"}}
-        if kind in POOLS:
-            self._nodes(compiled(kind))
+        if fleet is not None or kind in POOLS:
+            self._nodes(fleet or compiled(kind))
         if kind != "none":
             for one in ("default", "ml", "gpu-operator"):
                 labels = {"kubernetes.io/metadata.name": one}
@@ -133,10 +135,12 @@ class World:
     # --- what is there
 
     def _nodes(self, fleet: Fleet) -> None:
-        (pool,) = fleet.pools
+        self.kubelet = f"v{fleet.spec.cluster.kubernetes_version or '1.36'}.1"
         maps = {one.name: dict(one.data) for one in (mig_parted_files(fleet), plugin_files(fleet))}
         layouts, plugins = maps
         operands = [*OPERANDS]
+        if any("nvidia.com/mig.config" in pool.labels for pool in fleet.pools):
+            operands.append("nvidia-mig-manager")
         if self.kind.startswith("mig"):
             maps[layouts] = {"config.yaml": MIG_LAYOUTS}
             operands.append("nvidia-mig-manager")
@@ -156,8 +160,14 @@ class World:
             operands.append("dra-driver-nvidia-gpu-kubelet-plugin")
             self.add(device_class("gpu.nvidia.com", "gpu"))
             self.add(device_class("mig.nvidia.com", "mig"))
-        for manifest in simulated_nodes(pool, load(), prefix="x", region="local"):
-            name = f"gpu-{manifest.name.rpartition('-')[2]}"
+        made = [
+            (pool, one)
+            for pool in fleet.pools
+            for one in simulated_nodes(pool, load(), prefix="x", region="local")
+            if "gpus" in json.loads(_hardware(one))  # of NVIDIA
+        ]
+        for pool, manifest in made:
+            name = f"{pool.name}-{manifest.name.rpartition('-')[2]}"
             labels = dict(manifest.metadata["labels"]) | {"kubernetes.io/hostname": name}
             if self.kind == "migMixed":
                 labels["nvidia.com/mig.config"] = "all-balanced"
@@ -165,12 +175,18 @@ class World:
                 labels["nvidia.com/mig.config"] = "all-1g.10gb"
             machine = Machine(next(iter(json.loads(_hardware(manifest))["gpus"])), labels)
             machine.annotations = dict(manifest.metadata["annotations"])
+            given = {"driver": "580.95.05"} | json.loads(_hardware(manifest))
+            machine.annotations[HARDWARE_ANNOTATION] = json.dumps(given)
             self.machines[name] = machine
             node = an_object("v1", "Node", name)
-            node["spec"] = {"taints": [GPU_TAINT]}
+            declared = [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]
+            node["spec"] = {"taints": declared if self.kind == "declared" else [GPU_TAINT]}
             node["status"] = {
                 "conditions": [ready()],
-                "nodeInfo": {"kubeletVersion": "v1.36.1", "osImage": "Ubuntu 24.04.1 LTS"},
+                "nodeInfo": {
+                    "kubeletVersion": self.kubelet,
+                    "osImage": "Ubuntu 24.04.1 LTS",
+                },
             }
             self.add(node)
             self.settle(name, maps)
@@ -209,7 +225,7 @@ class World:
             "allocatable": given,
             "capacity": given,
             "conditions": [ready()],
-            "nodeInfo": {"kubeletVersion": "v1.36.1"},
+            "nodeInfo": {"kubeletVersion": self.kubelet},
         }
         self.add(node)
 

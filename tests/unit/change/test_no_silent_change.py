@@ -23,7 +23,10 @@ from gpufleet.platforms.vsphere.machine_arguments import (
     place_inputs,
     pool_machines,
 )
-from gpufleet.platforms.vsphere.vcenter.changes import TABLE, MachineChangeKind
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+)
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.platform_files import platform_files
@@ -130,7 +133,7 @@ def _disturbed(name: str, old: Fleet, new: Fleet) -> bool:
         }
         hard = {MachineChangeKind.REPLACE, MachineChangeKind.POWERED_OFF}
         labels = node_labels(one, 0) != node_labels(two, 0)
-        return labels or any(TABLE.get(key) in hard for key in moved)
+        return labels or any(key in PROPERTIES and PROPERTIES[key].kind in hard for key in moved)
     before, after = _arguments(old, name), _arguments(new, name)
     if set(before) != set(after):
         return True

@@ -6,9 +6,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from gpufleet.cli.explain import command as explain
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.render.slots_svg import draw_partition_svg
 from gpufleet_planner.commands.plan import command as plan
 
 SPEC = """\
@@ -30,6 +33,12 @@ pools:
           until: 2026-12-20T11:30:00Z
 addons: {gpuOperator: {migManager: {env: {WITH_REBOOT: "true"}}}}
 """
+CHAT = {
+    "name": "chat",
+    "gpu": "L4",
+    "nodes": {"min": 0, "max": 4},
+    "sharing": {"timeSlicing": {"replicas": 4}},
+}
 EXAMPLE = Path(__file__).parents[3] / "examples" / "plan" / "team.yaml"
 VOID = {"meta", "img", "br", "link"}
 
@@ -77,7 +86,7 @@ def test_it_has_slots_spend_and_calendar(tmp_path: Path) -> None:
     page = explained(tmp_path)
     for alt in ("GPUs of one node of notebooks", "Spend of each pool", "Calendar, 30 days"):
         assert f'alt="{alt}' in page
-    assert "7 of 7 compute slices" in unescape(page)
+    assert "nvidia.com/mig-1g.10gb: 1" in unescape(page)
     assert "0.00 to 54.89 USD/h" in unescape(page)
 
 
@@ -95,3 +104,34 @@ def test_a_plan_shows_what_is_where(tmp_path: Path) -> None:
     page = file.read_text(encoding="utf-8")
     read(page)
     assert re.search(r'alt="What is where" src="data:image/svg', page)
+
+
+def test_facts_are_a_list_and_shares_are_drawn_as_shares(tmp_path: Path) -> None:
+    page = explained(tmp_path)
+    assert "<pre>" not in page
+    assert "<dt>Pods ask for</dt>" in page
+    assert "USD a month" in page
+    shared = {**yaml.safe_load(SPEC), "pools": [CHAT]}
+    fleet = compile_data(shared).fleet
+    assert fleet is not None
+    picture = draw_partition_svg(fleet.pools[0].gpu, fleet.pools[0].partition, "Pool chat")
+    assert [f"share {number}" in picture for number in (1, 4, 5)] == [True, True, False]
+
+
+def test_one_finding_of_several_pools_is_shown_once(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.html"
+    document = yaml.safe_load(SPEC)
+    more = [{**CHAT, "name": name} for name in ("one", "two", "three")]
+    text = yaml.safe_dump({**document, "environment": "prod", "pools": more})
+    CliRunner().invoke(explain, ["-", "--html", str(file)], input=text)
+    page = unescape(file.read_text(encoding="utf-8"))
+    kinds = re.findall(r'<p class="where">([a-z-]+): ', page)
+    assert len(kinds) == len(set(kinds))
+    assert re.search(r"<code>pools\[0\][^<]*</code>, <code>pools\[1\]", page)
+
+
+def test_a_fix_is_code(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.html"
+    text = SPEC.replace("cluster:", "environment: prod\ncluster:", 1)
+    CliRunner().invoke(explain, ["-", "--html", str(file)], input=text)
+    assert re.search(r"<p>Fix: [^<]*<code>", file.read_text(encoding="utf-8"))

@@ -227,7 +227,7 @@ def test_preflight_that_got_no_answer(
 
     asked: list[Platform] = []
     monkeypatch.setattr(
-        "gpufleet.cli.preflight.platform_preflight", lambda one: asked.append(one) or Silent
+        "gpufleet.cli.preflight.platform_preflight", lambda one: asked.append(one.name) or Silent
     )
     spec = {**FLEET, "platform": platform.value}
     if platform in (Platform.GKE, Platform.OPENSHIFT_GCP):

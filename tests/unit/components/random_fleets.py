@@ -6,11 +6,13 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import AWS, GCP, InstanceType
+from tests.unit.components.random_options import EKS, GKE, KARPENTER, some
 
 CATALOGUE = load("2026.11")
 TURNS = st.fixed_dictionaries({"replicas": st.integers(2, 9)})
 LATER = "2026-12-20T11:30:00Z"
 NODES = st.integers(1, 8).map(lambda most: {"min": 0, "max": most})
+PROVISIONERS = ["managed", "karpenter", "clusterAutoscaler", "autoMode"]
 INTENTS = st.sampled_from(["training", "batch", "inference", "interactive"])
 
 
@@ -18,7 +20,7 @@ def machines(cloud: str, vendor: str) -> list[InstanceType]:
     return [
         row
         for row in CATALOGUE.instances.values()
-        if row.cloud is cloud and CATALOGUE.gpu(row.accelerator.gpu).vendor == vendor
+        if row.cloud == cloud and CATALOGUE.gpu(row.accelerator.gpu).vendor == vendor
     ]
 
 
@@ -70,7 +72,9 @@ def eks_pool(draw: st.DrawFn, name: str) -> dict[str, Any]:
         "instanceTypes": [row.name],
         "nodes": draw(NODES),
         "intent": draw(INTENTS),
-        "provisioner": draw(st.sampled_from(["managed", "karpenter", "clusterAutoscaler"])),
+        "provisioner": draw(
+            st.sampled_from(["managed", "karpenter", "clusterAutoscaler", "autoMode"])
+        ),
         "capacity": [draw(st.sampled_from([*ways, ways[0]]))],
         **optional(
             draw,
@@ -85,19 +89,14 @@ def eks_pool(draw: st.DrawFn, name: str) -> dict[str, Any]:
         pool |= optional(draw, image=st.sampled_from(["al2023-nvidia", "bottlerocket-nvidia"]))
     if row.efa_interfaces and draw(st.booleans()):
         pool |= {"fabric": "efa", "zones": ["us-east-1a"]}
-    options = optional(
-        draw,
-        nodeRepair=st.booleans(),
-        metadataHopLimit=st.integers(1, 64),
-        localStorage=st.sampled_from(["raid0", "none"]),
-        update=st.fixed_dictionaries(
-            {
-                "strategy": st.sampled_from(["minimal", "surge"]),
-                "maxUnavailable": st.integers(1, 100),
-            }
-        ),
-    )
-    return {**pool, **({"eks": options} if options else {})}
+    by_karpenter = pool["provisioner"] in {"karpenter", "autoMode"}
+    sections = {"eks": some(draw, EKS)}
+    if by_karpenter:
+        sections["karpenter"] = some(draw, KARPENTER)
+        pool["capacity"] = draw(
+            st.lists(st.sampled_from(ways), min_size=1, max_size=3, unique_by=repr)
+        )
+    return {**pool, **{name: options for name, options in sections.items() if options}}
 
 
 @st.composite
@@ -135,20 +134,7 @@ def gke_pool(draw: st.DrawFn, name: str) -> dict[str, Any]:
         pool["fabric"] = fabric
     if not tpu:
         pool["sharing"] = draw(sharing(row))
-    options = optional(
-        draw,
-        compactPlacement=st.booleans(),
-        limits=st.sampled_from(["total", "perZone"]),
-        locationPolicy=st.sampled_from(["any", "balanced"]),
-        maxPods=st.integers(8, 256),
-        driverVersion=st.just("latest"),
-        upgrade=st.sampled_from(
-            [{"strategy": "surge", "maxSurge": 2}, {"strategy": "blueGreen"}, {"maxSurge": 1}]
-        ),
-        imageCache=st.just("projects/p/global/images/cuda"),
-        localSsdUse=st.sampled_from(["ephemeral", "raw"]),
-        acceleratorNetworkProfile=st.just("auto"),
-    )
+    options = some(draw, GKE)
     return {**pool, **({"gke": options} if options else {})}
 
 
@@ -182,6 +168,9 @@ CONNECTIONS: dict[str, dict[str, Any]] = {
         "subnet_ids_by_zone": {"us-east-1a": "subnet-0a", "us-east-1b": "subnet-0b"},
         "vpc_id": "vpc-01",
         "cluster_security_group_id": "sg-0c",
+        "cluster_endpoint": "https://ml.example.com",
+        "cluster_certificate_authority": "Y2E=",
+        "cluster_service_cidr": "172.20.0.0/16",
     },
     "gke": {
         "cluster_name": "ml",

@@ -18,6 +18,9 @@ from gpufleet import EksCluster, GkeCluster, GpuFleet
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.render.artefacts import artefacts
+from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.platforms.eks import EksOptions
+from gpufleet.spec.platforms.gke import GkeOptions
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
@@ -25,6 +28,7 @@ from tests.policies.objects import TODAY
 from tests.unit.components.random_fleets import CONNECTIONS, fleets, optional
 from tests.unit.components.random_openshift import CONNECTIONS as OPENSHIFT
 from tests.unit.components.random_openshift import openshift_fleets
+from tests.unit.components.random_options import EKS, GKE, KARPENTER
 from tests.unit.components.random_own_hardware import CONNECTIONS as OWN
 from tests.unit.components.random_own_hardware import own_fleets
 
@@ -77,7 +81,12 @@ def cloud_fleets(draw: st.DrawFn) -> dict[str, Any]:
             pool |= optional(draw, image=st.just("ubuntu-gke"))
             driver = optional(draw, driver=st.just("gpuOperator"))
             pool |= {"gke": {**pool.get("gke", {}), **driver}} if driver else {}
-    more = optional(draw, queues=st.just(QUEUES), monitoring=st.just({"backend": "prometheus"}))
+    more = optional(
+        draw,
+        queues=st.just(QUEUES),
+        monitoring=st.just({"backend": "prometheus"}),
+        environment=st.sampled_from(["dev", "staging"]),
+    )
     return {**document, **more}
 
 
@@ -120,6 +129,14 @@ def verdicts_agree(run: Any, examples: int) -> None:
 
     body()
     assert min(seen.values()) > examples // 20, seen
+
+
+def test_every_option_is_among_those_of_random_fleets() -> None:
+    """But for `imported`, which has a meaning with `importId` alone."""
+    models = {EksOptions: EKS, GkeOptions: GKE, KarpenterPoolOptions: KARPENTER}
+    for model, options in models.items():
+        fields = {str(field.alias) for field in model.model_fields.values()} - {"imported"}
+        assert set(options) == fields, model
 
 
 def test_two_hundred_random_fleets(plain_run: Any) -> None:

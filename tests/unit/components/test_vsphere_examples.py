@@ -22,7 +22,8 @@ def test_slices_of_a_gpu_as_vgpus(run: Any, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(pulumi, "export", lambda *_: None)
     example = ROOT / "examples" / "vsphere-mig-backed-vgpu" / "__main__.py"
     recording = run(lambda: exec(example.read_text(), {}))
-    made = [one.inputs for one in recording.resources if one.type.endswith("vsphere:Machine")]
+    groups = [one for one in recording.resources if one.type.endswith("vsphere:MachineGroup")]
+    made = [node for one in groups for node in one.inputs["nodes"].values()]
     assert len(made) == 7
     assert {one["gpu"]["profile"] for one in made} == {"nvidia_a100d-1-10c"}
     assert recording.warnings == []

@@ -1,5 +1,6 @@
 """What `VsphereGpuNodeGroup` asks the engine for."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,7 +10,6 @@ from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.platforms.vsphere.vcenter.opened import declared
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
-NODE = "gpufleet:vsphere:Machine"
 TOKEN = "token-0123456789"
 RKE2 = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
 POOL = {
@@ -39,9 +39,28 @@ def arguments(pool: dict[str, Any] | None = None, **connection: Any) -> Any:
     }
 
 
-def nodes(run: Any, given: Any) -> list[Any]:
-    recording = run(lambda: VsphereGpuNodeGroup("pool", given))
-    return [item for item in recording.resources if item.type.endswith("vsphere:Machine")]
+@dataclass(frozen=True)
+class Made:
+    """One machine of the group."""
+
+    key: str
+    inputs: dict[str, Any]
+
+
+def group_of(recording: Any) -> dict[str, Any]:
+    (found,) = [item for item in recording.resources if item.type.endswith("vsphere:MachineGroup")]
+    return found.inputs
+
+
+def machines_of(recording: Any) -> list[Made]:
+    """Inputs of each machine, its secrets among them as the engine gets them."""
+    found = group_of(recording)
+    boot = found["boot"]["value"]
+    return [Made(key, {**found["nodes"][key], **boot.get(key, {})}) for key in found["order"]]
+
+
+def nodes(run: Any, given: Any) -> list[Made]:
+    return machines_of(run(lambda: VsphereGpuNodeGroup("pool", given)))
 
 
 def refused(run: Any, given: Any) -> str:
@@ -137,20 +156,19 @@ def test_devices_storage_and_ways_of_going_about(run: Any) -> None:
 def test_vendor_data_is_a_secret_and_part_of_what_a_machine_is(run: Any) -> None:
     given = nodes(run, arguments(vendor_data=TOKEN))[0].inputs
     assert TOKEN not in str({k: v for k, v in given.items() if k != "vendorData"})
-    assert given["vendorData"]["4dabf18193072939515e22adb298388d"], "marked as a secret"
+    assert given["vendorData"] == TOKEN, "in the secret part"
     assert given["generation"] != nodes(run, arguments())[0].inputs["generation"]
     ignition = arguments(vendor_data=TOKEN, user_data_format="ignition")
     assert "vsphere-vendor-data-unread" in refused(run, ignition)
 
 
-def test_lanes_as_wide_as_the_rollout(run: Any) -> None:
-    narrow = {"vsphere": {"cpus": 8, "memory_gib": 64, "template": "t", "rollout_width": 2}}
-    made = nodes(run, arguments(narrow))
-    assert [sorted(item.depends_on) for item in made] == [
-        ["pool-batch"],
-        ["pool-0", "pool-batch"],
-        ["pool-0", "pool-batch"],
-    ], "the first one goes alone"
+def test_how_many_at_a_time_and_which_first(run: Any) -> None:
+    shape = {"cpus": 8, "memory_gib": 64, "template": "t", "rollout_width": 2, "creation_width": 3}
+    made = group_of(run(lambda: VsphereGpuNodeGroup("pool", arguments({"vsphere": shape}))))
+    assert (made["rolloutWidth"], made["width"]) == (2, 3)
+    assert made["order"] == ["0", "1", "2"]
+    assert made["names"] == "gpu-train-"
+    assert made["after"] == {}, "no wave waits for another"
 
 
 def test_a_machine_from_the_middle_goes_and_none_is_renumbered(run: Any) -> None:
@@ -160,7 +178,7 @@ def test_a_machine_from_the_middle_goes_and_none_is_renumbered(run: Any) -> None
     as_many = {"vsphere": {**shape, "exclude": [1]}}
     made = nodes(run, arguments(as_many))
     assert owners(made) == ["0", "2", "3"]
-    assert [item.name for item in made] == ["pool-0", "pool-2", "pool-3"]
+    assert [item.key for item in made] == ["0", "2", "3"]
 
 
 def test_machines_by_name_each_with_its_own_host_and_device(run: Any) -> None:
@@ -184,20 +202,12 @@ def owners(made: list[Any]) -> list[str]:
     return [item.inputs["owner"].rsplit("/", 1)[1] for item in made]
 
 
-def test_the_batch_has_every_machine_and_no_secret_in_plain(run: Any) -> None:
-    recording = run(lambda: VsphereGpuNodeGroup("pool", arguments(join=RKE2)))
-    (batch,) = [item for item in recording.resources if item.type.endswith("vsphere:MachineBatch")]
-    made = [item for item in recording.resources if item.type.endswith("vsphere:Machine")]
-    for own, resource in zip(batch.inputs["nodes"], made, strict=True):
-        both = {**batch.inputs["common"], **own}
-        assert {key: both[key] for key in resource.inputs if key in both} == {
-            key: value for key, value in resource.inputs.items() if key in both
-        }
-        assert own["generation"] == resource.inputs["generation"]
-        assert own["userData"]["4dabf18193072939515e22adb298388d"], "marked as a secret"
-    assert TOKEN not in str(
-        [{k: v for k, v in node.items() if k != "userData"} for node in batch.inputs["nodes"]]
-    )
+def test_the_group_has_no_secret_in_plain(run: Any) -> None:
+    found = group_of(run(lambda: VsphereGpuNodeGroup("pool", arguments(join=RKE2))))
+    signature = found["boot"]["4dabf18193072939515e22adb298388d"]
+    assert signature == "1b47061264138c4ac30d75fd1eb44270", "marked as a secret"
+    assert TOKEN in str(found["boot"])
+    assert TOKEN not in str({key: value for key, value in found.items() if key != "boot"})
 
 
 def test_labels_change_wave_by_wave(run: Any) -> None:
@@ -226,14 +236,6 @@ def test_one_generation_for_the_same_machine_and_another_for_another_template(ru
     assert nodes(run, arguments(larger))[0].inputs["generation"] == before
 
 
-def test_the_first_boot_data_is_a_secret(run: Any) -> None:
-    made = nodes(run, arguments(join=RKE2))[0].inputs
-    signature = made["userData"]["4dabf18193072939515e22adb298388d"]
-    assert signature == "1b47061264138c4ac30d75fd1eb44270", "marked as a secret"
-    assert TOKEN in made["userData"]["value"]
-    assert TOKEN not in str({key: value for key, value in made.items() if key != "userData"})
-
-
 def test_each_number_has_its_address(run: Any) -> None:
     addresses = {"ranges": ["10.0.0.10-10.0.0.20"], "prefix": 24, "gateway": "10.0.0.1"}
     networks = [{"network": "a"}, {"network": "b", "addresses": addresses}]
@@ -260,12 +262,12 @@ def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any)
         return nodes(run, arguments(join={**RKE2, **join}))[0].inputs
 
     plain, told = first(), first(**given)
-    assert "kubelet-arg" not in plain["userData"]["value"]
+    assert "kubelet-arg" not in plain["userData"]
     for line in ("kubelet-arg:", '- "cloud-provider=external"', '- "v=2"'):
-        assert line in told["userData"]["value"]
+        assert line in told["userData"]
     assert plain["bootSha256"] == first(token="another")["bootSha256"] != told["bootSha256"]
     kubeadm = {"method": "kubeadm", "endpoint": "h:6443", "ca_cert_hashes": ["sha256:" + "0" * 64]}
-    assert "name: cloud-provider" in first(**kubeadm, **given)["userData"]["value"]
+    assert "name: cloud-provider" in first(**kubeadm, **given)["userData"]
 
 
 @pytest.mark.parametrize(
@@ -360,8 +362,9 @@ def test_a_fleet_makes_the_group_of_each_pool(run: Any) -> None:
     made = run(program)
     group = made.one("gpufleet:index:VsphereGpuNodeGroup")
     assert group.parent == "fleet"
-    machines = [item for item in made.resources if item.type.endswith("vsphere:Machine")]
-    assert [item.inputs["name"] for item in machines] == [f"lab-train-{n}" for n in range(3)]
+    assert [item.inputs["name"] for item in machines_of(made)] == [
+        f"lab-train-{n}" for n in range(3)
+    ]
 
 
 def test_a_fleet_without_a_vcenter_is_refused(run: Any) -> None:

@@ -30,8 +30,8 @@ def test_managers_of_the_kubelet_are_its_arguments(run: Any) -> None:
         ("system-reserved", "cpu=2,memory=2048Mi"),
         ("reserved-memory", "0:memory=2148Mi"),
     ):
-        assert f"name: {name}" in made["userData"]["value"]
-        assert value in made["userData"]["value"]
+        assert f"name: {name}" in made["userData"]
+        assert value in made["userData"]
     plain = nodes(run, arguments(join=KUBEADM))[0].inputs
     assert plain["bootSha256"] != made["bootSha256"]
 

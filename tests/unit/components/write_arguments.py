@@ -86,8 +86,16 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(argument)
 
 
+def spelled_alike(model: type[BaseModel]) -> bool:
+    """Whether files and Python spell everything below a model alike: it has one TypedDict then."""
+    return all(
+        (field.alias or key) == key and all(map(spelled_alike, _models_in(field.annotation)))
+        for key, field in model.model_fields.items()
+    )
+
+
 def name(model: type[BaseModel], *, as_files: bool = False) -> str:
-    if as_files and model is not FleetSpec:
+    if as_files and model is not FleetSpec and not spelled_alike(model):
         return f"{model.__name__}Dict"
     return RENAMED.get(model, f"{model.__name__}Args")
 
@@ -188,8 +196,12 @@ def files() -> dict[str, str]:
 
 def _restated(roots: tuple[type[BaseModel], ...], *, as_files: bool) -> dict[str, str]:
     by_module: dict[str, list[type[BaseModel]]] = {}
+    alike: set[type[BaseModel]] = set()
     for root in roots:
         for model in models(root):
+            if as_files and spelled_alike(model):
+                alike.add(model)
+                continue
             known = by_module.setdefault(model.__module__, [])
             if model not in known:
                 known.append(model)
@@ -199,6 +211,7 @@ def _restated(roots: tuple[type[BaseModel], ...], *, as_files: bool) -> dict[str
         for module, found in by_module.items()
         for m in found
     }
+    homes |= {name(one): f"gpufleet.arguments.{one.__module__.rsplit('.', 1)[1]}" for one in alike}
     folder = f"{SPELLED_AS_FILES}/" if as_files else ""
     return {
         f"{folder}{module.rsplit('.', 1)[1]}.py": _formatted(

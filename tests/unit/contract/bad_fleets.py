@@ -64,7 +64,7 @@ BAD: dict[str, dict[str, Any]] = {
     "karpenter-does-not-know-the-gpus": declaration(
         "eks",
         {**CUT, "provisioner": "karpenter"},
-        karpenter={"ownership": "existing"},
+        karpenter={"values": {"settings": {"featureGates": {"nodeOverlay": False}}}},
     ),
     "kubernetes-not-documented-for-chart": of_kubernetes("1.31", L4),
     "kubernetes-too-old-for-chart": of_kubernetes("1.15", L4),
@@ -81,31 +81,21 @@ BAD: dict[str, dict[str, Any]] = {
 """Code -> the fleet. Each compiles but for findings, so that it can be rendered."""
 
 ABSENCE = "the files hold what is declared; that nobody else does the rest is not in them"
-NODES = "image and driver of nodes are the cloud's arguments, which hold no object of the cluster"
-MINOR = "no file names the Kubernetes release of the cluster"
+NODES = "image and driver of these nodes are not in the files"
 ORDER = "in which order releases are installed is not in the files"
-PENDING = "the audit does not ask this relation of the values of charts yet"
+HOST = "whether the nodes have DOCA-OFED is not in the files"
+SELECTS = "the files hold a driver that selects nodes by a label, and these may be others"
+NO_VALUES = "values of Karpenter are in the releases of `render --gitops` only"
+IMAGE_SHARES = "the plugin of the image gets no file: how it shall share is in the declaration only"
 
 NOT_IN_FILES: dict[str, str] = {
-    "operands-do-not-tolerate": PENDING,
     "operands-may-not-tolerate": ABSENCE,
     "rdma-without-network-operator": ABSENCE,
-    "peermem-without-driver-container": NODES,
-    "ofed-from-two-places": PENDING,
-    "ofed-on-no-host": PENDING,
-    "driver-waits-for-ofed": PENDING,
+    "ofed-on-no-host": HOST,
     "gpu-driver-before-ofed": ORDER,
-    "rdma-without-a-path": PENDING,
-    "two-advertisers": PENDING,
-    "image-plugin-shares-by-itself": NODES,
+    "two-advertisers": SELECTS,
+    "image-plugin-shares-by-itself": IMAGE_SHARES,
     "gpus-advertised-by-nobody": ABSENCE,
-    "karpenter-does-not-know-the-gpus": PENDING,
-    "kubernetes-too-old-for-chart": MINOR,
-    "kubernetes-not-documented-for-chart": MINOR,
-    "driver-too-old-for-mig": PENDING,
-    "mig-mode-may-need-reboot": NODES,
-    "driver-not-for-gpu": PENDING,
-    "kernel-module-not-for-gpu": PENDING,
-    "gpu-operator-too-old-for-gpu": PENDING,
+    "karpenter-does-not-know-the-gpus": NO_VALUES,
 }
 """Code -> why the audit of the rendered folder does not find it. An entry that is found fails."""

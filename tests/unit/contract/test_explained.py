@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.catalogue import load
-from gpufleet.contract.explained import contract_of
-from gpufleet.fleet.contract_facts import cluster_facts
+from gpufleet.fleet.explained import contract_of
 from tests.unit.contract.fleets import validated
 from tests.unit.contract.test_public_reports import L4, PEERMEM, RDMA
 
@@ -14,8 +12,7 @@ from tests.unit.contract.test_public_reports import L4, PEERMEM, RDMA
 def terms(platform: str, pool: dict[str, Any], **addons: Any) -> dict[str, str]:
     fleet = validated(platform, pool, **addons).fleet
     assert fleet is not None
-    cluster = cluster_facts(fleet.spec, fleet.platform, fleet.pools, load())
-    found = contract_of(cluster.pools[0], cluster)
+    found = contract_of(fleet.pools[0], fleet)
     assert all(fact.fact and fact.source for term in found for fact in term.facts)
     return {term.part: term.who for term in found}
 

@@ -1,5 +1,7 @@
 """Taints of pools and tolerations of what must run there."""
 
+from typing import Any
+
 import yaml
 
 from gpufleet.contract.tolerations import KeyToleration, needed
@@ -50,7 +52,8 @@ def test_raw_values_that_replace_the_list_must_cover_it():
     )
     found = one(compiled, "operands-do-not-tolerate")
     assert found.path == "addons.gpuOperator.values.daemonsets.tolerations"
-    assert [m["key"] for m in found.evidence["missing"]] == ["maintenance", "team"]
+    missing: Any = found.evidence["missing"]
+    assert [m["key"] for m in missing] == ["maintenance", "team"]
     everything = {"daemonsets": {"tolerations": [{"operator": "Exists"}]}}
     assert codes(validated("eks", TAINTED, gpuOperator={"values": everything})) == set()
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet.fleet.nic_cluster_policy import policy_spec
 from gpufleet.platforms.compiled import compile_data
 
 NET = {"name": "rail0", "ipam": {"type": "nv-ipam", "poolName": "a"}}
@@ -103,3 +104,39 @@ def test_shapes_the_webhook_would_refuse(network: dict[str, Any], said: str) -> 
 def test_networks_without_the_operator_are_refused() -> None:
     result = compiled({"macvlan": [NET]}, fabric="none")
     assert "network-operator-off" in codes(result)
+
+
+def openshift(network: dict[str, Any]) -> Any:
+    size = {"cpus": 32, "memoryGib": 256, "template": "rhcos", "networks": [{"network": "vms"}]}
+    pool = {"name": "train", "gpu": "A100-80GB", "nodes": {"min": 2, "max": 2}, "fabric": "rdma"}
+    return compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "openshift",
+            "cluster": {"name": "c"},
+            "pools": [{**pool, "openshift": size}],
+            "addons": {"networkOperator": network},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("network", "installed"),
+    [
+        ({"macvlan": [NET]}, None),
+        ({"ipoib": [NET]}, {"ipoib": {"image": "ipoib-cni"}}),
+    ],
+)
+def test_openshift_has_multus_and_its_plugins(network: dict[str, Any], installed: object) -> None:
+    """Mellanox/network-operator-docs 0c0ecad, deployment-guide-openshift.rst: both are there, and
+    only the IPoIB plugin is not."""
+    fleet = openshift(network).fleet
+    spec = policy_spec(fleet.spec.addons, fleet.addons.network_operator)
+    assert spec.get("secondaryNetwork") == installed
+    assert spec["nvIpam"]["image"] == "nvidia-k8s-ipam"
+
+
+def test_openshift_has_whereabouts() -> None:
+    network = {"macvlan": [{"name": "a", "ipam": {"type": "whereabouts"}}]}
+    assert "network-ipam-not-installed" not in codes(openshift(network))
+    assert "network-ipam-not-installed" in codes(compiled(network))

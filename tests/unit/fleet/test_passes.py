@@ -7,9 +7,10 @@ import pytest
 from benchmarks.specs import fleet
 from gpufleet.catalogue import load
 from gpufleet.fleet.compile import PASSES, Compilation
+from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.parse import parse
 
-INPUT = {"spec", "catalogue", "paths", "as_of", "at"}
+INPUT = {"spec", "platforms", "catalogue", "paths", "as_of", "at"}
 GATHERED = {"findings"}
 """What compile_fleet adds to after each pass; no pass gives it."""
 RESULTS = {field.name for field in fields(Compilation)} - INPUT - GATHERED
@@ -39,7 +40,7 @@ def test_each_pass_reads_and_sets_what_it_states(platform: str) -> None:
     spec = parse(fleet(5, platform)).readable
     assert spec is not None
     paths = tuple(f"pools[{i}]" for i in range(len(spec.pools)))
-    made = _Watched(spec, load(), paths, load().about.date, None)
+    made = _Watched(spec, PLATFORMS, load(), paths, load().about.date, None)
     for one in PASSES:
         made.read, made.written = set(), set()
         list(one.run(made))
@@ -61,4 +62,4 @@ def test_a_result_that_is_not_there_yet_cannot_be_read() -> None:
     spec = parse(fleet(1, "eks")).readable
     assert spec is not None
     with pytest.raises(AttributeError):
-        _ = Compilation(spec, load(), ("pools[0]",), load().about.date, None).pools
+        _ = Compilation(spec, PLATFORMS, load(), ("pools[0]",), load().about.date, None).pools

@@ -32,14 +32,22 @@ def compiled(region: str, *pools: dict[str, Any], platform: str = "eks") -> Comp
 
 
 @pytest.mark.parametrize(
-    ("region", "name"), [("us-gov-west-1", "GovCloud"), ("cn-north-1", "China")]
+    ("region", "name"),
+    [
+        ("us-gov-west-1", "GovCloud"),
+        ("cn-north-1", "China"),
+        ("eusc-de-east-1", "the European Sovereign Cloud"),
+    ],
 )
-def test_another_price_list_is_named(region: str, name: str) -> None:
+def test_another_price_list_is_never_counted(region: str, name: str) -> None:
     result = compiled(region)
-    (found,) = [one for one in result.findings if one.code == "prices-of-other-partition"]
-    assert f"us-east-1; {name} has its own price list" in found.message
+    (found,) = [one for one in result.findings if one.code == "price-unknown-in-region"]
+    assert f"{name} has its own price list" in (found.fix or "")
+    assert "prices: estimate" not in (found.fix or "")
     assert found.evidence["pools"] == ["chat"]
     assert result.deployable
+    assert result.fleet is not None
+    assert isinstance(result.fleet.pools[0].spend.maximum, Unbounded)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +55,7 @@ def test_another_price_list_is_named(region: str, name: str) -> None:
 )
 def test_other_regions_have_the_same_list(region: str, platform: str) -> None:
     codes = {one.code for one in compiled(region, platform=platform).findings}
-    assert "prices-of-other-partition" not in codes
+    assert "price-unknown-in-region" not in codes
 
 
 def test_what_was_paid_is_nobodys_list() -> None:
@@ -58,7 +66,7 @@ def test_what_was_paid_is_nobodys_list() -> None:
         "capacity": [{"capacityBlock": BLOCK}],
     }
     codes = {one.code for one in compiled("us-gov-west-1", block).findings}
-    assert "prices-of-other-partition" not in codes
+    assert "price-unknown-in-region" not in codes
 
 
 def test_the_explanation_names_the_region_of_the_price(tmp_path: Path) -> None:

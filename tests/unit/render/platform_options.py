@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.unit.render.platform_rows import H100, SCALED, Row
 
+KEY = "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d"
 ZONE = {"zones": ["us-central1-a"]}
 A3 = {"instanceTypes": ["a3-highgpu-8g"], **SCALED, **ZONE}
 TPU = {"instanceTypes": ["ct5lp-hightpu-4t"], "nodes": {"min": 0, "max": 4}, **ZONE}
@@ -32,6 +33,10 @@ GKE: dict[str, Row] = {
     "gke.autoUpgrade": option("gke", "autoUpgrade", False),
     "gke.autoRepair": option("gke", "autoRepair", False),
     "gke.diskType": option("gke", "diskType", "pd-ssd"),
+    "gke.kmsKey": option(
+        "gke", "kmsKey", "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
+    ),
+    "gke.maintenanceInterval": option("gke", "maintenanceInterval", "periodic"),
     "gke.localSsds": option("gke", "localSsds", 1),
     "gke.localSsdUse": Row(
         "`localSsdUse: raw` with `localSsds: 1`",
@@ -64,6 +69,8 @@ EKS: dict[str, Row] = {
     "eks.nodeRepair": option("eks", "nodeRepair", False),
     "eks.metadataHopLimit": option("eks", "metadataHopLimit", 2),
     "eks.localStorage": option("eks", "localStorage", "none"),
+    "eks.kmsKeyArn": option("eks", "kmsKeyArn", KEY),
+    "eks.fastImagePull": option("eks", "fastImagePull", True),
     "eks.imported": Row(
         "`imported: manage` with `importId`",
         {"importId": "ml:old", "eks": {"imported": "manage"}},
@@ -78,8 +85,6 @@ EKS: dict[str, Row] = {
         {"eks": {"launchTemplate": {"ebsOptimized": "true"}}},
     ),
 }
-
-KEY = "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d"
 
 OPENSHIFT_AWS: dict[str, Row] = {
     "openshiftAws.rollout": option("openshiftAws", "rollout", "surge"),

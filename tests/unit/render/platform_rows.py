@@ -368,6 +368,7 @@ ROWS: dict[str, Row] = {
         "`vsphere: {maxPerHost: 2, ...}`",
         {"vsphere": {"cpus": 8, "memoryGib": 32, "template": "ubuntu", "maxPerHost": 2}},
     ),
+    "pools.existing": Row("`existing: {cpus: 8}`", {"existing": {"cpus": 8}}),
     "pools.openshift": Row(
         "`openshift: {cpus: 16, ...}`",
         {"openshift": {"cpus": 16, "memoryGib": 32, "template": "rhcos"}},

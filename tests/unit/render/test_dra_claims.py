@@ -10,10 +10,10 @@ import pytest
 from gpufleet.contract.programs.dra_cel_functions import functions
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.documents.quantities import quantity
+from gpufleet.fleet.kueue_quota import MIG_MEMORY, class_mappings
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dra import claims, compute_domains
-from gpufleet.render.kueue_quota import MIG_MEMORY, class_mappings
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.pod_request import claiming_pod_spec
 from gpufleet_sandbox.operands.dra_claims import check_claim

@@ -6,21 +6,20 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from gpufleet.arguments.spelled_as_files.device_needs import DeviceTaintDict
+from gpufleet.arguments.addons import AddonArgs, ChartsArgs, DriverInstallerArgs, GpuDirectArgs
+from gpufleet.arguments.device_needs import DeviceTaintArgs
+from gpufleet.arguments.gpu_operator import CdiArgs, SwitchArgs
+from gpufleet.arguments.images import ImagesArgs
+from gpufleet.arguments.network_operator import IpoibNetworkArgs, MacvlanNetworkArgs
 from gpufleet.arguments.spelled_as_files.gpu_operator import (
-    CdiDict,
     DcgmExporterDict,
     DriverDict,
     MigManagerDict,
-    SwitchDict,
     ToolkitDict,
     VgpuHostDict,
 )
-from gpufleet.arguments.spelled_as_files.images import ImagesDict
 from gpufleet.arguments.spelled_as_files.network_operator import (
     HostDeviceNetworkDict,
-    IpoibNetworkDict,
-    MacvlanNetworkDict,
     OfedDriverDict,
     RdmaResourceDict,
     SriovResourceDict,
@@ -36,23 +35,23 @@ class GpuOperatorDict(TypedDict):
     """The GPU driver. Default: installed where an image lacks it."""
     toolkit: NotRequired[ToolkitDict]
     """The container toolkit. Default: installed where an image lacks it."""
-    devicePlugin: NotRequired[SwitchDict]
+    devicePlugin: NotRequired[SwitchArgs]
     """The device plugin. Default: installed where an image lacks it."""
-    gpuFeatureDiscovery: NotRequired[SwitchDict]
+    gpuFeatureDiscovery: NotRequired[SwitchArgs]
     """Labels that describe the GPUs. Default on."""
     migManager: NotRequired[MigManagerDict]
     """The MIG manager. Default: with MIG pools."""
-    dcgm: NotRequired[SwitchDict]
+    dcgm: NotRequired[SwitchArgs]
     """A DCGM host engine of its own, next to the one in the exporter. Default off."""
     dcgmExporter: NotRequired[DcgmExporterDict]
     """GPU metrics. Default on."""
-    nodeFeatureDiscovery: NotRequired[SwitchDict]
+    nodeFeatureDiscovery: NotRequired[SwitchArgs]
     """Labels GPU nodes. Default on, unless the Network Operator brings it."""
-    cdi: NotRequired[CdiDict]
+    cdi: NotRequired[CdiArgs]
     """Default: on, without NRI."""
-    gds: NotRequired[SwitchDict]
+    gds: NotRequired[SwitchArgs]
     """GPUDirect Storage; needs the open kernel module. Default off."""
-    gdrcopy: NotRequired[SwitchDict]
+    gdrcopy: NotRequired[SwitchArgs]
     """GDRCopy. Default off."""
     vgpuHost: NotRequired[VgpuHostDict]
     """Nodes that make vGPUs. Default: none."""
@@ -80,11 +79,11 @@ class NetworkOperatorDict(TypedDict):
     and no `sriov`, else none."""
     sriov: NotRequired[Sequence[SriovResourceDict]]
     """Resources of the SR-IOV device plugin. Default: none."""
-    macvlan: NotRequired[Sequence[MacvlanNetworkDict]]
+    macvlan: NotRequired[Sequence[MacvlanNetworkArgs]]
     """MacvlanNetworks. Default: none."""
     hostDevice: NotRequired[Sequence[HostDeviceNetworkDict]]
     """HostDeviceNetworks. Default: none."""
-    ipoib: NotRequired[Sequence[IpoibNetworkDict]]
+    ipoib: NotRequired[Sequence[IpoibNetworkArgs]]
     """IPoIBNetworks. Default: none."""
     wait: NotRequired[bool]
     """Wait until the NicClusterPolicy is ready before networks and GPU Operator are made. It is
@@ -107,9 +106,9 @@ class NetworkOperatorDict(TypedDict):
 class DevicePluginDict(TypedDict):
     """NVIDIA's device plugin by its own chart, where no GPU Operator is wanted."""
 
-    gpuFeatureDiscovery: NotRequired[SwitchDict]
+    gpuFeatureDiscovery: NotRequired[SwitchArgs]
     """Labels that describe the GPUs; MPS needs it. Default on."""
-    nodeFeatureDiscovery: NotRequired[SwitchDict]
+    nodeFeatureDiscovery: NotRequired[SwitchArgs]
     """Labels GPU nodes. Default on, unless another add-on brings it."""
     imagePullSecret: NotRequired[str]
     """Name of the Secret for images. Default: none."""
@@ -137,7 +136,7 @@ class DraDriverAddonDict(TypedDict):
     hostManagedImex: NotRequired[bool]
     """Whether your machines run nvidia-imex themselves (driver 0.5.0, gate
     HostManagedIMEXDaemon). Default false: the driver runs it for each ComputeDomain."""
-    deviceTaints: NotRequired[Sequence[DeviceTaintDict]]
+    deviceTaints: NotRequired[Sequence[DeviceTaintArgs]]
     """DeviceTaintRules. Need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
     none."""
 
@@ -189,19 +188,6 @@ class ClusterAutoscalerDict(TypedDict):
     Default 0.5. CPU and memory do not count on GPU nodes."""
 
 
-class AddonDict(TypedDict):
-    """One operator or controller."""
-
-    enabled: NotRequired[bool]
-    """Default: what the pools imply."""
-    ownership: NotRequired[OwnershipWord]
-    """One of `managed`, `existing`, `gitops`. Default managed."""
-    version: NotRequired[str]
-    """Chart version. Default: the catalogue's pin."""
-    values: NotRequired[Mapping[str, Any]]
-    """Raw Helm values, merged last; secrets do not belong here."""
-
-
 class NeuronDevicePluginDict(TypedDict):
     """AWS Neuron's device plugin, its scheduler extension and its watch on device errors."""
 
@@ -222,51 +208,6 @@ class NeuronDevicePluginDict(TypedDict):
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
 
 
-class GpuNetworksDict(TypedDict):
-    """Networks of GPU interfaces that are made with the fleet."""
-
-    cidr: NotRequired[str]
-    """Private IPv4 range of all of them, /8 to /20, apart from the cluster's own ranges. Default
-    192.168.0.0/16. Changing it makes new networks, and with them new node pools."""
-
-
-class GpuDirectDict(TypedDict):
-    """What brings GPUDirect to nodes on GKE."""
-
-    enabled: NotRequired[bool]
-    """Install Google's plugins of NCCL, and its device injector, on nodes of pools with a
-    `fabric`. Default true; false where Google's own manifests were applied already."""
-    networks: NotRequired[GpuNetworksDict]
-    """Make the networks of GPU interfaces that pools with a `fabric` need: `{}` for the default
-    range. Default: they are given in `connection.gpuNetworks`."""
-
-
-class DriverInstallerDict(TypedDict):
-    """Google's installer of NVIDIA's driver on GKE."""
-
-    enabled: NotRequired[bool]
-    """Install the driver on Container-Optimized OS, on nodes of pools with `gke: {driver:
-    gpuOperator}`. Default true; false where Google's own manifest was applied already."""
-
-
-class ChartSourceDict(TypedDict):
-    """Where charts come from: exactly one. Default: each vendor's own repository."""
-
-    repository: NotRequired[str]
-    """Helm repository that mirrors all charts, `https://charts.example.com`."""
-    oci: NotRequired[str]
-    """OCI registry path, `oci://registry.example.com/charts`."""
-    folder: NotRequired[str]
-    """Folder with one sub-folder per chart, as the sandbox and air-gapped sites use."""
-
-
-class ChartsDict(TypedDict):
-    """One setting for all charts."""
-
-    source: NotRequired[ChartSourceDict]
-    """Default: each vendor's own repository."""
-
-
 class AddonsDict(TypedDict):
     """Overrides of what the pools imply. An empty section is the usual case."""
 
@@ -282,25 +223,25 @@ class AddonsDict(TypedDict):
     """Karpenter. Default: with pools it provisions."""
     clusterAutoscaler: NotRequired[ClusterAutoscalerDict]
     """Cluster Autoscaler. Default: with pools it provisions."""
-    efaDevicePlugin: NotRequired[AddonDict]
+    efaDevicePlugin: NotRequired[AddonArgs]
     """AWS EFA device plugin. Default: with pools of `fabric: efa`."""
-    nodeMonitoringAgent: NotRequired[AddonDict]
+    nodeMonitoringAgent: NotRequired[AddonArgs]
     """EKS node monitoring agent, which tells node repair of broken GPUs; `version` is that of the
     EKS add-on. Default: with pools whose nodes are repaired."""
     neuronDevicePlugin: NotRequired[NeuronDevicePluginDict]
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
-    gpuDirect: NotRequired[GpuDirectDict]
+    gpuDirect: NotRequired[GpuDirectArgs]
     """Only on GKE: plugins of NCCL and the device injector. Default: with pools of a `fabric`."""
-    driverInstaller: NotRequired[DriverInstallerDict]
+    driverInstaller: NotRequired[DriverInstallerArgs]
     """Only on GKE: Google's installer of the driver. Default: with pools that need it."""
-    kueue: NotRequired[AddonDict]
+    kueue: NotRequired[AddonArgs]
     """Kueue. Default: with `queues`."""
-    keda: NotRequired[AddonDict]
+    keda: NotRequired[AddonArgs]
     """KEDA. Default: off."""
     olm: NotRequired[LifecycleManagerDict]
     """Only on OpenShift: how operators get into the cluster. Default: pinned versions from the
     catalogues that every cluster has."""
-    charts: NotRequired[ChartsDict]
+    charts: NotRequired[ChartsArgs]
     """Where charts come from. Default: each vendor's repository."""
-    images: NotRequired[ImagesDict]
+    images: NotRequired[ImagesArgs]
     """Where images come from, and by which proxy. Default: each vendor's registry."""

@@ -3,9 +3,11 @@
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
+
+from gpufleet.arguments.capacity import ReservedArgs
 
 
 class SpotDict(TypedDict):
@@ -14,24 +16,6 @@ class SpotDict(TypedDict):
     maxPriceUsdPerHour: NotRequired[str]
     """Highest price to pay for one instance and hour, in dollars: only in the sandbox. EKS and
     GKE take none; spot is never dearer than on demand there. Default: the on-demand price."""
-
-
-class ReservedDict(TypedDict):
-    """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
-
-    starts: NotRequired[str | datetime]
-    """When it begins (UTC). Default: not stated, it counts from the beginning."""
-    until: NotRequired[str | datetime]
-    """When it ends (UTC), after `starts`. Default: it does not end."""
-    id: str
-    """EC2: `cr-...`, or the ARN of a resource group of reservations; while that is full, nodes
-    are on demand. Google: name, or projects/P/reservations/R for a shared one."""
-    zone: NotRequired[str]
-    """Zone the reservation is in; needed when the pool's subnets span zones."""
-    blocks: NotRequired[Sequence[str]]
-    """Google: reservation blocks or sub-blocks to use. Default: any."""
-    instances: NotRequired[int]
-    """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
 
 
 class CapacityBlockDict(TypedDict):
@@ -84,7 +68,7 @@ class CapacityDict(TypedDict):
     """List price."""
     spot: NotRequired[SpotDict]
     """Spare capacity that can be taken back."""
-    reserved: NotRequired[ReservedDict]
+    reserved: NotRequired[ReservedArgs]
     """A reservation."""
     capacityBlock: NotRequired[CapacityBlockDict]
     """EKS: a block of capacity for a window."""
@@ -94,17 +78,6 @@ class CapacityDict(TypedDict):
     """GKE: all nodes of a request at once."""
     onPrem: NotRequired[OnPremDict]
     """Own hardware."""
-
-
-class MaintenanceWindowDict(TypedDict):
-    """A time in which nodes of the pool are out of service."""
-
-    starts: str | datetime
-    """When it begins (UTC)."""
-    until: str | datetime
-    """When it ends (UTC), after `starts`."""
-    nodes: NotRequired[int]
-    """Nodes that are out of service at the same time, 1 to 10000. Default: all."""
 
 
 class TeamCommitmentDict(TypedDict):

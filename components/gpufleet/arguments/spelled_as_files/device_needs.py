@@ -6,10 +6,10 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.device_needs import DeviceTolerationArgs
 from gpufleet.arguments.words import (
     DeviceChoiceDevicesWord,
     DeviceNeedDevicesWord,
-    DeviceTaintEffectWord,
     DraSharingWord,
     NvlinkReachWord,
     TimeSliceWord,
@@ -29,19 +29,6 @@ class DeviceChoiceDict(TypedDict):
     """Least memory of each device in MiB. Default: any."""
     profile: NotRequired[str]
     """MIG profile of each device. Default: any."""
-
-
-class DeviceTolerationDict(TypedDict):
-    """A taint of devices that a claim bears."""
-
-    key: NotRequired[str]
-    """Key of the taint. Default: every key."""
-    value: NotRequired[str]
-    """Value of the taint. Default: every value."""
-    effect: NotRequired[DeviceTaintEffectWord]
-    """One of `NoSchedule`, `NoExecute`. Default: both."""
-    seconds: NotRequired[int]
-    """With NoExecute: how long its pods stay. Default: always."""
 
 
 class DeviceNeedDict(TypedDict):
@@ -89,7 +76,7 @@ class DeviceNeedDict(TypedDict):
     """Ways in which the claim can be met, the preferred one first, instead of `products`,
     `count`, `memoryMib` and `profile`: an H200, else two H100. One of them names the pool's GPU.
     Needs DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one way."""
-    tolerations: NotRequired[Sequence[DeviceTolerationDict]]
+    tolerations: NotRequired[Sequence[DeviceTolerationArgs]]
     """Taints of devices that the claim bears. Needs DRADeviceTaints, on by default in Kubernetes
     1.36. Default: none."""
     adminAccess: NotRequired[bool]
@@ -101,22 +88,3 @@ class DeviceNeedDict(TypedDict):
     Default: the driver's."""
     sharedClaims: NotRequired[int]
     """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""
-
-
-class DeviceTaintDict(TypedDict):
-    """A DeviceTaintRule: a taint of devices of a driver, set for maintenance and taken away."""
-
-    name: str
-    """Name of the rule."""
-    driver: NotRequired[str]
-    """Driver of the devices. Default `gpu.nvidia.com`."""
-    node: NotRequired[str]
-    """Pool of the driver's slices, which is the name of the node. Default: every node."""
-    device: NotRequired[str]
-    """Device as the driver names it, `gpu-3`. Default: every device."""
-    key: str
-    """Key of the taint, `example.com/maintenance`."""
-    value: NotRequired[str]
-    """Default: empty."""
-    effect: NotRequired[DeviceTaintEffectWord]
-    """One of `NoSchedule`, `NoExecute`. Default NoSchedule."""

@@ -41,6 +41,11 @@ class EksOptionsDict(TypedDict):
     use pod identities instead; 2 lets them."""
     localStorage: NotRequired[LocalStorageWord]
     """One of `raid0`, `none`. Default raid0, where the instance type has NVMe disks."""
+    kmsKeyArn: NotRequired[str]
+    """Key that encrypts the volumes of nodes. Default: the account's own for EBS."""
+    fastImagePull: NotRequired[bool]
+    """Pull and unpack layers of images in parallel, by the SOCI snapshotter: only on Amazon Linux
+    2023 (nodeadm's gate FastImagePull). Default false."""
     imported: NotRequired[EksOptionsImportedWord]
     """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the group over and
     changes nothing; `manage`, in a later update, makes labels, taints, sizes, tags, repair and

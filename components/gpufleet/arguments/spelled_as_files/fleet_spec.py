@@ -33,9 +33,9 @@ class FleetSpecArgs(TypedDict):
     directory, which for a Pulumi program is the folder of Pulumi.yaml (docs/catalogue.md).
     Default: what the environment variable GPUFLEET_CATALOGUE_OVERLAY names, else none."""
     platform: PlatformWord
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`.
-    `eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, `openshiftGcp`, or
-    `sandbox`, the local control plane."""
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `existing`,
+    `sandbox`. `eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, `openshiftGcp`,
+    or `sandbox`, the local control plane."""
     environment: NotRequired[str]
     """`dev`, `staging`, `prod`: chooses the policy profile. Default dev."""
     cluster: ClusterDict

@@ -13,6 +13,7 @@ from gpufleet.arguments.words import (
     GkeOptionsImportedWord,
     GkeOptionsLimitsWord,
     GkeOptionsLocationPolicyWord,
+    GkeOptionsMaintenanceIntervalWord,
     LocalSsdUseWord,
     UpgradeStrategyWord,
 )
@@ -65,6 +66,13 @@ class GkeOptionsDict(TypedDict):
     diskType: NotRequired[str]
     """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other, `pd-
     ssd` on A3, else `pd-balanced`."""
+    kmsKey: NotRequired[str]
+    """Key of Cloud KMS that encrypts the boot disk, `projects/P/locations/L/keyRings/R/
+    cryptoKeys/K`. Default: Google's. Changing it makes a new node pool."""
+    maintenanceInterval: NotRequired[GkeOptionsMaintenanceIntervalWord]
+    """One of `periodic`, `asNeeded`. How often Google maintains the hosts: `periodic` gathers
+    updates and announces them, `asNeeded` makes each as it comes. Default: the machine type's.
+    Changing it makes a new node pool."""
     localSsds: NotRequired[int]
     """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
     localSsdUse: NotRequired[LocalSsdUseWord]

@@ -6,6 +6,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.gpu_operator import DataCenterDriverArgs
 from gpufleet.arguments.words import (
     KernelModuleWord,
     LicenseFeatureWord,
@@ -68,17 +69,6 @@ class DriverRdmaDict(TypedDict):
     """DOCA-OFED is on the host. Default: what `networkOperator.ofed` says."""
 
 
-class DataCenterDriverDict(TypedDict):
-    """The driver of whole GPUs, in a cluster whose `driver` is that of vGPU guests."""
-
-    version: str
-    """Driver version, `580.95.05`."""
-    repository: NotRequired[str]
-    """Repository of its image. Default: NVIDIA's."""
-    image: NotRequired[str]
-    """Name of its image. Default: `driver`."""
-
-
 class LicensingDict(TypedDict):
     """Licence of vGPU guests. The Secret has the keys `gridd.conf` and
     `client_configuration_token.tok`; gpufleet never sees what is in it."""
@@ -114,7 +104,7 @@ class DriverDict(TypedDict):
     """How a new version reaches the nodes. Default: the chart's, one node at a time."""
     rdma: NotRequired[DriverRdmaDict]
     """Default: DMA-BUF, without nvidia-peermem."""
-    dataCenter: NotRequired[DataCenterDriverDict]
+    dataCenter: NotRequired[DataCenterDriverArgs]
     """Driver of pools without vGPU, where vGPU pools are in the same cluster: each pool gets an
     NVIDIADriver of its kind. Default: none, one driver for all."""
     licensing: NotRequired[LicensingDict]
@@ -147,13 +137,6 @@ class ToolkitDict(TypedDict):
     """Folder on the nodes. Default: `/usr/local/nvidia`."""
     env: NotRequired[Mapping[str, str]]
     """Environment of the toolkit container. Default: none."""
-
-
-class SwitchDict(TypedDict):
-    """On, off, or (unset) whatever the pools imply."""
-
-    enabled: NotRequired[bool]
-    """Default: what the pools imply."""
 
 
 class MigManagerDict(TypedDict):
@@ -196,15 +179,6 @@ class DcgmExporterDict(TypedDict):
     """Copy pods' labels to the samples. Default: the chart's, false."""
     env: NotRequired[Mapping[str, str]]
     """Environment of the exporter. Default: none, and with `monitoring` its interval."""
-
-
-class CdiDict(TypedDict):
-    """Container Device Interface."""
-
-    enabled: NotRequired[bool]
-    """Default true."""
-    nri: NotRequired[bool]
-    """Inject devices by an NRI plugin instead of the RuntimeClass `nvidia`. Default false."""
 
 
 class VgpuHostDict(TypedDict):

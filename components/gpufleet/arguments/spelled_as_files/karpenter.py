@@ -6,26 +6,15 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from gpufleet.arguments.words import (
-    KarpenterBudgetReasonsWord,
-    KarpenterDisruptionConsolidationPolicyWord,
-    KarpenterRequirementOperatorWord,
-    KarpenterReservationsMatchWord,
-    StartupTaintEffectWord,
+from gpufleet.arguments.karpenter import (
+    KarpenterBudgetArgs,
+    KarpenterRequirementArgs,
+    StartupTaintArgs,
 )
-
-
-class KarpenterBudgetDict(TypedDict):
-    """How many nodes may be disrupted at once; it does not hold back expiry."""
-
-    nodes: str
-    """A number, `"1"`, or a part, `"10%"`."""
-    schedule: NotRequired[str]
-    """Cron expression in UTC of when it begins to hold. With `duration`. Default: always."""
-    duration: NotRequired[str]
-    """How long it holds, in hours and minutes."""
-    reasons: NotRequired[Sequence[KarpenterBudgetReasonsWord]]
-    """For which reasons. Default: all of them."""
+from gpufleet.arguments.words import (
+    KarpenterDisruptionConsolidationPolicyWord,
+    KarpenterReservationsMatchWord,
+)
 
 
 class KarpenterDisruptionDict(TypedDict):
@@ -37,31 +26,8 @@ class KarpenterDisruptionDict(TypedDict):
     consolidateAfter: NotRequired[str]
     """How long a node must be idle first. Default: training 60m, batch 10m, inference 5m,
     interactive 30m."""
-    budgets: NotRequired[Sequence[KarpenterBudgetDict]]
+    budgets: NotRequired[Sequence[KarpenterBudgetArgs]]
     """Default: by intent. training: none for drift; batch and inference: 10 %; interactive: 1."""
-
-
-class KarpenterRequirementDict(TypedDict):
-    """One more condition on the nodes, next to those that follow from the pool."""
-
-    key: str
-    """Label, such as `topology.kubernetes.io/zone`."""
-    operator: KarpenterRequirementOperatorWord
-    """One of `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt`, `Lt`, `Gte`, `Lte`. How the values
-    are compared."""
-    values: NotRequired[Sequence[str]]
-    """Values; exactly one whole number with Gt, Lt, Gte and Lte. Default: none."""
-
-
-class StartupTaintDict(TypedDict):
-    """A taint that something else takes off once the node is ready; pods need not tolerate it."""
-
-    key: str
-    """Key of the taint, such as `example.com/agent-not-ready`."""
-    value: NotRequired[str]
-    """Default: empty."""
-    effect: NotRequired[StartupTaintEffectWord]
-    """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. Default NoSchedule."""
 
 
 class KarpenterReservationsDict(TypedDict):
@@ -87,9 +53,9 @@ class KarpenterPoolOptionsDict(TypedDict):
     inference 1h, interactive 8h."""
     disruption: NotRequired[KarpenterDisruptionDict]
     """When working nodes may go. Default: by intent."""
-    requirements: NotRequired[Sequence[KarpenterRequirementDict]]
+    requirements: NotRequired[Sequence[KarpenterRequirementArgs]]
     """Further conditions. Default: none."""
-    startupTaints: NotRequired[Sequence[StartupTaintDict]]
+    startupTaints: NotRequired[Sequence[StartupTaintArgs]]
     """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits
     for the GPUs by itself."""
     reservations: NotRequired[Sequence[KarpenterReservationsDict]]

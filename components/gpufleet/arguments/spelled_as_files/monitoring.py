@@ -6,22 +6,8 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.monitoring import ServerScrapeArgs
 from gpufleet.arguments.words import MonitoringBackendWord
-
-
-class ServerScrapeDict(TypedDict):
-    """Pods that tell their own metrics: model servers, by which their replicas scale."""
-
-    name: str
-    """Name of the scrape."""
-    namespace: str
-    """Namespace of the pods."""
-    labels: Mapping[str, str]
-    """Labels of the pods; at least one."""
-    port: NotRequired[str]
-    """Name of the container's port. Default http."""
-    path: NotRequired[str]
-    """Default `/metrics`, as vLLM has it."""
 
 
 class AlertsDict(TypedDict):
@@ -87,7 +73,7 @@ class MonitoringDict(TypedDict):
     queryUrl: NotRequired[str]
     """Where queries are answered, for scaling: `http://prometheus.monitoring.svc:9090`. Default:
     none; what scales by a query then needs an address of its own."""
-    servers: NotRequired[Sequence[ServerScrapeDict]]
+    servers: NotRequired[Sequence[ServerScrapeArgs]]
     """Model servers to scrape too, at most 200. Default: none."""
     alerts: NotRequired[AlertsDict]
     """Default: all alerts, at the thresholds named there."""

@@ -6,7 +6,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from gpufleet.arguments.words import MacvlanModeWord, SriovDeviceWord
+from gpufleet.arguments.words import SriovDeviceWord
 
 
 class OfedDrainDict(TypedDict):
@@ -117,24 +117,6 @@ class SriovResourceDict(TypedDict):
     """Which devices."""
 
 
-class MacvlanNetworkDict(TypedDict):
-    """A virtual Ethernet interface on a NIC that pods share."""
-
-    name: str
-    """Name of the network."""
-    namespace: NotRequired[str]
-    """Namespace of the NetworkAttachmentDefinition that the operator makes. Default `default`."""
-    ipam: NotRequired[Mapping[str, Any]]
-    """Address management as the CNI plugin reads it: `{type: nv-ipam, poolName: rail-0}`, `{type:
-    whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
-    master: NotRequired[str]
-    """Interface of the node. Default: the one of the default route."""
-    mode: NotRequired[MacvlanModeWord]
-    """One of `bridge`, `private`, `vepa`, `passthru`. Default bridge."""
-    mtu: NotRequired[int]
-    """0 to 65536. Default: the master's."""
-
-
 class HostDeviceNetworkDict(TypedDict):
     """A whole NIC function, moved into the pod."""
 
@@ -147,17 +129,3 @@ class HostDeviceNetworkDict(TypedDict):
     whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
     resourceName: str
     """Resource of `sriov` that brings it, without the prefix."""
-
-
-class IpoibNetworkDict(TypedDict):
-    """A virtual IP-over-InfiniBand interface."""
-
-    name: str
-    """Name of the network."""
-    namespace: NotRequired[str]
-    """Namespace of the NetworkAttachmentDefinition that the operator makes. Default `default`."""
-    ipam: NotRequired[Mapping[str, Any]]
-    """Address management as the CNI plugin reads it: `{type: nv-ipam, poolName: rail-0}`, `{type:
-    whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
-    master: NotRequired[str]
-    """Interface of the node. Default: the one of the default route."""

@@ -6,6 +6,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.openshift import OpenShiftNetworkArgs
 from gpufleet.arguments.words import AttachmentWord, DiskFormatWord, MachineRolloutWord
 
 
@@ -47,42 +48,6 @@ class OpenShiftDiskDict(TypedDict):
     policy of its datastore has it."""
 
 
-class OpenShiftAddressPoolDict(TypedDict):
-    """A pool of addresses that a controller in the cluster gives out by IPAddressClaims."""
-
-    group: str
-    """API group of the kind of pool, `ipam.cluster.x-k8s.io`."""
-    resource: str
-    """Plural of the kind of pool in lower case, `inclusterippools`."""
-    name: str
-    """Name of the pool."""
-
-
-class OpenShiftAddressesDict(TypedDict):
-    """Static addresses of one adapter. The same ones are written into every machine of the pool,
-    so that only `pools` gives each machine its own."""
-
-    pools: NotRequired[Sequence[OpenShiftAddressPoolDict]]
-    """Pools that each machine claims an address of, at most 8. The claim says the gateway.
-    Default: none."""
-    fixed: NotRequired[Sequence[str]]
-    """Addresses with the length of their prefix, `10.0.0.10/24`, at most 8: only in a pool of one
-    machine. Default: none."""
-    gateway: NotRequired[str]
-    """Default route of `fixed`. Default: none by this adapter."""
-    nameservers: NotRequired[Sequence[str]]
-    """DNS servers, at most 8; a claim names none. Default: none."""
-
-
-class OpenShiftNetworkDict(TypedDict):
-    """A network adapter of each machine; the machine API makes all of them vmxnet3."""
-
-    network: str
-    """Port group, by name."""
-    addresses: NotRequired[OpenShiftAddressesDict]
-    """Static addresses. Default: DHCP."""
-
-
 class OpenShiftOptionsDict(TypedDict):
     """What only OpenShift on vSphere needs to know: the machine, and the template that brings its
     GPU."""
@@ -117,6 +82,6 @@ class OpenShiftOptionsDict(TypedDict):
     """vSphere tags of each machine, by id, at most 10. Default: none."""
     extraDisks: NotRequired[Sequence[OpenShiftDiskDict]]
     """Data disks of each machine, at most 29, on the datastore of the machine. Default: none."""
-    networks: NotRequired[Sequence[OpenShiftNetworkDict]]
+    networks: NotRequired[Sequence[OpenShiftNetworkArgs]]
     """All network adapters of each machine, at most 10, in place of the connection's `network`.
     The first one reaches the cluster. Default: one on the connection's network, with DHCP."""

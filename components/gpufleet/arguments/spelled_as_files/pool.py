@@ -6,42 +6,22 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from gpufleet.arguments.spelled_as_files.capacity import (
-    CapacityDict,
-    MaintenanceWindowDict,
-    TeamCommitmentDict,
-)
+from gpufleet.arguments.capacity import MaintenanceWindowArgs
+from gpufleet.arguments.neuron import NeuronOptionsArgs
+from gpufleet.arguments.pool import NodesArgs, TaintArgs
+from gpufleet.arguments.spelled_as_files.capacity import CapacityDict, TeamCommitmentDict
 from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
+from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
 from gpufleet.arguments.spelled_as_files.gke import GkeOptionsDict
 from gpufleet.arguments.spelled_as_files.karpenter import KarpenterPoolOptionsDict
 from gpufleet.arguments.spelled_as_files.kubelet import KubeletDict
-from gpufleet.arguments.spelled_as_files.neuron import NeuronOptionsDict
 from gpufleet.arguments.spelled_as_files.openshift import OpenShiftOptionsDict
 from gpufleet.arguments.spelled_as_files.openshift_aws import OpenShiftAwsOptionsDict
 from gpufleet.arguments.spelled_as_files.openshift_gcp import OpenShiftGcpOptionsDict
 from gpufleet.arguments.spelled_as_files.sharing import SharingDict
 from gpufleet.arguments.spelled_as_files.storage import PoolVolumeDict
 from gpufleet.arguments.spelled_as_files.vsphere import VsphereOptionsDict
-from gpufleet.arguments.words import (
-    FabricWord,
-    IntentWord,
-    OwnershipWord,
-    ProvisionerWord,
-    TaintEffectWord,
-)
-
-
-class NodesDict(TypedDict):
-    """How many nodes the pool may have."""
-
-    min: int
-    """Fewest nodes, 0 to 10000."""
-    max: int
-    """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an
-    unbounded bill."""
-    expected: NotRequired[int]
-    """Nodes on an average hour, for the expected spend. Default: half way between min and max,
-    rounded up."""
+from gpufleet.arguments.words import FabricWord, IntentWord, OwnershipWord, ProvisionerWord
 
 
 class DiskDict(TypedDict):
@@ -69,18 +49,6 @@ class LayoutChangeDict(TypedDict):
     which covers a reboot."""
 
 
-class TaintDict(TypedDict):
-    """A taint next to the GPU taint every pool carries."""
-
-    key: str
-    """Key of the taint, such as `example.com/team`."""
-    value: NotRequired[str]
-    """Default: empty."""
-    effect: NotRequired[TaintEffectWord]
-    """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. In Kubernetes' spelling; each cloud's
-    own spelling is rendered. Default NoSchedule."""
-
-
 class GpuPoolDict(TypedDict):
     """A group of identical GPU nodes."""
 
@@ -93,7 +61,7 @@ class GpuPoolDict(TypedDict):
     gpusPerNode: NotRequired[int]
     """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
     machine the platform offers; 1 on own hardware."""
-    nodes: NodesDict
+    nodes: NodesArgs
     """How many nodes."""
     intent: NotRequired[IntentWord]
     """One of `training`, `batch`, `inference`, `interactive`. Default inference."""
@@ -128,18 +96,18 @@ class GpuPoolDict(TypedDict):
     change: NotRequired[LayoutChangeDict]
     """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at
     once."""
-    taints: NotRequired[Sequence[TaintDict]]
+    taints: NotRequired[Sequence[TaintArgs]]
     """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     kubelet: NotRequired[KubeletDict]
     """CPU, memory and topology manager of the nodes' kubelet. Default: the platform's."""
     team: NotRequired[str]
     """Team the pool's cost is booked on. Default: shared by all."""
-    maintenance: NotRequired[Sequence[MaintenanceWindowDict]]
+    maintenance: NotRequired[Sequence[MaintenanceWindowArgs]]
     """Times in which nodes are out of service, at most 100. Default: none."""
     commitments: NotRequired[Sequence[TeamCommitmentDict]]
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
-    neuron: NotRequired[NeuronOptionsDict]
+    neuron: NotRequired[NeuronOptionsArgs]
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: NotRequired[EksOptionsDict]
     """Only on EKS. Default: none."""
@@ -151,6 +119,8 @@ class GpuPoolDict(TypedDict):
     """Only on vSphere, and needed there."""
     openshift: NotRequired[OpenShiftOptionsDict]
     """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    existing: NotRequired[ExistingOptionsDict]
+    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
     openshiftAws: NotRequired[OpenShiftAwsOptionsDict]
     """Only on OpenShift on AWS. Default: none."""
     openshiftGcp: NotRequired[OpenShiftGcpOptionsDict]

@@ -6,40 +6,8 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.queues import CohortArgs, NetworkTopologyArgs, PriorityArgs, TeamArgs
 from gpufleet.arguments.words import QueueingStrategyWord, ReclaimWord, WithinQueueWord
-
-
-class TeamDict(TypedDict):
-    """A team and its share of the fleet."""
-
-    name: str
-    """Name of the team, and of its queue."""
-    share: float
-    """Part of every pool's advertised resources that is this team's nominal quota: more than 0,
-    at most 1. The shares of all teams add up to at most 1. A pool with `team` is all that
-    team's."""
-    namespaces: NotRequired[Sequence[str]]
-    """Namespaces whose jobs run on this quota. Default: one called like the team."""
-    cohort: NotRequired[str]
-    """Group of teams it borrows from and lends to first, one of `cohorts`. Default: the
-    fleet's."""
-    borrowing: NotRequired[float]
-    """Most it may use beyond its quota, as a multiple of it: 0 never borrows, 1 doubles. 0 to
-    100. Default: all that others leave idle."""
-    lending: NotRequired[float]
-    """Part of its quota that others may use while it is idle, 0 to 1. Default: all of it."""
-    weight: NotRequired[float]
-    """With `fairSharing`: its part of what is idle, relative to the others; 0 comes last. 0 to
-    1000. Default: the share, times 1000."""
-
-
-class CohortDict(TypedDict):
-    """A group of teams inside the fleet's cohort."""
-
-    name: str
-    """Name of the group."""
-    parent: NotRequired[str]
-    """The group it belongs to. Default: the fleet's."""
 
 
 class PreemptionDict(TypedDict):
@@ -64,31 +32,6 @@ class FairSharingDict(TypedDict):
     at most 8760. Default: past use does not count."""
 
 
-class PriorityDict(TypedDict):
-    """A priority that jobs name by the label `kueue.x-k8s.io/priority-class`."""
-
-    name: str
-    """Name of the class."""
-    value: int
-    """Higher goes first and may end lower ones. At most 1000000000."""
-    description: NotRequired[str]
-    """For people. Default: none."""
-
-
-class NetworkTopologyDict(TypedDict):
-    """Where jobs of several pods are placed close together."""
-
-    name: str
-    """Name of the topology."""
-    levels: NotRequired[Sequence[str]]
-    """Node labels from the widest domain to the narrowest, at most 16. `kubernetes.io/hostname`
-    may only be the last; without it, Kueue does not look at node taints. NVLink domains of
-    several machines: `nvidia.com/gpu.clique`. Default: the labels of EKS or GKE; needed
-    elsewhere."""
-    pools: Sequence[str]
-    """Pools whose nodes carry the labels. At least one."""
-
-
 class PodsReadyDict(TypedDict):
     """How long an admitted job may take until all its pods are ready; then it is put back."""
 
@@ -104,11 +47,11 @@ class PodsReadyDict(TypedDict):
 class QueuesDict(TypedDict):
     """Kueue queues and quotas, derived from pools and shares."""
 
-    teams: Sequence[TeamDict]
+    teams: Sequence[TeamArgs]
     """1 to 200 teams."""
     cohort: NotRequired[str]
     """Name of the group of all teams. Default gpufleet."""
-    cohorts: NotRequired[Sequence[CohortDict]]
+    cohorts: NotRequired[Sequence[CohortArgs]]
     """Groups inside it, at most 100. Default: none, all teams lend to each other alike."""
     strategy: NotRequired[QueueingStrategyWord]
     """One of `bestEffortFifo`, `strictFifo`. Default bestEffortFifo."""
@@ -117,9 +60,9 @@ class QueuesDict(TypedDict):
     decides."""
     fairSharing: NotRequired[FairSharingDict]
     """Default: idle quota goes to the one who asks first."""
-    priorities: NotRequired[Sequence[PriorityDict]]
+    priorities: NotRequired[Sequence[PriorityArgs]]
     """At most 50. Default: none, all jobs are alike."""
-    topologies: NotRequired[Sequence[NetworkTopologyDict]]
+    topologies: NotRequired[Sequence[NetworkTopologyArgs]]
     """At most 20. Kueue counts only nodes that exist, so these pools must keep their size, or
     have their nodes requested before (`atomicScaleUp`, `queued`). Default: none."""
     atomicScaleUp: NotRequired[Sequence[str]]

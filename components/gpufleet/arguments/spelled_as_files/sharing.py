@@ -6,12 +6,12 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
+from gpufleet.arguments.sharing import MigLayoutArgs
 from gpufleet.arguments.spelled_as_files.device_needs import DeviceNeedDict
 from gpufleet.arguments.words import (
     DraConsumableSharesWord,
     DraDevicesWord,
     DraSharingWord,
-    MigLayoutGpusWord,
     MigStrategyWord,
     TimeSliceWord,
     VgpuSchedulerWord,
@@ -49,16 +49,6 @@ class MpsDict(TypedDict):
     get it as CUDA_MPS_PINNED_DEVICE_MEM_LIMIT. Default: memory / replicas."""
 
 
-class MigLayoutDict(TypedDict):
-    """What some of the GPUs of each node are cut into."""
-
-    gpus: NotRequired[int | MigLayoutGpusWord]
-    """How many GPUs of the node get this layout, or `all` (default: every GPU of the node)."""
-    devices: Mapping[str, int]
-    """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
-    the GPUs whole, without MIG; several layouts need `strategy: mixed` then."""
-
-
 class MigDict(TypedDict):
     """Multi-Instance GPU: hardware slices with memory and fault isolation."""
 
@@ -69,7 +59,7 @@ class MigDict(TypedDict):
     """Name of a configuration in NVIDIA's default mig-parted file, for every GPU of each node:
     `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. What it means depends on the GPU: the devices
     are looked up for the GPU of the pool. Instead of `layouts`."""
-    layouts: NotRequired[Sequence[MigLayoutDict]]
+    layouts: NotRequired[Sequence[MigLayoutArgs]]
     """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole.
     Exactly one of `layout` and `layouts` is needed."""
     timeSlicing: NotRequired[TimeSlicingDict]
@@ -122,7 +112,7 @@ class DraDict(TypedDict):
     layout: NotRequired[str]
     """With `devices: mig`: name of a configuration in NVIDIA's default mig-parted file, such as
     `all-balanced`, for every GPU of each node. Instead of `layouts`. Default: none."""
-    layouts: NotRequired[Sequence[MigLayoutDict]]
+    layouts: NotRequired[Sequence[MigLayoutArgs]]
     """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG
     manager. Default: nothing, the driver cuts on demand (Hopper and later, driver gate
     DynamicMIG)."""

@@ -8,6 +8,7 @@ from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.spelled_as_files.vsphere_devices import VsphereDiskDict, VsphereNetworkDict
 from gpufleet.arguments.spelled_as_files.vsphere_policy import VsphereTimeoutsDict
+from gpufleet.arguments.vsphere import VsphereTagArgs
 from gpufleet.arguments.words import (
     AttachmentWord,
     CpuSharesWord,
@@ -20,15 +21,6 @@ from gpufleet.arguments.words import (
     VsphereUpdatePolicyWord,
     VsphereWaitForWord,
 )
-
-
-class VsphereTagDict(TypedDict):
-    """A tag of vCenter, by its category and its name."""
-
-    category: str
-    """Name of its category, 1 to 256 characters."""
-    name: str
-    """1 to 256 characters."""
 
 
 class VsphereNicsDict(TypedDict):
@@ -90,7 +82,7 @@ class VsphereOptionsDict(TypedDict):
     customAttributes: NotRequired[Mapping[str, str]]
     """Values of vCenter's custom attributes, at most 64; the attributes must exist. Others that a
     machine has are left alone. Default: none."""
-    tags: NotRequired[Sequence[VsphereTagDict]]
+    tags: NotRequired[Sequence[VsphereTagArgs]]
     """Tags of each machine, at most 64; they must exist. Others that a machine has are left
     alone. Default: none."""
     mmioGib: NotRequired[int]
@@ -129,8 +121,8 @@ class VsphereOptionsDict(TypedDict):
     """One of `powerOn`, `tools`, `address`, `joined`. How far a new machine must come before it
     counts. Default powerOn."""
     updatePolicy: NotRequired[VsphereUpdatePolicyWord]
-    """One of `refuse`, `restart`, `replace`. What to do about a change that needs the machine
-    powered off. Default refuse."""
+    """One of `refuse`, `restart`, `replace`. What a change may do to machines that run. Default
+    refuse."""
     ignoreUserDataChanges: NotRequired[bool]
     """Whether other first-boot data leaves machines that exist as they are. Default false: it
     makes them anew."""

@@ -29,7 +29,7 @@ from gpufleet.platforms.eks.adopted_fields import (
     text_values,
     zones_of_subnets,
 )
-from gpufleet.platforms.eks.karpenter_adoption import karpenter_pool
+from gpufleet.platforms.eks.karpenter_adoption import karpenter_pools
 from gpufleet.platforms.eks.node_group_arguments import EFFECTS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
@@ -133,9 +133,7 @@ class EksAdoption(PlatformAdoption):
                 yield made
         stated = self.cluster(seen).get("kubernetesVersion") or seen.kubernetes_minor()
         for one in seen.objects("NodePool"):
-            made = karpenter_pool(seen, one, stated or DEFAULT_KUBERNETES_VERSION)
-            if made is not None:
-                yield made
+            yield from karpenter_pools(seen, one, stated or DEFAULT_KUBERNETES_VERSION)
         groups = (*seen.of(GROUP), *seen.objects("NodePool"))
         yield from NODES.pools(seen, {_group_name(one) for one in groups})
 

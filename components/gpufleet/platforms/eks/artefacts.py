@@ -1,18 +1,15 @@
 """Files of EKS pools, for GitOps and other tools: what the components would register."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
-from gpufleet.findings import Finding
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.cluster_autoscaler_values import CHART as AUTOSCALER
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     cluster_autoscaler_values,
     scaled_pools,
-    validate_priorities,
-    validate_program,
 )
 from gpufleet.platforms.eks.efa_device_plugin_values import CHART as EFA
 from gpufleet.platforms.eks.efa_device_plugin_values import efa_fleet_values, efa_pools
@@ -89,16 +86,6 @@ class EksFiles(PlatformFiles):
                 merged(values, addons.efa_device_plugin.values),
                 addons.efa_device_plugin,
             )
-
-    def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
-        """What Cluster Autoscaler cannot do with the node groups."""
-        addon, cluster = fleet.spec.addons.cluster_autoscaler, fleet.spec.cluster
-        ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
-        if not ours or not scaled_pools(fleet.pools):
-            return
-        yield from validate_program(addon, cluster.kubernetes_version)
-        prefix = fleet.spec.name_prefix or cluster.name
-        yield from validate_priorities(addon, fleet.pools, prefix)
 
 
 def _installed(addon: Addon) -> bool:

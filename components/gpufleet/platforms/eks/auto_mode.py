@@ -47,6 +47,8 @@ def auto_node_class(
     role has no extra permission for.
     """
     spec: dict[str, Any] = {"ephemeralStorage": {"size": f"{pool.spec.disk.size_gib}Gi"}}
+    if shape.options.kms_key_arn is not None:
+        spec["ephemeralStorage"]["kmsKeyID"] = shape.options.kms_key_arn
     reservations = reservation_terms(pool, shape)
     if reservations:
         spec["capacityReservationSelectorTerms"] = reservations

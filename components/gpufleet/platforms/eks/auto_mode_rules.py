@@ -107,8 +107,9 @@ def _fleet(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         "auto-mode-fee",
         "pools",
         f"AWS charges a fee for each instance of EKS Auto Mode, whatever way it is bought: the "
-        f"spend of {names} does not contain it, because no public source gives it by type",
-        "add the fee of your price list",
+        f"spend of {names} does not contain it, because this edition has no fees",
+        "add the fee of each machine type: AWS' public price list AmazonEKS has it by type and "
+        "region (eksproducttype AutoMode)",
     )
     if spec.tags:
         yield info(

@@ -11,6 +11,8 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.names import LONGEST, name_prefix
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 
 CHART = "cluster-autoscaler"
@@ -33,6 +35,15 @@ _UUID = "[0-9a-f]{8}-"
 """Beginning of what EKS adds."""
 
 ADDON = "addons.clusterAutoscaler"
+
+
+def validate_autoscaler(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
+    """What Cluster Autoscaler cannot do with the node groups of a fleet."""
+    addon = spec.addons.cluster_autoscaler
+    ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
+    if ours and scaled_pools(pools):
+        yield from validate_program(addon, spec.cluster.kubernetes_version)
+        yield from validate_priorities(addon, pools, spec.resource_prefix)
 
 
 def scaled_pools(pools: Sequence[Pool]) -> list[Pool]:

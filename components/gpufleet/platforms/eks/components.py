@@ -30,7 +30,6 @@ from gpufleet.platforms.eks.cluster_autoscaler import (
 )
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     scaled_pools,
-    validate_priorities,
 )
 from gpufleet.platforms.eks.connection import EksConnection, eks_connection
 from gpufleet.platforms.eks.efa_device_plugin import CHART as EFA_CHART
@@ -132,7 +131,6 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
         findings += validate_karpenter(karpenter)
     if autoscaler is not None:
         findings += validate_cluster_autoscaler(autoscaler)
-        findings += validate_priorities(autoscaler.settings, fleet.pools, name_prefix(fleet))
     return EksFleet(
         fleet=fleet,
         findings=tuple(findings),

@@ -1,8 +1,9 @@
 """Pools on EKS from NodePools and EC2NodeClasses that exist."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue import load
 from gpufleet.contract.programs.karpenter_keys import TYPE
 from gpufleet.contract.programs.karpenter_machines import (
     NodeRequirement,
@@ -15,6 +16,7 @@ from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
+from gpufleet.fleet.observed_nodes import pool_name
 from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
@@ -37,22 +39,48 @@ _KARPENTER_OWN = {
 _WAYS = {"reserved": "reserved", "spot": "spot", "on-demand": "onDemand"}
 
 
-def karpenter_pool(
+def karpenter_pools(
     seen: Observations, one: ObservedResource, kubernetes_version: str
-) -> ProposedPool | None:
-    """The pool of a NodePool and its node class; None for one without accelerators."""
+) -> Iterator[ProposedPool]:
+    """The pools of a NodePool and its node class: one for each accelerator, number of them and
+    processor that its machines have; none for one without accelerators."""
+    inner = mapping(mapping(mapping(one.properties.get("spec")).get("template")).get("spec"))
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for name in _machine_types(read_requirements(inner.get("requirements"))):
+        row = load().instances.get(name)
+        if row is not None and has_accelerator(name):
+            chip = row.accelerator
+            alike = chip.gpu, chip.count, chip.fraction, row.architecture
+            groups.setdefault(alike, []).append(name)
+    for (gpu, count, part, _), types in groups.items():
+        share = "" if part == 1 else f"-{part}"
+        suffix = pool_name(f"n-{count}x-{gpu}{share}")[1:] if len(groups) > 1 else ""
+        yield _pool(seen, one, kubernetes_version, types, suffix)
+
+
+def _pool(
+    seen: Observations,
+    one: ObservedResource,
+    kubernetes_version: str,
+    types: list[str],
+    suffix: str,
+) -> ProposedPool:
+    """The pool of some machine types of a NodePool."""
     spec = mapping(one.properties.get("spec"))
     template = mapping(spec.get("template"))
     inner = mapping(template.get("spec"))
     wanted = {str(mapping(r).get("key")): mapping(r) for r in items(inner.get("requirements"))}
     requirements = read_requirements(inner.get("requirements"))
-    types = _machine_types(requirements)
-    if not any(has_accelerator(name) for name in types):
-        return None
     metadata = mapping(one.properties.get("metadata"))
     labels = text_values(mapping(template.get("metadata")).get("labels"))
     name = text_values(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
     most, notes = _most_nodes(mapping(spec.get("limits")), types)
+    if suffix:
+        name = f"{name[: 40 - len(suffix)]}{suffix}"
+        notes.append(
+            f"{metadata.get('name')} has machines with other GPUs too, of which there are "
+            "pools of their own: its limits and its weight are of all of them together"
+        )
     if not _named_types(requirements):
         notes.append(_by_labels(requirements, types))
     reference = mapping(inner.get("nodeClassRef")).get("name")

@@ -118,6 +118,7 @@ def _disks(pool: Pool, family: str) -> list[dict[str, Any]]:
                     "volumeType": ebs["volumeType"],
                     "encrypted": True,
                     "deleteOnTermination": True,
+                    **({"kmsKeyID": ebs["kmsKeyId"]} if "kmsKeyId" in ebs else {}),
                 },
             }
         )

@@ -68,12 +68,13 @@ def disks(pool: Pool) -> list[dict[str, Any]]:
     """The volumes: encrypted gp3, gone with the machine."""
     size = pool.spec.disk.size_gib
     family = image_family(pool)
+    key = None if pool.spec.eks is None else pool.spec.eks.kms_key_arn
     if family == "bottlerocket":
-        return [_disk("/dev/xvda", BOTTLEROCKET_OS_GIB), _disk("/dev/xvdb", size)]
-    return [_disk(ROOT_DEVICES[family], size)]
+        return [_disk("/dev/xvda", BOTTLEROCKET_OS_GIB, key), _disk("/dev/xvdb", size, key)]
+    return [_disk(ROOT_DEVICES[family], size, key)]
 
 
-def _disk(device: str, gib: int) -> dict[str, Any]:
+def _disk(device: str, gib: int, key: str | None) -> dict[str, Any]:
     return {
         "deviceName": device,
         "ebs": {
@@ -81,5 +82,6 @@ def _disk(device: str, gib: int) -> dict[str, Any]:
             "volumeType": "gp3",
             "encrypted": "true",
             "deleteOnTermination": "true",
+            **({} if key is None else {"kmsKeyId": key}),
         },
     }

@@ -8,7 +8,7 @@ from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.contract.owners import NO_OPERANDS
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.fleet.model import Fleet, Machine, Pool
+from gpufleet.fleet.model import Fleet, Machine, NodeRange, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
@@ -20,6 +20,7 @@ from gpufleet.platforms.eks.bottlerocket import (
     shares_by_settings,
     validate_bottlerocket_sharing,
 )
+from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import CAPACITY_TYPES, KARPENTER_ORDER
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
@@ -29,6 +30,7 @@ from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registe
 from gpufleet.platforms.eks.rollout import rollout
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
+from gpufleet.platforms.eks.warm_pool import with_warm_pool
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
@@ -72,6 +74,9 @@ class EksRules(PlatformRules):
                     "write `fabric: none`, or choose a machine with EFA",
                     found=machine.name,
                 )
+
+    def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
+        return with_warm_pool(pool, nodes)
 
     def serves_devices(self, pool: GpuPool) -> bool:
         """Bottlerocket's own plugin shares by settings of the image; Auto Mode has its own."""
@@ -138,7 +143,7 @@ class EksRules(PlatformRules):
     )
 
     def validate_arguments(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        return validate_arguments(spec, pools)
+        return (*validate_arguments(spec, pools), *validate_autoscaler(spec, pools))
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """Interfaces that every machine of the pool has, and the huge pages of their driver."""

@@ -32,6 +32,7 @@ WITHOUT_EFFECT: Mapping[Provisioner, Mapping[str, Mapping[str, str]]] = {
             "placement_group": "gpufleet makes none for Auto Mode",
             "update": _NO_GROUP,
             "metadata_hop_limit": "the hop limit is always 1",
+            "fast_image_pull": "AWS chooses how images are pulled",
             "imported": _NO_GROUP,
             "node_group": f"{_NO_GROUP}; fields of the NodePool are `karpenter.nodePool`",
             "launch_template": "AWS keeps the launch templates; fields of the NodeClass are "
@@ -58,7 +59,9 @@ def validate_options(pool: Pool) -> Iterable[Finding]:
     }
     for section, options in WITHOUT_EFFECT.get(pool.provisioner, {}).items():
         written = sections[section]
-        for key in sorted(options.keys() & (written.model_fields_set if written else set())):
+        if written is None:
+            continue
+        for key in sorted(options.keys() & written.model_fields_set):
             name = type(written).model_fields[key].alias or key
             code, who = _CODES[pool.provisioner]
             yield error(

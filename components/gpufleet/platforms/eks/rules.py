@@ -57,6 +57,33 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         yield from validate_scaled_group(pool)
         yield from [] if auto else validate_raw(pool, shape)
         yield from validate_options(pool)
+        yield from _key_and_pull(pool, shape, spec.cluster.region)
+
+
+def _key_and_pull(pool: Pool, shape: EksShape, region: str | None) -> Iterable[Finding]:
+    """EBS takes keys of its own region (Amazon EBS user guide, encryption requirements); nodeadm is
+    on Amazon Linux 2023 alone (awslabs/amazon-eks-ami `nodeadm/internal/api/feature_gate.go`)."""
+    key = shape.options.kms_key_arn
+    where = None if key is None else key.split(":")[3]
+    if None not in (where, region) and where != region:
+        yield error(
+            "kms-key-in-other-region",
+            f"{pool.path}.eks.kmsKeyArn",
+            f"the key is in {where}, and the volumes are in {region}",
+            f"name a key of {region}",
+            found=where,
+            limit=region,
+        )
+    named = pool.image is not None and not pool.image.key.startswith("al2023")
+    if shape.options.fast_image_pull and named and pool.provisioner is not Provisioner.AUTO_MODE:
+        yield error(
+            "fast-image-pull-image",
+            f"{pool.path}.eks.fastImagePull",
+            "nodes of Amazon Linux 2023 alone can be set to pull images in parallel, and the image "
+            f"is {pool.image.key if pool.image else 'not known'}",
+            "remove fastImagePull, or write `image: al2023-nvidia`",
+            found=pool.image.key if pool.image else None,
+        )
 
 
 def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:

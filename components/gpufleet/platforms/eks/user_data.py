@@ -113,6 +113,8 @@ def _node_config(
         kubelet["config"] = configuration
     if kubelet:
         spec["kubelet"] = kubelet
+    if pool.spec.eks is not None and pool.spec.eks.fast_image_pull:
+        spec["featureGates"] = {"FastImagePull": True}
     if raid:
         spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
     if not spec:

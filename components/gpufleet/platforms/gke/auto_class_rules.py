@@ -22,6 +22,8 @@ _NO_FIELD = {
     "compact_placement": "it takes a resource policy that exists, and gpufleet makes none for it",
     "limits": "no limit of nodes is in force",
     "local_ssd_use": "it has local SSDs as ephemeral storage alone",
+    "kms_key": "gpufleet writes no key into it",
+    "maintenance_interval": "its definition has no field for it",
     "upgrade": "GKE chooses the upgrade settings of node pools that it makes",
     "fast_socket": "its definition has no field for it",
     "secure_boot": "its definition has no field for it",

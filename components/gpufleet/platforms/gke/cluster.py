@@ -24,6 +24,7 @@ from gpufleet.platforms.gke.cluster_plan import (
     subnetwork_arguments,
 )
 from gpufleet.platforms.gke.gcp_objects import GcpObject
+from gpufleet.platforms.gke.gpu_networks import NETWORK, SUBNETWORK
 
 if TYPE_CHECKING:
     from gpufleet.gpu_fleet import GpuFleetConnectionArgs
@@ -131,13 +132,13 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
             for service in (SERVICES if declared.enable_services else ())
         ]
         network = self._made(
-            gcp.NETWORK,
+            NETWORK,
             f"{name}-network",
             {**project, "name": plan.name, "autoCreateSubnetworks": False},
             *on,
         )
         subnetwork = self._made(
-            gcp.SUBNETWORK,
+            SUBNETWORK,
             f"{name}-subnetwork",
             {**project, **subnetwork_arguments(plan), "network": network.id},
         )

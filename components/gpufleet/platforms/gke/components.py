@@ -1,6 +1,6 @@
 """The GKE part of a fleet: the networks of its GPU interfaces, and the component of each pool."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pulumi
@@ -14,13 +14,15 @@ from gpufleet.components_base.platform_components import (
     no_charts,
     no_operators,
 )
-from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, error
+from gpufleet.findings import error
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.connection import GkeConnection, GkeNetworkArgs, gke_connection
-from gpufleet.platforms.gke.gcp_objects import FIREWALL, NETWORK, SUBNETWORK, GcpObject
+from gpufleet.platforms.gke.gcp_objects import GcpObject
 from gpufleet.platforms.gke.google_daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gpu_networks import (
+    FIREWALL,
+    NETWORK,
+    SUBNETWORK,
     GpuNetwork,
     firewall_arguments,
     gpu_networks,
@@ -115,7 +117,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
         findings += found
     return GkeFleet(
         fleet=fleet,
-        findings=(*findings, *_refused(networks, fleet)),
+        findings=tuple(findings),
         connection=wired,
         pools=pools,
         networks=networks,
@@ -129,13 +131,3 @@ def made_networks(networks: Sequence[GpuNetwork]) -> dict[str, GkeNetworkArgs]:
         for network in networks
         for subnet in network.subnets
     }
-
-
-def _refused(networks: Sequence[GpuNetwork], fleet: Fleet) -> Iterator[Finding]:
-    project, region = fleet.spec.cluster.project, fleet.spec.cluster.region or ""
-    for network in networks:
-        yield from refused_arguments(NETWORK, network_arguments(network, project))
-        for subnet in network.subnets:
-            yield from refused_arguments(SUBNETWORK, gpu_subnet_arguments(subnet, region))
-        if (rule := firewall_arguments(network)) is not None:
-            yield from refused_arguments(FIREWALL, rule)

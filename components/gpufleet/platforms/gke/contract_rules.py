@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpufleet.contract.facts import ContractFact, chain
+from gpufleet.contract.contract_fact import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.tolerations import GPU_KEY
 from gpufleet.documents.paths import value_at

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any
 
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import google_prefix
@@ -21,6 +22,11 @@ from gpufleet.platforms.gke.shape import GpuInterface, gke_shape
 from gpufleet.spec.addons import GpuNetworks
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+NETWORK = "gcp:compute/network:Network"
+FIREWALL = "gcp:compute/firewall:Firewall"
+SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
+"""Types of the provider."""
 
 JUMBO = 8244
 """MTU of networks of GPUDirect-TCPX and TCPXO in Google's blueprints; others have the default."""
@@ -143,6 +149,20 @@ def firewall_arguments(network: GpuNetwork) -> dict[str, Any] | None:
             {"protocol": "icmp"},
         ],
     }
+
+
+def refused_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """What the provider refuses of the networks, their subnets and firewall rules."""
+    if any(validate_gpu_networks(spec, pools)):
+        return
+    place = "addons.gpuDirect.networks"
+    project, region = spec.cluster.project, spec.cluster.region or ""
+    for network in gpu_networks(spec, pools):
+        yield from refused_arguments(NETWORK, network_arguments(network, project), place)
+        for subnet in network.subnets:
+            yield from refused_arguments(SUBNETWORK, gpu_subnet_arguments(subnet, region), place)
+        if (rule := firewall_arguments(network)) is not None:
+            yield from refused_arguments(FIREWALL, rule, place)
 
 
 def validate_gpu_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:

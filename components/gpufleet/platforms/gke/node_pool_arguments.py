@@ -100,6 +100,10 @@ def _node_pool(
     return merged(arguments, options.node_pool)
 
 
+MAINTENANCE_INTERVALS = {"periodic": "PERIODIC", "asNeeded": "AS_NEEDED"}
+"""`maintenanceInterval` of the API (Google's provider, `host_maintenance_policy`)."""
+
+
 def step_zones(shape: GkeShape, step: CapacityStep) -> list[str]:
     """Zones of a step's node pool; empty: the cluster's."""
     return [step.zone] if step.zone is not None else list(shape.zones)
@@ -173,6 +177,11 @@ def _node_config(
     config |= _disks(shape)
     if kubelet := _kubelet(pool):
         config["kubeletConfig"] = kubelet
+    if options.kms_key is not None:
+        config["bootDiskKmsKey"] = options.kms_key
+    if options.maintenance_interval is not None:
+        interval = MAINTENANCE_INTERVALS[options.maintenance_interval]
+        config["hostMaintenancePolicy"] = {"maintenanceInterval": interval}
     if options.fast_socket:
         config["fastSocket"] = {"enabled": True}
     config["labels"] = {**config["labels"], **_node_labels(shape, step)}

@@ -17,6 +17,7 @@ from gpufleet.platforms.gke.autopilot import validate_autopilot
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS, fabric_of
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
+from gpufleet.platforms.gke.gpu_networks import refused_networks
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
@@ -160,6 +161,7 @@ class GkeRules(PlatformRules):
         for pool in pools:
             if pool.ownership is not Ownership.EXISTING and pool.machines[0].instance is not None:
                 yield from validate_node_pools(pool, gke_shape(pool), spec)
+        yield from refused_networks(spec, pools)
 
     def validate_addons(
         self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan
@@ -193,6 +195,11 @@ class GkeRules(PlatformRules):
         """So it is of TPUs, whose chips of one machine only work together (AI-Hypercomputer/xpk
         v1.13: `google.com/tpu` is the chips of the machine)."""
         return tpu_slice(pool) is not None
+
+    def nodes_together(self, pool: Pool) -> int:
+        """All hosts of a TPU slice, which run one job (Google, TPU slices on GKE)."""
+        made = tpu_slice(pool)
+        return 1 if made is None else made.hosts
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """GPUDirect: interfaces, libraries and the daemon next to the job."""

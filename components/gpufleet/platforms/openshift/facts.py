@@ -2,6 +2,7 @@
 
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
+from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -15,6 +16,7 @@ FACTS = PlatformFacts(
     rdma_by_network_operator=True,
     vgpu=True,
     lifecycle_manager=True,
+    network_parts=NETWORK_PARTS,
     console_dashboards=True,
     beta_claims=TECHNOLOGY_PREVIEW,
 )

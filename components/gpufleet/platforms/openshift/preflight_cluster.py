@@ -12,10 +12,10 @@ from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredE
 from gpufleet.documents.shapes import mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.accounts.cluster_client import ClusterClient
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
 from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MachineCloud, named_zones
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS
-from gpufleet.platforms.openshift.preflight_client import ClusterClient
 from gpufleet.platforms.openshift.registered import registered
 from gpufleet.platforms.openshift.shape import MACHINE_NAMESPACE
 from gpufleet.spec.base import Ownership
@@ -41,7 +41,7 @@ def ask_cluster(fleet: Fleet, pools: Sequence[Pool], answers: Answers) -> Mappin
         CannotAskError: the client library is not installed.
     """
     try:
-        cluster = ClusterClient(answers)
+        cluster = ClusterClient(answers, "the OpenShift cluster", "`oc login`")
     except NotAnsweredError:
         return {}
     cloud = CLOUDS[fleet.spec.platform]

@@ -1,6 +1,7 @@
 """Pools on vSphere from machines of this package's provider and the Node objects they became."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from gpufleet.catalogue import load
@@ -18,8 +19,9 @@ from gpufleet.platforms.vsphere.machine_arguments import MODE_LABEL, board_ids, 
 from gpufleet.spec.base import Platform
 from gpufleet.spec.platforms.vsphere import VsphereMachineOptions, VspherePlaceOptions
 
-MACHINE = "gpufleet:vsphere:Machine"
-MACHINES = (MACHINE, "pulumi-python:dynamic/gpufleet:VsphereGpuNode")
+GROUP = "gpufleet:vsphere:MachineGroup"
+MACHINES = ("gpufleet:vsphere:Machine", "pulumi-python:dynamic/gpufleet:VsphereGpuNode")
+"""Types of a group, and of one machine in states of earlier versions."""
 _MODES = {"dynamic": "dynamicDirectPath", "fixed": "passthrough", "vgpu": "vgpu"}
 _SAME = [name for name in keys_of(VsphereMachineOptions) if name not in ("cpus", "updatePolicy")]
 _PLACE = [*keys_of(VspherePlaceOptions), "networks"]
@@ -30,7 +32,7 @@ class VsphereAdoption(PlatformAdoption):
     """Machines: those with one pool label, else with one beginning of their names, are one pool."""
 
     platform = Platform.VSPHERE
-    tokens = frozenset(MACHINES)
+    tokens = frozenset((GROUP, *MACHINES))
     wired: ClassVar[Mapping[str, Sequence[str]]] = {
         "machine": (
             *(
@@ -59,7 +61,7 @@ class VsphereAdoption(PlatformAdoption):
     def cluster(self, seen: Observations) -> Declaration:
         """Name and place."""
         nodes = _nodes(seen)
-        for one in seen.of(*MACHINES):
+        for one in _machines(seen):
             name = str(one.properties.get("name"))
             pool = nodes.get(name, ({}, []))[0].get(POOL_LABEL)
             if pool is not None and f"-{pool}-" in name:
@@ -70,7 +72,7 @@ class VsphereAdoption(PlatformAdoption):
         """One pool for each group of nodes."""
         nodes = _nodes(seen)
         groups: dict[tuple[str, str], list[ObservedResource]] = {}
-        for one in seen.of(*MACHINES):
+        for one in _machines(seen):
             name = str(one.properties.get("name"))
             stem = name.rpartition("-")[0]
             pool = nodes.get(name, ({}, []))[0].get(POOL_LABEL)
@@ -190,6 +192,14 @@ def _device_ids(key: str) -> list[str]:
 
 def _rank(key: str) -> tuple[int, str]:
     return (int(key), "") if key.isdigit() else (1 << 30, key)
+
+
+def _machines(seen: Observations) -> Iterator[ObservedResource]:
+    """Each machine, with its inputs."""
+    yield from seen.of(*MACHINES)
+    for group in seen.of(GROUP):
+        for node in mapping(group.properties.get("nodes")).values():
+            yield replace(group, properties=mapping(node))
 
 
 def _nodes(seen: Observations) -> dict[str, tuple[dict[str, str], list[Any]]]:

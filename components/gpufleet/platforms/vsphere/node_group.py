@@ -1,6 +1,6 @@
 """VsphereGpuNodeGroup: the machines of one pool on vCenter."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
@@ -29,12 +29,13 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.platforms.vsphere.vcenter.adapters import ADAPTERS
 from gpufleet.platforms.vsphere.vcenter.guest_data import META_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.node import (
-    BATCH,
-    MACHINE,
+    GROUP,
     OWNER,
     VcenterResource,
-    machine_registered,
+    formerly,
+    generation,
 )
+from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, KubernetesAccess, problems_of
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
 
@@ -66,6 +67,8 @@ class VsphereGroupPlan(PoolPlan):
     connection: Mapping[str, Any]
     """`VsphereConnectionArgs` in the spelling of files."""
     machines: tuple[PoolMachine, ...]
+    names: str
+    """What the names of the machines begin with."""
 
 
 class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
@@ -101,35 +104,44 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
         known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
         shared = {"group": group, "common": common, "width": options.creation_width}
         owner = VcenterResource(OWNER, f"{name}-owner", shared, known)
-        own = [_own(pool, connection, group, common, machine) for machine in machines]
-        life = owner.output("life")
-        planned = {
-            **shared,
-            "nodes": [machine_registered(inputs, common) for inputs in own],
-            "preflight": connection.get("preflight", PREFLIGHT[0]),
-            "life": life,
+        own = {one.key: _own(pool, connection, group, common, one) for one in machines}
+        nodes = {key: {**common, **inputs} for key, inputs in own.items()}
+        plain = {
+            key: {k: v for k, v in one.items() if k not in SECRETS} for key, one in nodes.items()
         }
-        batch = VcenterResource(BATCH, f"{name}-batch", planned, known)
-        made: list[VcenterResource] = []
-        for machine, inputs in zip(machines, own, strict=True):
-            lane = machine.position - options.rollout_width
-            # The first one goes alone: if it fails, the others are as they were.
-            waits = {max(lane, 0)} if machine.position else set[int]()
-            waits |= set(nodes_before(pool, machine.position))
-            after = pulumi.ResourceOptions(depends_on=[batch, *(made[i] for i in sorted(waits))])
-            made.append(
-                VcenterResource(
-                    MACHINE,
-                    f"{name}-{machine.key}",
-                    machine_registered({**common, **inputs, "life": life}),
-                    pulumi.ResourceOptions.merge(known, after),
-                )
-            )
-        self.nodes = tuple(made)
+        made = VcenterResource(
+            GROUP,
+            f"{name}-machines",
+            {
+                "group": group,
+                "life": owner.output("life"),
+                "names": plan.names,
+                "order": [one.key for one in machines],
+                "after": _waves(pool, machines),
+                "excluded": [str(number) for number in options.exclude],
+                "width": options.creation_width,
+                "rolloutWidth": options.rollout_width,
+                "preflight": connection.get("preflight", PREFLIGHT[0]),
+                "nodes": {
+                    key: {**plain[key], "generation": generation(inputs)}
+                    for key, inputs in nodes.items()
+                },
+                "boot": pulumi.Output.secret(
+                    {
+                        key: {
+                            name: inputs[name] for name in SECRETS if inputs.get(name) is not None
+                        }
+                        for key, inputs in nodes.items()
+                    }
+                ),
+            },
+            pulumi.ResourceOptions.merge(known, formerly(f"{name}-batch")),
+        )
+        ids = pulumi.Output.unsecret(made.output("ids"))
         return {
             "node_names": [machine.name for machine in machines],
-            "provider_ids": pulumi.Output.all(*(node.output("providerId") for node in made)),
-            "instance_uuids": pulumi.Output.all(*(node.output("instanceUuid") for node in made)),
+            "provider_ids": ids.apply(lambda known: _listed(known, machines, "providerId")),
+            "instance_uuids": ids.apply(lambda known: _listed(known, machines, "instanceUuid")),
         }
 
     def _vcenter(self, name: str, connection: Mapping[str, Any]) -> pulumi.ProviderResource | None:
@@ -163,7 +175,9 @@ def vsphere_group_plan(
     except ValueError as problem:
         machines = ()
         findings.insert(0, error("vsphere-name-too-long", "namePrefix", str(problem)))
-    return VsphereGroupPlan(pool=pool, connection=connection, machines=machines), findings
+    names = f"{prefix}-{pool.name}-"
+    plan = VsphereGroupPlan(pool=pool, connection=connection, machines=machines, names=names)
+    return plan, findings
 
 
 def _planned(component: str, args: VsphereGpuNodeGroupArgs) -> VsphereGroupPlan:
@@ -251,6 +265,20 @@ def _validate_meta_data(
             "meta data is cloud-init's, and the first-boot data is Ignition",
             "leave it out, and put into the Ignition configuration what it should do",
         )
+
+
+def _waves(pool: Pool, machines: Sequence[PoolMachine]) -> dict[str, list[str]]:
+    """Key -> keys of the machines that a change in waves changes before it."""
+    before = {one.key: nodes_before(pool, one.position) for one in machines}
+    return {key: [machines[i].key for i in waits] for key, waits in before.items() if waits}
+
+
+def _listed(
+    ids: Mapping[str, Mapping[str, str]] | None, machines: Sequence[PoolMachine], name: str
+) -> list[str]:
+    """An id of each machine; none where the group is not made yet."""
+    known = ids or {}
+    return [known[one.key][name] for one in machines if one.key in known]
 
 
 def _group(name: str) -> str:

@@ -21,11 +21,12 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 )
 from gpufleet.platforms.vsphere.rules import validate_vsphere
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    MachineChangeKind,
     changes,
     refusals,
     replaces,
 )
+from gpufleet.platforms.vsphere.vcenter.properties import MachineChangeKind
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
 
@@ -44,6 +45,8 @@ class VsphereRules(PlatformRules):
     node_kinds = frozenset({"machine"})
 
     def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
+        if pool.vsphere is None and pool.ownership is Ownership.EXISTING:
+            return DeclaredMachine()  # somebody else knows what they are made of
         if pool.vsphere is None:
             return error(
                 "vsphere-options-missing",
@@ -101,7 +104,7 @@ class VsphereRules(PlatformRules):
         replaced = set(replaces(found, policy))
         for one in found:
             leaf_class = _CLASSES[one.kind]
-            if one.path in replaced:
+            if one.path in replaced:  # with the word for it, which the finding of the update names
                 leaf_class = LeafClass.REPLACEMENT
             elif one.path in refused:
                 leaf_class = LeafClass.REFUSED
@@ -110,6 +113,8 @@ class VsphereRules(PlatformRules):
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """The first machine alone, then `rolloutWidth` lanes."""
         del replaced
+        if pool.spec.vsphere is None:
+            return Rollout("the engine", None)
         return Rollout("pulumi up", options_of(pool).rollout_width, 0, "the first machine alone")
 
     def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:

@@ -12,6 +12,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
     options_of,
     static_addresses,
 )
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.vsphere import (
     DYNAMIC_HARDWARE,
     NUMA_HARDWARE,
@@ -33,7 +34,7 @@ NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
 
 def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
     """Findings on the `vsphere` section of every pool."""
-    listed = list(pools)
+    listed = [pool for pool in pools if pool.ownership is not Ownership.EXISTING]
     found = [finding for pool in listed for finding in _validate(pool, options_of(pool))]
     return [*found, *_static_addresses(listed)]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.base import KmsKeyArn, SpecModel
 
 AmiId = Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")]
 """Id of a machine image: `ami-` and 8 to 17 hexadecimal digits."""
@@ -63,6 +63,11 @@ class EksOptions(SpecModel):
     use pod identities instead; 2 lets them."""
     local_storage: LocalStorage = LocalStorage.RAID0
     """Default raid0, where the instance type has NVMe disks."""
+    kms_key_arn: KmsKeyArn | None = None
+    """Key that encrypts the volumes of nodes. Default: the account's own for EBS."""
+    fast_image_pull: bool = False
+    """Pull and unpack layers of images in parallel, by the SOCI snapshotter: only on Amazon Linux
+    2023 (nodeadm's gate FastImagePull). Default false."""
     imported: Literal["adopt", "manage"] = "adopt"
     """With `importId`: `adopt` (default) takes the group over and changes nothing; `manage`, in a
     later update, makes labels, taints, sizes, tags, repair and update settings the pool's. What can

@@ -83,6 +83,21 @@ class GkeOptions(SpecModel):
     disk_type: Annotated[str, StringConstraints(pattern=r"^(pd|hyperdisk)-[a-z]+$")] | None = None
     """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other,
     `pd-ssd` on A3, else `pd-balanced`."""
+    kms_key: (
+        Annotated[
+            str,
+            StringConstraints(
+                pattern=r"^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$"
+            ),
+        ]
+        | None
+    ) = None
+    """Key of Cloud KMS that encrypts the boot disk, `projects/P/locations/L/keyRings/R/
+    cryptoKeys/K`. Default: Google's. Changing it makes a new node pool."""
+    maintenance_interval: Literal["periodic", "asNeeded"] | None = None
+    """How often Google maintains the hosts: `periodic` gathers updates and announces them,
+    `asNeeded` makes each as it comes. Default: the machine type's. Changing it makes a new node
+    pool."""
     local_ssds: int | None = Field(default=None, ge=0, le=48)
     """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
     local_ssd_use: LocalSsdUse = LocalSsdUse.EPHEMERAL

@@ -4,18 +4,13 @@ Fields and limits: openshift/api bfa868a `machine/v1beta1/types_awsprovider.go`;
 volumes: Amazon EBS user guide, read 2026-11-23.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
+from gpufleet.spec.base import KmsKeyArn
 from gpufleet.spec.platforms.eks import AmiId
 from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
-
-KmsKeyArn = Annotated[
-    str,
-    StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[\w/-]+$"),
-]
-"""ARN of a key or an alias of AWS KMS."""
 
 
 class OpenShiftAwsOptions(OpenShiftMachineOptions):

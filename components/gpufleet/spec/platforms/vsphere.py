@@ -72,14 +72,15 @@ class VsphereTag(SpecModel):
 
 
 class VsphereUpdatePolicy(StrEnum):
-    """What to do about a change that needs the machine powered off."""
+    """What a change may do to machines that run."""
 
     REFUSE = "refuse"
     """End with an error that names the properties: pods run there."""
     RESTART = "restart"
     """Shut down, change, power on. Drain the node first."""
     REPLACE = "replace"
-    """Make the machine anew."""
+    """End the machine and make another one. Without it, a change that only another machine can have
+    (template, name, first-boot data, addresses) is refused, too."""
 
 
 class Attachment(StrEnum):
@@ -248,7 +249,7 @@ class VsphereMachineOptions(SpecModel):
     wait_for: VsphereWaitFor = VsphereWaitFor.POWER_ON
     """How far a new machine must come before it counts. Default powerOn."""
     update_policy: VsphereUpdatePolicy = VsphereUpdatePolicy.REFUSE
-    """What to do about a change that needs the machine powered off. Default refuse."""
+    """What a change may do to machines that run. Default refuse."""
     ignore_user_data_changes: bool = False
     """Whether other first-boot data leaves machines that exist as they are. Default false: it makes
     them anew."""

@@ -7,10 +7,12 @@ together, or has nothing to do with GPUs, is not built: its files say all that i
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.monitoring import DeclaredNamespace, DeclaredService
+from gpufleet_policies.fronts.audit.inputs import SUFFIXES
 from gpufleet_policies.fronts.audit.reading import Reading, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.resolve.build import Problem, build
@@ -138,8 +140,15 @@ class _Graph:
                 elif target in self._named:
                     files.add(target)
                 else:
-                    outside = True
+                    outside = outside or _is_more(target)
         return folders, files, outside
+
+
+def _is_more(target: str) -> bool:
+    """Whether a path that is not among the inputs leads to more objects: a folder, or a file of
+    YAML. Files of other kinds are what generators put into ConfigMaps."""
+    path = Path(target)
+    return path.is_dir() or (path.suffix.lower() in SUFFIXES and path.is_file())
 
 
 def _concerns(fact: Any) -> bool:

@@ -2,8 +2,8 @@
 
 Objects are only compared within a cluster. A cluster is, in this order: what a pattern of the
 settings names; what a kustomization, a Flux Kustomization or an Argo CD Application brings
-together; else one folder. Files that several of them share belong to each. Files that the caller
-named belong to all: naming them together says so.
+together, or `gpufleet render` has written; else one folder. Files that several of them share belong
+to each. Files that the caller named belong to all: naming them together says so.
 """
 
 import posixpath
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from gpufleet_policies.fronts.audit.reading import Reading
+from gpufleet_policies.readers.rendered import rendered_root
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
 from gpufleet_policies.wrappers.links import GitOpsLink
 
@@ -70,6 +71,10 @@ class _Graph:
             self._edges[rule] = set(self._below(folder))
             self._members[rule] = set()
             self._certain.add(rule)
+        for folder in {root for one in readings if (root := rendered_root(one.name, one.facts))}:
+            self._edges[("rendered", _plain(folder))] = set(self._below(_plain(folder)))
+            self._members[("rendered", _plain(folder))] = set()
+            self._certain.add(("rendered", _plain(folder)))
 
     def _read_kustomization(self, folder: str, index: int, links: Iterable[GitOpsLink]) -> set[int]:
         node = ("kustomization", folder)

@@ -56,5 +56,5 @@ def shadowed(
     """Identity of each fact whose object is written again later, and position of that reading."""
     for index, fact in facts:
         key = key_of(fact)
-        if key in found and found[key][-1] != index:
+        if key is not None and key in found and found[key][-1] != index:
             yield id(fact), found[key][-1]

@@ -10,8 +10,8 @@ from gpufleet.documents.path_globs import matches
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 """Endings of files that are read below folders. A file that is named itself may have any."""
 
-TERRAFORM = frozenset({".tf", ".tofu"})
-"""Endings of files that are named as not judged: their values are known in a plan."""
+TERRAFORM = frozenset({".tf", ".tofu", ".tfvars"})
+"""Endings of files that are read together with the others of their folder."""
 
 STANDARD_INPUT = "-"
 

@@ -85,6 +85,8 @@ class Reading:
     """Of a kustomization: whether its text says anything of GPUs."""
     content: bytes | None = None
     """What was read in place of the file; None: the file."""
+    hcl: str | None = None
+    """Text of a Terraform file, which is read with the others of its folder; None: it is none."""
 
 
 def read_input(one: Input) -> Reading:
@@ -93,13 +95,18 @@ def read_input(one: Input) -> Reading:
     if one.refused:
         reading.not_judged.append(Unjudged(one.name, 0, "", "file", one.refused))
         return reading
-    if one.name.lower().endswith((*TERRAFORM, ".tf.json")):
+    if one.name.lower().endswith(".tf.json"):
         reason = "audit the plan instead: terraform show -json plan.out"
         reading.not_judged.append(Unjudged(one.name, 0, "", "terraform", reason))
         return reading
     try:
         text, is_json = text_of(one)
         reading.digest = digest(text)
+        if one.name.lower().endswith(tuple(TERRAFORM)):
+            reading.hcl = text.decode("utf-8-sig", errors="replace")
+            if MARK in text:
+                reading.comments = waiver_comments(reading.hcl)
+            return reading
         if MARK in text and not is_json:
             reading.comments = waiver_comments(text.decode("utf-8-sig", errors="replace"))
         large = len(text) > MANIFESTS.size
@@ -144,7 +151,7 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
         lines = lines or written_lines(_declared(document))
         return lines
 
-    given = _take(reading, _facts(document, one.name), located, one.name)
+    given = take(reading, _facts(document, one.name), located, one.name)
     data = mapping(document.data)
     reading.beside += not given and is_known(data)
     if one.named and not large and "apiVersion" in data:
@@ -167,10 +174,8 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
         reading.not_judged.append(found)
 
 
-def _take(
-    reading: Reading, facts: Iterable[Any], located: Callable[[], Located], file: str
-) -> bool:
-    """Put facts where they belong; gives whether there was any."""
+def take(reading: Reading, facts: Iterable[Any], located: Callable[[], Located], file: str) -> bool:
+    """Put facts where they belong in a reading; gives whether there was any."""
     given = False
     for fact in facts:
         given = True
@@ -189,7 +194,7 @@ def take_built(reading: Reading, one: Made) -> None:
     lines = one.layers
     data = one.data
     facts = facts_of_document(data, lines.file, line=lines.line, written=lambda: "")
-    given = _take(reading, facts, lambda: lines, lines.file)
+    given = take(reading, facts, lambda: lines, lines.file)
     reading.beside += not given and is_known(data)
     if not one.generated and str(data.get("kind")) in _GITOPS_KINDS:
         reading.holders += [(holder, lines) for holder in holders_of(data, lines.file)]
@@ -307,4 +312,6 @@ def _members(document: Document) -> Iterator[Document]:
 
 
 def _facts(document: Document, name: str) -> Facts:
-    return facts_of_document(document.data, name, line=document.line, written=document.written)
+    return facts_of_document(
+        document.data, name, line=document.line, written=document.written, above=document.comment
+    )

@@ -30,6 +30,7 @@ from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_open_releases
+from gpufleet_policies.fronts.audit.terraform import with_resources
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
 from gpufleet_policies.resolve.tree import plain
@@ -186,7 +187,7 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each with what it needs of the others. Those that are completed stay so."""
-    return without_patches(with_open_releases(with_built(readings)))
+    return without_patches(with_open_releases(with_built(with_resources(readings))))
 
 
 def context_of(

@@ -77,6 +77,18 @@ def test_blocks_of_two_zones_are_one_pool_without_efa_and_not_with_it() -> None:
     assert "zones-too-many" in codes({**H100, "fabric": "efa", "capacity": capacity})
 
 
+@pytest.mark.parametrize("intent", ["training", "interactive"])
+def test_an_interruptible_reservation_is_taken_back_as_spot_is(intent: str) -> None:
+    """aws/karpenter-provider-aws v1.14.3 `pkg/providers/instance/filter/filter.go`."""
+    entry = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "interruptible": True}
+    pool = {**H100, "intent": intent, "capacity": [{"reserved": entry}]}
+    assert codes(pool)[f"spot-for-{intent}"][0] == "warning"
+    terms = files(pool)["node-class-p.yaml"]["spec"]["capacityReservationSelectorTerms"]
+    assert terms == [{"id": "cr-0123456789abcdef0"}]
+    refused = codes({**pool, "provisioner": "managed"})["reservation-interruptible"]
+    assert refused == ("error", "pools[0].capacity[0].reserved.interruptible")
+
+
 def test_a_node_group_takes_one_block() -> None:
     group = {**H100, "provisioner": "managed"}
     assert "capacity-not-combinable" in codes({**group, "capacity": [block(1), {"onDemand": {}}]})
@@ -124,7 +136,9 @@ def test_a_static_pool_keeps_its_nodes() -> None:
     )
     names = [files(one)["node-pool-p.yaml"]["metadata"]["name"] for one in (static, L4)]
     assert names == ["gpufleet-p-static", "gpufleet-p"]
-    existing = {"addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}}
+    existing: dict[str, Any] = {
+        "addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}
+    }
     assert "karpenter-static-gate" in [one.code for one in compiled(static, **existing).findings]
 
 
@@ -149,7 +163,7 @@ def test_a_price_is_an_overlay_of_whole_gpus_too() -> None:
     spec = made["node-overlay-p.yaml"]["spec"]
     assert spec["priceAdjustment"] == "-15%"
     assert "capacity" not in spec
-    off = {"addons": {"karpenter": {"ownership": "existing"}}}
+    off: dict[str, Any] = {"addons": {"karpenter": {"ownership": "existing"}}}
     found = compiled({**L4, "karpenter": {"priceAdjustment": "-15%"}}, **off).findings
     assert "karpenter-price-without-overlay" in [one.code for one in found]
 
@@ -188,6 +202,26 @@ def test_dedicated_tenancy_is_a_requirement() -> None:
             "karpenter-object-refused",
             "nodeClass.kubelet.maxPods",
         ),
+        (
+            {"nodeClass": {"metadataOptions": {"httpPutResponseHopLimit": 65}}},
+            "karpenter-object-refused",
+            "nodeClass.metadataOptions.httpPutResponseHopLimit",
+        ),
+        (
+            {"nodeClass": {"kubelet": {"evictionHard": {"memory.free": "5%"}}}},
+            "karpenter-object-refused",
+            "nodeClass.kubelet.evictionHard",
+        ),
+        (
+            {"nodeClass": {"kubelet": {"evictionSoft": {"memory.available": "5%"}}}},
+            "karpenter-object-refused",
+            "nodeClass.kubelet",
+        ),
+        (
+            {"nodeClass": {"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {}}]}},
+            "karpenter-object-refused",
+            "nodeClass.blockDeviceMappings[0].ebs",
+        ),
         ({"nodePool": {"replicas": 3}}, "raw-argument-decided", "nodePool.replicas"),
         ({"nodeClass": {"role": "mine"}}, "raw-argument-wired", "nodeClass.role"),
         (
@@ -208,6 +242,8 @@ VALUES: dict[str, dict[str, Any]] = {
         "placement_group": True,
         "update": {"maxUnavailable": 2},
         "metadata_hop_limit": 2,
+        "kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d",
+        "fast_image_pull": True,
         "imported": "manage",
         "node_group": {"forceUpdateVersion": True},
         "launch_template": {"keyName": "k"},

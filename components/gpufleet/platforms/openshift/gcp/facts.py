@@ -3,6 +3,7 @@
 from gpufleet.catalogue.model import GCP
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
+from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
 
@@ -20,6 +21,7 @@ FACTS = PlatformFacts(
     default_image="rhcos",
     images_of=Platform.OPENSHIFT,
     lifecycle_manager=True,
+    network_parts=NETWORK_PARTS,
     console_dashboards=True,
     beta_claims=TECHNOLOGY_PREVIEW,
 )

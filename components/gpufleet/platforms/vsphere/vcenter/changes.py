@@ -1,24 +1,27 @@
 # pyright: standard
-"""What a change of inputs means for a machine: the one table of it.
+"""What a change of inputs means for a machine.
 
 Compared are the inputs of the last run (`old`, with what a refresh found different in vCenter under
 `drifted`) and the inputs as they are now declared.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
+from gpufleet.platforms.vsphere.vcenter.objects import (
+    Objects,
+    has_unknown,
+    meant,
+    plain_value,
+    value_at,
+)
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+    Rows,
+)
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy as UpdatePolicy
-
-Rows = Sequence[Mapping[str, Any]]
-
-
-def disks_need_power_off(old: Rows, new: Rows) -> bool:
-    """Whether a disk goes: a guest may have it mounted."""
-    return bool(_names(old) - _names(new))
 
 
 def by_name(rows: Any) -> Any:
@@ -41,25 +44,6 @@ def impossible_disks(old: Rows, new: Rows) -> str | None:
     return "; ".join(wrong) or None
 
 
-def adapters_need_power_off(old: Rows, new: Rows) -> bool:
-    """Whether an adapter goes: there are fewer, or one is to be of another type; or one of the
-    host's functions comes, moves or goes."""
-    functions = [
-        sorted(str(row.get("network")) for row in rows if row.get("adapter") == "sriov")
-        for rows in (old, new)
-    ]
-    if len(new) < len(old) or functions[0] != functions[1]:
-        return True
-    types, wanted = (Counter(row.get("adapter") for row in rows) for rows in (old, new))
-    any_will_do = wanted.pop(None, 0)
-    types.pop(None, None)
-    return (types - wanted).total() > any_will_do
-
-
-def _names(rows: Rows) -> set[str]:
-    return {str(row.get("name")) for row in rows}
-
-
 def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     wrong: list[str] = []
     has, wanted = old.get("sizeGib"), new.get("sizeGib")
@@ -80,133 +64,6 @@ def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     return wrong
 
 
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
-
-
-class MachineChangeKind(Enum):
-    """What happens to the machine when a property changes."""
-
-    REPLACE = "replace"
-    """Another machine."""
-    POWERED_OFF = "poweredOff"
-    """In place, with the machine off."""
-    IN_PLACE = "inPlace"
-    """In place, while it runs."""
-    REFUSED = "refused"
-    """Not by this resource."""
-    SETTING = "setting"
-    """Only how the provider behaves: vCenter is not called."""
-
-
-TABLE: Mapping[str, MachineChangeKind] = {
-    "owner": MachineChangeKind.REPLACE,
-    "generation": MachineChangeKind.REPLACE,
-    "endpoint.server": MachineChangeKind.REPLACE,
-    "endpoint.port": MachineChangeKind.SETTING,
-    "endpoint.insecure": MachineChangeKind.SETTING,
-    "endpoint.caCertFile": MachineChangeKind.SETTING,
-    "endpoint.thumbprintSha256": MachineChangeKind.SETTING,
-    "endpoint.credentialsKey": MachineChangeKind.SETTING,
-    "endpoint.plainHttp": MachineChangeKind.SETTING,
-    "place.datacenter": MachineChangeKind.REPLACE,
-    "place.template": MachineChangeKind.REPLACE,
-    "place.cluster": MachineChangeKind.REFUSED,
-    "place.datastore": MachineChangeKind.REFUSED,
-    "place.datastoreCluster": MachineChangeKind.REFUSED,
-    "place.storagePolicy": MachineChangeKind.REFUSED,
-    "place.resourcePool": MachineChangeKind.IN_PLACE,
-    "place.folder": MachineChangeKind.IN_PLACE,
-    "place.network": MachineChangeKind.IN_PLACE,
-    "place.adapter": MachineChangeKind.POWERED_OFF,
-    "place.networks": MachineChangeKind.IN_PLACE,
-    "place.hosts": MachineChangeKind.SETTING,
-    "place.denyHosts": MachineChangeKind.SETTING,
-    "name": MachineChangeKind.REPLACE,
-    "cpus": MachineChangeKind.POWERED_OFF,
-    "coresPerSocket": MachineChangeKind.POWERED_OFF,
-    "coresPerNumaNode": MachineChangeKind.POWERED_OFF,
-    "cpuReservationMhz": MachineChangeKind.IN_PLACE,
-    "cpuShares": MachineChangeKind.IN_PLACE,
-    "memoryMib": MachineChangeKind.POWERED_OFF,
-    "memoryLocked": MachineChangeKind.IN_PLACE,
-    "diskGib": MachineChangeKind.IN_PLACE,
-    "extraDisks": MachineChangeKind.IN_PLACE,
-    "firmware": MachineChangeKind.REFUSED,
-    "guestId": MachineChangeKind.REFUSED,
-    "hardwareVersion": MachineChangeKind.POWERED_OFF,
-    "gpu": MachineChangeKind.POWERED_OFF,
-    "nics": MachineChangeKind.POWERED_OFF,
-    "gpuMemoryGib": MachineChangeKind.POWERED_OFF,
-    "mmioGib": MachineChangeKind.POWERED_OFF,
-    "latencySensitivity": MachineChangeKind.POWERED_OFF,
-    "extraConfig": MachineChangeKind.POWERED_OFF,
-    "bootSha256": MachineChangeKind.REPLACE,
-    "userDataSha256": MachineChangeKind.REPLACE,
-    "userDataFormat": MachineChangeKind.REPLACE,
-    "vendorDataSha256": MachineChangeKind.REPLACE,
-    "metaData": MachineChangeKind.REPLACE,
-    "addresses": MachineChangeKind.REPLACE,
-    "annotation": MachineChangeKind.IN_PLACE,
-    "customAttributes": MachineChangeKind.IN_PLACE,
-    "tags": MachineChangeKind.IN_PLACE,
-    "powerState": MachineChangeKind.IN_PLACE,
-    "nodeReady": MachineChangeKind.REPLACE,
-    "waitFor": MachineChangeKind.SETTING,
-    "kubernetes": MachineChangeKind.SETTING,
-    "replaceNotReadyMinutes": MachineChangeKind.SETTING,
-    "maxPerHost": MachineChangeKind.SETTING,
-    "separateHosts": MachineChangeKind.SETTING,
-    "vmGroup": MachineChangeKind.IN_PLACE,
-    "drsBehavior": MachineChangeKind.IN_PLACE,
-    "updatePolicy": MachineChangeKind.SETTING,
-    "ignoreUserDataChanges": MachineChangeKind.SETTING,
-    "onCreateFailure": MachineChangeKind.SETTING,
-    "deletePolicy": MachineChangeKind.SETTING,
-    "timeouts": MachineChangeKind.SETTING,
-}
-"""Property -> what its change means. A property that is not here is not compared: what may move
-by itself (host, addresses, change version)."""
-
-NEEDS_POWER_OFF: Mapping[str, Callable[[Rows, Rows], bool]] = {
-    "extraDisks": disks_need_power_off,
-    "place.networks": adapters_need_power_off,
-}
-"""Lists of devices -> whether a change of them takes something away: only while the machine is
-off."""
-
-DRIFT_ONLY = frozenset(("memoryLocked", "powerState", "firmware", "nodeReady"))
-"""Not declared: all memory is always reserved, a machine always runs, its firmware is the one its
-guest was installed under, and its node is Ready."""
-
-AS_IN_TEMPLATE = frozenset(
-    (
-        *("coresPerSocket", "coresPerNumaNode", "cpuReservationMhz", "cpuShares", "diskGib"),
-        *("guestId", "hardwareVersion", "place.adapter"),
-    )
-)
-"""Left out, they are what the template has, and afterwards what the machine has."""
-
-ACTUAL = {"guestId": "guestIdActual", "hardwareVersion": "hardwareVersionActual"}
-"""Property -> output with what the machine has of it, declared or not."""
-
-FIRST_BOOT = frozenset(
-    ("bootSha256", "userDataSha256", "vendorDataSha256", "metaData", "addresses")
-)
-"""What a guest reads once: `ignoreUserDataChanges` leaves its changes alone."""
-
-REFUSED_BECAUSE = {
-    "firmware": "the guest was installed under the other firmware and does not start under this "
-    "one: set it back in the vSphere client",
-    "guestId": "vCenter chose the machine's devices for its guest: correct guestId, or build "
-    "another template",
-    "place.cluster": "a machine with GPUs moves cold, by an administrator",
-    "place.datastore": "disks move by an administrator, with Storage vMotion while off",
-    "place.datastoreCluster": "disks move by an administrator, with Storage vMotion while off",
-    "place.storagePolicy": "vCenter moves or rewrites the disks: by an administrator",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class MachineChange:
     """One property that differs."""
@@ -222,39 +79,48 @@ class MachineChange:
         return has_unknown(self.new)
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[MachineChange, ...]:
-    """Every property of the table that differs, in the table's order."""
+def changes(
+    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
+) -> tuple[MachineChange, ...]:
+    """Every property of the table (`PROPERTIES`) that differs, in the table's order.
+
+    Args:
+        old: Inputs or outputs of before.
+        new: Inputs.
+        objects: What the names of both lead to: two names of one object do not differ. Default:
+            names are compared as they are written.
+    """
+    objects = objects or {}
     found: list[MachineChange] = []
     drifted: Mapping[str, Any] = old.get("drifted") or {}
-    for path, kind in TABLE.items():
-        before, after = _at(old, path), _at(new, path)
+    for path, row in PROPERTIES.items():
+        before, after, kind = value_at(old, path), value_at(new, path), row.kind
         if path == "extraDisks":
             before, after = by_name(before), by_name(after)
-        if path in ACTUAL:
-            before = _at(old, ACTUAL[path]) or before
-        if path in FIRST_BOOT and new.get("ignoreUserDataChanges"):
+        if row.actual:
+            before = value_at(old, row.actual) or before
+        if row.first_boot and new.get("ignoreUserDataChanges"):
             continue
         if path == "bootSha256" and before is None:
             continue  # the state is of a time when the whole data decided
         if path == "userDataSha256" and new.get("bootSha256"):
             continue
-        if path in AS_IN_TEMPLATE and after is None:
-            continue
-        if path in DRIFT_ONLY and path not in drifted:
+        if (row.as_in_template and after is None) or (row.drift_only and path not in drifted):
             continue
         if path in drifted:
-            before = _plain(drifted[path])
+            before = plain_value(drifted[path])
         elif before == after:
             continue
-        found.append(MachineChange(path, _kind(path, kind, before, after), before, after))
+        elif meant(row, before, objects) == meant(row, after, objects):
+            kind = MachineChangeKind.SETTING  # another name of the same object
+        if (
+            row.takes_away
+            and not has_unknown(after)
+            and row.takes_away(_rows(before), _rows(after))
+        ):
+            kind = MachineChangeKind.POWERED_OFF
+        found.append(MachineChange(path, kind, before, after))
     return tuple(found)
-
-
-def _kind(path: str, kind: MachineChangeKind, before: Any, after: Any) -> MachineChangeKind:
-    takes_away = NEEDS_POWER_OFF.get(path)
-    if takes_away is None or has_unknown(after):
-        return kind
-    return MachineChangeKind.POWERED_OFF if takes_away(_rows(before), _rows(after)) else kind
 
 
 def _rows(value: Any) -> Rows:
@@ -272,41 +138,58 @@ def replaces(found: tuple[MachineChange, ...], policy: str) -> list[str]:
     ]
 
 
-def is_same_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def is_same_machine(
+    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
+) -> bool:
     """Whether nothing makes it another machine. Its generation then stays, whatever went into the
     digest when the machine was made."""
-    return "generation" in old and all(
-        change.path == "generation"
-        for change in changes(old, new)
-        if change.kind is MachineChangeKind.REPLACE
-    )
+    kinds = {change.kind for change in changes(old, new, objects)}
+    return MachineChangeKind.REPLACE not in kinds
 
 
 def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Property and reason of each change that would fail later, before anything is changed.
+    """Property and reason of each change that would fail later, before anything is changed, and of
+    each that would end a machine without the word for it.
 
-    Empty where the machine is replaced anyway. What `old` does not say (inputs do not say what a
-    machine has of its template) refuses nothing yet.
+    What `old` does not say (inputs do not say what a machine has of its template) refuses nothing
+    yet.
     """
-    policy = str(new.get("updatePolicy", UpdatePolicy.REFUSE.value))
-    found = changes(old, new)
-    if replaces(found, policy):
+    return refused(changes(old, new), str(new.get("updatePolicy", UpdatePolicy.REFUSE.value)))
+
+
+def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
+    """The same of changes that are known."""
+    replaced = replaces(found, policy)
+    if replaced and policy != UpdatePolicy.REPLACE.value:
+        ends = [change for change in found if change.path in replaced and not change.unknown]
+        return [(one.path, _ends(one)) for one in ends if one.path != "nodeReady"]
+    if replaced:
         return []
     wrong: list[tuple[str, str]] = []
     for change in found:
         reason = impossible(change)
         if reason is not None:
             wrong.append((change.path, reason))
-        elif change.unknown or (change.path in ACTUAL and change.old is None):
+        elif change.unknown or (PROPERTIES[change.path].actual and change.old is None):
             continue
         elif change.kind is MachineChangeKind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
             wrong.append((change.path, _needs_power_off(change)))
     return wrong
 
 
+def _ends(change: MachineChange) -> str:
+    if PROPERTIES[change.path].first_boot:  # what it holds may be secret
+        return f"a guest reads it once, so that its change needs another machine: {WORD}"
+    return f"{change.old!r} cannot become {change.new!r} without another machine: {WORD}"
+
+
+WORD = "write `updatePolicy: replace` if running machines may be ended, or take the change back"
+"""What lets a change end machines that run."""
+
+
 def impossible(change: MachineChange) -> str | None:
     """Why nothing can make this change of a machine, or None."""
-    if change.unknown or (change.path in ACTUAL and change.old is None):
+    if change.unknown or (PROPERTIES[change.path].actual and change.old is None):
         return None
     if change.kind is MachineChangeKind.REFUSED:
         return _refused(change)
@@ -323,10 +206,8 @@ def _refused(change: MachineChange) -> str:
     found = f"{change.old!r} cannot become {change.new!r}"
     if change.path == "firmware":
         found = f"it is {change.old!r} now"
-    return (
-        f"{found}: {REFUSED_BECAUSE[change.path]}. For a new machine give the node another ordinal "
-        "or name"
-    )
+    because = PROPERTIES[change.path].because
+    return f"{found}: {because}. For a new machine give the node another ordinal or name"
 
 
 def older_hardware(has: int, wanted: int) -> str | None:
@@ -366,31 +247,3 @@ def _keys_that_differ(old: Any, new: Any) -> list[str]:
     before: Mapping[str, Any] = old or {}
     after: Mapping[str, Any] = new or {}
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-
-
-def _at(properties: Mapping[str, Any], path: str) -> Any:
-    value: Any = properties
-    for part in path.split("."):
-        if value == UNKNOWN:
-            return UNKNOWN
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(part)
-    return _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if value in ({}, [], ""):
-        return None  # absent and empty are the same wish
-    return value
-
-
-def has_unknown(value: Any) -> bool:
-    """Whether the engine does not know some part of it yet."""
-    if isinstance(value, Mapping):
-        return any(has_unknown(item) for item in value.values())
-    if isinstance(value, list):
-        return any(has_unknown(item) for item in value)
-    return value == UNKNOWN

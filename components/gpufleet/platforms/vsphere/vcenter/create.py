@@ -19,7 +19,7 @@ from gpufleet.platforms.vsphere.vcenter.errors import (
     interrupted,
 )
 from gpufleet.platforms.vsphere.vcenter.faults import translated
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING, is_copy
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING, Standing
 from gpufleet.platforms.vsphere.vcenter.inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import machines_with
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
@@ -197,13 +197,9 @@ def _clear_incomplete(work: MachineWork) -> None:
     """Remove the incomplete machine that an earlier run of this stack began under this name, for a
     declaration that has changed since."""
     live = work.named()
-    if (
-        live is not None
-        and live.extra_config.get(PENDING)
-        and live.extra_config.get(OWNER) == work.identity.owner
-        and work.identity.is_same_stack(live.extra_config)
-        and not is_copy(work.session.server_id, live.instance_uuid, live.extra_config)
-    ):
+    if live is None or work.standing(live) is not Standing.PENDING:
+        return
+    if work.identity.is_key(live.extra_config):
         destroy(work, live)
 
 

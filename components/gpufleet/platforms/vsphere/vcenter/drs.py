@@ -61,10 +61,10 @@ class DrsCluster:
         known = one(self.session, self.compute, vim.ClusterComputeResource, (path,)) or {}
         return list(known.get(path) or ())
 
-    def rule(self, name: str) -> Any | None:
-        """The anti-affinity rule of this name, or None."""
+    def rule(self, named: "RuleName") -> Any | None:
+        """The anti-affinity rule of a group, or None."""
         rules = (row for row in self.rows("rule") if isinstance(row, _Rule))
-        return next((rule for rule in rules if rule.name == name), None)
+        return next((rule for rule in rules if named.fits(str(rule.name))), None)
 
     def change(
         self,
@@ -234,15 +234,32 @@ def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed)
     return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
 
 
-def rule_name(group: str, life: str) -> str:
-    """Name of the rule of a group: the group's own, and a digest that tells stacks apart."""
-    digest = hashlib.sha256(f"{group}|{life}".encode()).hexdigest()[:8]
-    return f"gpufleet {group.rpartition('/')[2][:50]} {digest}"
+@dataclass(frozen=True, slots=True)
+class RuleName:
+    """Name of the rule of a group: the group's own, and a digest that distinguishes stacks."""
+
+    group: str
+    life: str
+
+    def __str__(self) -> str:
+        return f"gpufleet {self.group.rpartition('/')[2][:50]} {self._digest(self.life)}"
+
+    def fits(self, name: str) -> bool:
+        """Whether a rule of this name is the group's: the id decides, so that a stack that is
+        renamed keeps it. Earlier versions had the group's names in the digest."""
+        former = self._digest(f"{self.group}|{self.life}")
+        return name.startswith("gpufleet ") and name.endswith(
+            (f" {self._digest(self.life)}", f" {former}")
+        )
+
+    @staticmethod
+    def _digest(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
     """Write the rule that keeps exactly these machines on different hosts; without a declaration it
-    goes. The group's batch writes it whole, and a machine that is made later adds itself. A rule
+    goes. The group writes it whole, and a machine that is made later adds itself. A rule
     needs two machines; vCenter takes a machine that is destroyed out of it."""
     wanted = work.settings.separate_hosts if len(machines) > 1 else None
     _write_rule(_cluster(work), _rule_of(work), wanted, lambda _: machines)
@@ -257,16 +274,16 @@ def add(work: MachineWork, machine: Any) -> None:
 
 def remove_rule(session: Session, compute: Any, group: str, life: str) -> None:
     """Remove the rule of a group; one that is gone is fine."""
-    _write_rule(DrsCluster(session, compute, 300), rule_name(group, life), None, lambda _: ())
+    _write_rule(DrsCluster(session, compute, 300), RuleName(group, life), None, lambda _: ())
 
 
-def _rule_of(work: MachineWork) -> str:
-    return rule_name(work.settings.group, work.settings.life)
+def _rule_of(work: MachineWork) -> RuleName:
+    return RuleName(work.settings.group, work.settings.life)
 
 
 def _write_rule(
     cluster: DrsCluster,
-    name: str,
+    name: RuleName,
     wanted: str | None,
     members: Callable[[Collection[Any]], Collection[Any]],
 ) -> None:
@@ -292,7 +309,11 @@ def _write_rule(
         if there and (there.enabled, bool(there.mandatory), set(has)) == (True, must, machines):
             return None
         rule = _Rule(
-            name=name, enabled=True, mandatory=must, userCreated=True, vm=sorted(machines, key=str)
+            name=str(name if there is None else there.name),
+            enabled=True,
+            mandatory=must,
+            userCreated=True,
+            vm=sorted(machines, key=str),
         )
         rule.key = None if there is None else there.key
         operation = _Operation.add if there is None else _Operation.edit

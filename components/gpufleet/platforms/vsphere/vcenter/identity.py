@@ -9,6 +9,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 NAMESPACE = uuid.UUID("6ed7a5f1-52b2-5b6c-9a7e-3b1f6f0c4d21")
 """This value must never change: with another value no existing machine would be recognised."""
@@ -69,28 +70,74 @@ class MachineIdentity:
     def owns(self, extra_config: Mapping[str, str]) -> bool:
         """Whether a machine with this extra configuration is the one declared here."""
         return (
-            extra_config.get(OWNER) == self.owner
-            and extra_config.get(GENERATION) == self.generation
+            extra_config.get(GENERATION) == self.generation
             and extra_config.get(SCHEMA) == SCHEMA_VERSION
-            and self.is_same_stack(extra_config)
+            and self.is_key(extra_config)
         )
 
-    def is_same_stack(self, extra_config: Mapping[str, str]) -> bool:
-        """Whether the machine's stack is this one, or one of the two is not known."""
-        return not self.life or extra_config.get(LIFE, self.life) == self.life
+    def is_key(self, extra_config: Mapping[str, str]) -> bool:
+        """Whether the machine is this one of the group, or another generation of it.
+
+        The id of the stack and the key decide; the names of project and stack, which change when
+        a stack is renamed, only where one of the two has no id.
+        """
+        owner = extra_config.get(OWNER, "")
+        if self.life and LIFE in extra_config:
+            return extra_config[LIFE] == self.life and key_of(owner) == key_of(self.owner)
+        return owner == self.owner
 
 
-def is_copy(server: str, instance_uuid: str, extra_config: Mapping[str, str]) -> bool:
-    """Whether someone copied or restored the machine from one of gpufleet's: vCenter copies the
-    extra configuration with the marks, and gives the copy an instance uuid of its own.
+class Standing(Enum):
+    """What a machine of vCenter is to a group."""
+
+    OURS = "ours"
+    """The group made it, and it is complete."""
+    PENDING = "pending"
+    """The group made it, and it is not complete."""
+    COPY = "copy"
+    """Someone copied or restored it from a machine of the group."""
+    FOREIGN = "foreign"
+    """It belongs to someone else."""
+
+
+def standing(
+    server: str, group: str, life: str, instance_uuid: str, extra_config: Mapping[str, str]
+) -> Standing:
+    """What a machine of vCenter is to a group: the one answer, for making, sweeping and reports.
+
+    vCenter copies the extra configuration with the marks, and gives a copy an instance uuid of its
+    own.
 
     Args:
         server: The vCenter's own instance uuid.
+        group: Owner of the group. It decides only where the group has no id.
+        life: Id of the group in its stack; empty: the state is of a time before there were ids.
         instance_uuid: The machine's.
-        extra_config: Of a machine with the mark `OWNER`.
+        extra_config: The machine's.
     """
-    own = MachineIdentity(server, extra_config[OWNER], extra_config.get(GENERATION, ""))
-    return instance_uuid.lower() != extra_config.get(UUID, own.instance_uuid).lower()
+    owner = extra_config.get(OWNER, "")
+    ours = extra_config.get(LIFE) == life if life else group_of(owner) == group
+    if not owner or not ours:
+        return Standing.FOREIGN
+    own = MachineIdentity(server, owner, extra_config.get(GENERATION, ""))
+    if instance_uuid.lower() != extra_config.get(UUID, own.instance_uuid).lower():
+        return Standing.COPY
+    return Standing.PENDING if extra_config.get(PENDING) else Standing.OURS
+
+
+def key_of(owner: str) -> str:
+    """Key of a machine in its group."""
+    return owner.rpartition("/")[2]
+
+
+def stack_of(owner: str) -> str:
+    """`organisation/project/stack` of a machine or a group."""
+    return "/".join(owner.split("/")[:3])
+
+
+def group_of(owner: str) -> str:
+    """Owner of the group of a machine."""
+    return owner.rpartition("/")[0]
 
 
 def generation_of(parts: Mapping[str, object]) -> str:

@@ -11,7 +11,7 @@ from pyVmomi import vim
 
 from gpufleet.catalogue import load
 from gpufleet.partition.vgpu import most_per_gpu
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER, PENDING
+from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER, PENDING, group_of
 from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, extra_config_of, gpu_devices
 from gpufleet.platforms.vsphere.vcenter.reading import children, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
@@ -69,8 +69,9 @@ class MachineHolding:
     reserved_mib: int = 0
     """Memory of the host that it reserves."""
     instance_uuid: str = ""
-    owner: str = ""
-    """Whose it is, by its mark; empty: not gpufleet's."""
+    group: str = ""
+    """Id of the stack's group that it belongs to, or the owner of the group where it was made
+    before there was an id; empty: not gpufleet's."""
     waiting_for: tuple[tuple[tuple[str, ...], str], ...] = ()
     """Device ids and label that each of the waiting devices may have, as far as that is known: the
     others may be any."""
@@ -82,11 +83,6 @@ class MachineHolding:
     """Memory that it reserves when it runs."""
     reserved_mhz: int = 0
     """Processor time of the host that it reserves."""
-
-    @property
-    def group(self) -> str:
-        """Owner of the group it belongs to; empty: not gpufleet's."""
-        return self.owner.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +159,10 @@ class Inventory:
             )
         return Inventory(tuple(hosts))
 
-    def without(self, owners: frozenset[str]) -> "Inventory":
-        """The same once the machines of these owners are gone."""
+    def without(self, machines: frozenset[str]) -> "Inventory":
+        """The same once the machines with these instance uuids are gone."""
         return Inventory(
-            tuple(host.without(lambda held: held.owner in owners) for host in self.hosts)
+            tuple(host.without(lambda held: held.instance_uuid in machines) for host in self.hosts)
         )
 
     def by_name(self) -> Mapping[str, Host]:
@@ -299,7 +295,7 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | Non
         _what(devices, "vgpu"),
         _reservation(found) if powered_on else 0,
         str(found.get("config.instanceUuid") or "").lower(),
-        marks.get(OWNER, ""),
+        marks.get(LIFE) or group_of(marks.get(OWNER, "")),
         tuple((tuple(gpu.what.split(",")), gpu.label) for gpu in waiting),
         bool(marks.get(PENDING)),
         str(found.get("config.changeVersion") or ""),

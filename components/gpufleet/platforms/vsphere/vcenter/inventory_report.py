@@ -72,7 +72,7 @@ def pool_row(pool: Pool, inventory: Inventory, name_prefix: str) -> dict[str, An
     options = options_of(pool)
     machines = pool_machines(name_prefix, pool)
     running = {
-        held.name: host.name for host in inventory.hosts for held in host.holdings if held.owner
+        held.name: host.name for host in inventory.hosts for held in host.holdings if held.group
     }
     there = {item.name: running[item.name] for item in machines if item.name in running}
     kinds: dict[tuple[GpuAttachment, tuple[str, ...]], int] = {}
@@ -114,7 +114,7 @@ def _group_of(inventory: Inventory, there: Mapping[str, str]) -> str:
         held.group
         for host in inventory.hosts
         for held in host.holdings
-        if held.owner and held.name in there
+        if held.group and held.name in there
     }
     return min(groups, default="")
 

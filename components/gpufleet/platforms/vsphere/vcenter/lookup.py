@@ -7,7 +7,8 @@ cookie. Cluster API asks it the same way (kubernetes-sigs/cluster-api-provider-v
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import unquote
@@ -32,65 +33,100 @@ class FoundStore:
     """As vCenter writes it into paths of files."""
 
 
-@dataclass(frozen=True, slots=True)
 class FoundPlace:
-    """The objects of a `Place`."""
+    """The objects that a declaration names, each looked up when it is first needed: a change of a
+    machine that runs does not need the template.
 
-    datacenter: Any
-    compute: Any
-    """Cluster, or the compute resource of a standalone host."""
-    is_cluster: bool
-    pool: Any
-    folder: Any
-    datastore: Any | None
-    template: Any
-    pod: Any | None = None
-    """Datastore cluster."""
-    adapters: tuple[WantedAdapter, ...] = ()
-    """An adapter for each that is declared."""
-    policy: str | None = None
-    """Id of the storage policy."""
-    disk_stores: Mapping[str, FoundStore] = field(default_factory=dict[str, FoundStore])
-    """Datastores of further disks, as the declaration names them."""
+    Every property raises a VsphereError where its name matches nothing (the text has near names) or
+    more than one object (the text has them all).
+    """
+
+    def __init__(self, session: Session, place: Place, stores: tuple[str, ...] = ()) -> None:
+        """Nothing is looked up yet.
+
+        Args:
+            session: Login.
+            place: The declaration.
+            stores: Datastores of further disks, as the declaration names them.
+        """
+        self._session, self._place, self._stores = session, place, stores
+
+    def _named(self, name: str | None, kind: type, what: str, root: Any = None) -> Any:
+        if name is None:
+            return None
+        return by_name(self._session, root or self.datacenter, kind, name, what)
+
+    @cached_property
+    def datacenter(self) -> Any:
+        """The datacenter."""
+        return datacenter_of(self._session, self._place.datacenter)
+
+    @cached_property
+    def compute(self) -> Any:
+        """Cluster, or the compute resource of a standalone host."""
+        return compute_of(self._session, self._place)
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it is a cluster."""
+        return isinstance(self.compute, vim.ClusterComputeResource)
+
+    @cached_property
+    def pool(self) -> Any:
+        """Resource pool; without a declaration the root pool."""
+        name = self._place.resource_pool
+        if name is not None:
+            return self._named(name, vim.ResourcePool, "resource pool", self.compute)
+        known = one(self._session, self.compute, vim.ComputeResource, ("resourcePool",)) or {}
+        return known.get("resourcePool")
+
+    @cached_property
+    def folder(self) -> Any:
+        """Folder of the machines; without a declaration the datacenter's."""
+        known = one(self._session, self.datacenter, vim.Datacenter, ("vmFolder",)) or {}
+        root = known.get("vmFolder")
+        return self._named(self._place.folder, vim.Folder, "folder", root) or root
+
+    @cached_property
+    def template(self) -> Any:
+        """The template, or the machine that is cloned."""
+        return self._named(self._place.template, vim.VirtualMachine, "template")
+
+    @cached_property
+    def datastore(self) -> Any | None:
+        """The datastore, where one is declared."""
+        return self._named(self._place.datastore, vim.Datastore, "datastore")
+
+    @cached_property
+    def pod(self) -> Any | None:
+        """The datastore cluster, where one is declared."""
+        return self._named(self._place.datastore_cluster, vim.StoragePod, "datastore cluster")
+
+    @cached_property
+    def adapters(self) -> tuple[WantedAdapter, ...]:
+        """An adapter for each that is declared."""
+        wishes = self._place.adapters
+        return tuple(_adapter(self._session, self.datacenter, *wish) for wish in wishes)
+
+    @cached_property
+    def policy(self) -> str | None:
+        """Id of the storage policy."""
+        name = self._place.storage_policy
+        return None if name is None else policy_id(self._session, name)
+
+    @cached_property
+    def disk_stores(self) -> Mapping[str, FoundStore]:
+        """Datastores of further disks, as the declaration names them."""
+        return {name: _store(self._session, self.datacenter, name) for name in self._stores}
 
 
 def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
-    """Every object that the declaration names.
-
-    Raises:
-        VsphereError: a name matches nothing (the text has near names) or more than one object
-            (the text has them all).
-    """
+    """The objects that the declaration names."""
     stores = tuple(sorted({d.datastore for d in settings.extra_disks if d.datastore is not None}))
     known = (settings.place.model_copy(update={"hosts": (), "deny_hosts": ()}), stores)
     if known not in session.places:
-        session.places[known] = _looked_up(session, settings.place, stores)
+        session.places[known] = FoundPlace(session, settings.place, stores)
     return session.places[known]
-
-
-def _looked_up(session: Session, place: Place, stores: tuple[str, ...]) -> FoundPlace:
-    datacenter = datacenter_of(session, place.datacenter)
-    compute = compute_of(session, place)
-    known = one(session, compute, vim.ComputeResource, ("resourcePool",)) or {}
-    folders = one(session, datacenter, vim.Datacenter, ("vmFolder",)) or {}
-
-    def named(name: str | None, kind: type, what: str, root: Any, otherwise: Any = None) -> Any:
-        return otherwise if name is None else by_name(session, root, kind, name, what)
-
-    pool, folder = known.get("resourcePool"), folders.get("vmFolder")
-    return FoundPlace(
-        datacenter,
-        compute,
-        isinstance(compute, vim.ClusterComputeResource),
-        named(place.resource_pool, vim.ResourcePool, "resource pool", compute, pool),
-        named(place.folder, vim.Folder, "folder", folder, folder),
-        named(place.datastore, vim.Datastore, "datastore", datacenter),
-        by_name(session, datacenter, vim.VirtualMachine, place.template, "template"),
-        named(place.datastore_cluster, vim.StoragePod, "datastore cluster", datacenter),
-        tuple(_adapter(session, datacenter, *wish) for wish in place.adapters),
-        None if place.storage_policy is None else policy_id(session, place.storage_policy),
-        {name: _store(session, datacenter, name) for name in stores},
-    )
 
 
 def compute_of(session: Session, place: Place) -> Any:
@@ -269,3 +305,45 @@ def _content(session: Session) -> Any:
         requestContext={"vcSessionCookie": login.value},
     )
     return pbm.ServiceInstance("ServiceInstance", stub).RetrieveContent()
+
+
+_KINDS = {
+    "template": vim.VirtualMachine,
+    "cluster": vim.ComputeResource,
+    "datastore": vim.Datastore,
+    "datastoreCluster": vim.StoragePod,
+    "resourcePool": vim.ResourcePool,
+    "folder": vim.Folder,
+    "network": vim.Network,
+}
+
+
+def references(
+    session: Session, datacenter: str, names: Mapping[str, tuple[str, str]]
+) -> dict[str, str]:
+    """vCenter's own references of objects, by the same keys. A name that leads to no object, or to
+    several, is left out.
+
+    Args:
+        session: Login.
+        datacenter: Name or inventory path of the datacenter that they are in.
+        names: Key -> kind and name (`objects.names_of`).
+    """
+    found: dict[str, str] = {}
+    for key, (kind, name) in names.items():
+        if kind == "server":
+            found[key] = session.server_id
+            continue
+        try:
+            if kind == "datacenter":
+                item = datacenter_of(session, name)
+            else:
+                item = by_name(
+                    session, datacenter_of(session, datacenter), _KINDS[kind], name, kind
+                )
+        except VsphereError as problem:
+            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
+                raise
+            continue
+        found[key] = str(item._moId)
+    return found

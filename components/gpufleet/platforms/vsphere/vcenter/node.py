@@ -1,5 +1,5 @@
 # pyright: standard
-"""The resources of a group of machines: its id, its batch, and each machine."""
+"""The resources of a group of machines: its id, and the group."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -7,26 +7,21 @@ from typing import Any, cast
 import pulumi
 
 from gpufleet.platforms.vsphere.vcenter.identity import generation_of
-from gpufleet.platforms.vsphere.vcenter.outputs import OBSERVED, SECRETS, digest, digest_name
+from gpufleet.platforms.vsphere.vcenter.outputs import digest
 
-MACHINE = "gpufleet:vsphere:Machine"
-"""Type of a machine. Its id is its vCenter instance uuid. Its inputs are those of `settings.py` in
-camelCase; destroying it does not remove the Kubernetes Node: `VsphereGpuNodeGroup` says how."""
+GROUP = "gpufleet:vsphere:MachineGroup"
+"""Type of the machines of a pool. Its inputs `nodes` have those of each machine by key (fields of
+`settings.py`, camelCase), and `boot` their secret first-boot data. Destroying it does not remove
+Kubernetes Nodes unless `kubernetes` is given: `VsphereGpuNodeGroup` says how."""
 OWNER = "gpufleet:vsphere:MachineOwner"
-"""Type of the id of a group: which stack, of which backend, its machines belong to. Removing it
-removes all machines that carry the id and that no resource removed before."""
-BATCH = "gpufleet:vsphere:MachineBatch"
-"""Type of what makes machines that their resources then find and take over. They must depend on it.
-It never touches a machine that a resource has taken over: changing, replacing and removing those is
-theirs."""
+"""Type of the id of a group: which stack, of which backend, its machines belong to. It is in the
+state before the first machine is made, so that a kill leaves none that is not known. Removing it
+removes all machines that carry the id."""
+MACHINE, BATCH = "gpufleet:vsphere:Machine", "gpufleet:vsphere:MachineBatch"
+"""Types in states of earlier versions."""
 
-_OUTPUTS = {
-    MACHINE: (*sorted(OBSERVED), *map(digest_name, SECRETS), "memoryLocked"),
-    OWNER: ("life",),
-    BATCH: (),
-}
-_FORMERLY = {MACHINE: "VsphereGpuNode", BATCH: "VsphereGpuNodeBatch"}
-"""Names in states of the former dynamic provider."""
+_OUTPUTS = {GROUP: ("ids",), OWNER: ("life",)}
+_DYNAMIC = "pulumi-python:dynamic/gpufleet:VsphereGpuNodeBatch"
 
 _REPLACES = ("name", "userDataFormat")
 """Inputs that only another machine can have, next to place, server and user data."""
@@ -41,42 +36,27 @@ class VcenterResource(pulumi.CustomResource):
         """Register it.
 
         Args:
-            kind: One of the types above. A machine is deleted before its replacement is made: GPUs
-                are scarce, and two nodes cannot have one name.
+            kind: `GROUP` or `OWNER`.
             name: Name of the resource.
             inputs: Inputs.
             opts: Options.
         """
-        former = [
-            pulumi.Alias(type_=f"pulumi-python:dynamic/gpufleet:{_FORMERLY[known]}")
-            for known in (kind,)
-            if known in _FORMERLY
-        ]
-        more = pulumi.ResourceOptions(
-            aliases=former, delete_before_replace=True if kind == MACHINE else None
-        )
-        options = pulumi.ResourceOptions.merge(opts, more)
-        super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, options)
+        super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, opts)
 
-    def output(self, name: str) -> pulumi.Output[str]:
-        """`instanceUuid`, or `providerId`: `vsphere://<bios uuid>`, as the cloud provider names the
-        node."""
-        return cast("pulumi.Output[str]", pulumi.get(self, name))
+    def output(self, name: str) -> pulumi.Output[Any]:
+        """An output by its name."""
+        return cast("pulumi.Output[Any]", pulumi.get(self, name))
 
 
-def machine_registered(
-    own: Mapping[str, Any], common: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Inputs of a machine with its secrets marked as such, and its generation.
+def formerly(name: str) -> pulumi.ResourceOptions:
+    """That a group takes the place of a batch of earlier versions, whose state has what every
+    machine was declared as.
 
     Args:
-        own: Inputs.
-        common: Further ones, which count for the generation. Default: there are none.
+        name: Name of the batch.
     """
-    secrets = {
-        name: pulumi.Output.secret(own[name]) for name in SECRETS if own.get(name) is not None
-    }
-    return {**own, **secrets, "generation": generation({**(common or {}), **own})}
+    aliases = [pulumi.Alias(name=name, type_=kind) for kind in (BATCH, _DYNAMIC)]
+    return pulumi.ResourceOptions(aliases=aliases)
 
 
 def generation(given: Mapping[str, Any]) -> Any:

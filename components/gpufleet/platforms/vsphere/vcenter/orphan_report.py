@@ -7,25 +7,25 @@ from enum import StrEnum
 from typing import Any
 
 from gpufleet.platforms.vsphere.vcenter.identity import (
-    GENERATION,
+    LIFE,
     OWNER,
     PENDING,
-    is_copy,
+    Standing,
+    group_of,
+    stack_of,
+    standing,
 )
 from gpufleet.platforms.vsphere.vcenter.lookup import inventory_path
 from gpufleet.platforms.vsphere.vcenter.opened import asked
 from gpufleet.platforms.vsphere.vcenter.remove import marked_machines
 
 _NODES = ("gpufleet:vsphere:Machine", ":VsphereGpuNode")
-_BATCHES = (
-    "gpufleet:vsphere:MachineOwner",
-    "gpufleet:vsphere:MachineBatch",
-    ":VsphereGpuNodeBatch",
-)
-"""Types of resources, now and in states of the former dynamic provider."""
+"""Types of one machine in states of earlier versions."""
+_GROUPS = ("gpufleet:vsphere:MachineGroup", "gpufleet:vsphere:MachineBatch", ":VsphereGpuNodeBatch")
+_OWNER = "gpufleet:vsphere:MachineOwner"
 
 
-class Standing(StrEnum):
+class StateStanding(StrEnum):
     """What a marked machine is to the states that were given, in the order of a report."""
 
     ORPHAN = "orphan"
@@ -33,8 +33,9 @@ class Standing(StrEnum):
     COPY = "copy"
     """It carries the marks of a machine and another uuid: someone copied or restored it."""
     PENDING = "pending"
-    """An update was cut off while it was made, and the state knows: the next `pulumi up` goes on
-    with it, and `pulumi destroy` removes what a batch made."""
+    """An update was cut off, and the state has the id that the machine carries: the next
+    `pulumi up` completes or removes it, as the declaration says, and `pulumi destroy` removes
+    it."""
     ELSEWHERE = "elsewhere"
     """It belongs to a stack whose state was not given: nothing can be said of it."""
     DECLARED = "declared"
@@ -47,12 +48,12 @@ class Declared:
 
     stacks: frozenset[str]
     """`organisation/project/stack` of each state."""
-    owners: frozenset[tuple[str, str]]
-    """Owner and generation of each machine that a resource has."""
-    pending: frozenset[tuple[str, str]]
-    """The same for operations that were cut off."""
+    uuids: frozenset[str]
+    """Instance uuid of each machine that a resource has."""
+    ids: frozenset[str]
+    """Ids of groups: what carries one and no resource has is the next update's."""
     groups: frozenset[str]
-    """Groups that a batch makes machines for: what it made and no resource took over is its own."""
+    """Owners of groups, for machines that were made before there were ids."""
 
 
 def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ()) -> Declared:
@@ -66,8 +67,8 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
         ValueError: a document is not an exported state.
     """
     known: set[str] = set(stacks)
-    owners: set[tuple[str, str]] = set()
-    pending: set[tuple[str, str]] = set()
+    uuids: set[str] = set()
+    ids: set[str] = set()
     groups: set[str] = set()
     for state in states:
         deployment: Mapping[str, Any] | None = state.get("deployment")
@@ -77,41 +78,52 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
             item.get("resource") or {} for item in deployment.get("pending_operations") or []
         ]
         for resource in deployment.get("resources") or []:
-            owners |= _machines(resource)
+            uuids |= _uuids(resource)
+        for resource in (*(deployment.get("resources") or []), *operations):
+            known |= _stacks(resource)
             groups |= _groups(resource)
-        for resource in operations:
-            pending |= _machines(resource)
-            groups |= _groups(resource)
-    known |= {_stack(owner) for owner, _ in owners | pending} | {_stack(name) for name in groups}
-    return Declared(frozenset(known), frozenset(owners), frozenset(pending), frozenset(groups))
+            ids |= _ids(resource)
+    return Declared(frozenset(known), frozenset(uuids), frozenset(ids), frozenset(groups))
 
 
-def _machines(resource: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Owner and generation of the machine that a resource is."""
-    if not str(resource.get("type", "")).endswith(_NODES):
+def _of(resource: Mapping[str, Any], *types: str) -> bool:
+    return str(resource.get("type", "")).endswith(types)
+
+
+def _texts(resource: Mapping[str, Any], name: str) -> set[str]:
+    """A property among inputs and outputs, where a state has it in readable form."""
+    parts = (resource.get("inputs") or {}, resource.get("outputs") or {})
+    return {part[name] for part in parts if isinstance(part.get(name), str)}
+
+
+def _uuids(resource: Mapping[str, Any]) -> set[str]:
+    """Instance uuids of the machines that a resource has. The list of machines may be secret."""
+    if _of(resource, *_NODES):
+        return {str(resource.get("id", "")).lower()}
+    if not _of(resource, _GROUPS[0]):
         return set()
-    return {
-        (str(values["owner"]), str(values.get("generation", "")))
-        for values in (resource.get("outputs") or {}, resource.get("inputs") or {})
-        if isinstance(values.get("owner"), str)
-    }
+    rows: Mapping[str, Any] = (resource.get("outputs") or {}).get("ids") or {}
+    return {str(row["instanceUuid"]).lower() for row in rows.values()}
+
+
+def _ids(resource: Mapping[str, Any]) -> set[str]:
+    if _of(resource, _OWNER):
+        return {str(resource["id"])} if resource.get("id") else set()
+    return _texts(resource, "life") if _of(resource, *_GROUPS, *_NODES) else set()
 
 
 def _groups(resource: Mapping[str, Any]) -> set[str]:
-    """Group of the machines that a batch makes. Its list of machines is secret in a state."""
-    if not str(resource.get("type", "")).endswith(_BATCHES):
-        return set()
-    group = (resource.get("inputs") or {}).get("group")
-    return {group} if isinstance(group, str) else set()
+    return _texts(resource, "group") if _of(resource, *_GROUPS, _OWNER) else set()
 
 
-def _stack(owner: str) -> str:
-    return "/".join(owner.split("/")[:3])
+def _stacks(resource: Mapping[str, Any]) -> set[str]:
+    owners = _texts(resource, "owner") if _of(resource, *_NODES) else set[str]()
+    return {stack_of(owner) for owner in owners | _groups(resource)}
 
 
-def standing(
+def state_standing(
     server: str, found: Mapping[str, Any], extra: Mapping[str, str], declared: Declared
-) -> Standing:
+) -> StateStanding:
     """What a machine is to the states.
 
     Args:
@@ -120,15 +132,17 @@ def standing(
         extra: Its extra configuration: the marks.
         declared: What the states say.
     """
-    owner, machine = extra[OWNER], (extra[OWNER], extra.get(GENERATION, ""))
-    if is_copy(server, found["instanceUuid"], extra):
-        return Standing.COPY
-    if machine in declared.owners:
-        return Standing.DECLARED
-    of_batch = found["pending"] and owner.rpartition("/")[0] in declared.groups
-    if machine in declared.pending or of_batch:
-        return Standing.PENDING
-    return Standing.ORPHAN if _stack(owner) in declared.stacks else Standing.ELSEWHERE
+    owner, life, uuid = extra[OWNER], extra.get(LIFE, ""), found["instanceUuid"]
+    own = standing(server, group_of(owner), life, uuid, extra)
+    if own is Standing.COPY:
+        return StateStanding.COPY
+    if uuid in declared.uuids:
+        return StateStanding.DECLARED
+    of_group = own is Standing.PENDING and group_of(owner) in declared.groups
+    if life in declared.ids or (not life and of_group):
+        return StateStanding.PENDING
+    known = stack_of(owner) in declared.stacks
+    return StateStanding.ORPHAN if known else StateStanding.ELSEWHERE
 
 
 def ask_orphans(
@@ -154,11 +168,11 @@ def ask_orphans(
                 "moRef": str(machine._moId),
                 "instanceUuid": str(about.get("config.instanceUuid", "")).lower(),
                 "owner": owner,
-                "stack": _stack(owner),
+                "stack": stack_of(owner),
                 "poweredOn": str(about.get("runtime.powerState")) == "poweredOn",
                 "pending": bool(extra.get(PENDING)),
             }
-            known = standing(session.server_id, found, extra, declared)
+            known = state_standing(session.server_id, found, extra, declared)
             rows.append({"standing": known.value, **found})
-    order = [item.value for item in Standing]
+    order = [item.value for item in StateStanding]
     return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

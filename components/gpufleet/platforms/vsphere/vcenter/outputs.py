@@ -17,6 +17,7 @@ from gpufleet.platforms.vsphere.vcenter.disks import (
     store_of,
 )
 from gpufleet.platforms.vsphere.vcenter.lookup import last_name
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, Place
 from gpufleet.platforms.vsphere.vcenter.specs import MMIO_SIZE, PLAIN, mmio_of, wanted_gpus
@@ -180,7 +181,7 @@ def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
     for name in SECRETS:
         text = properties.get(name)
         if isinstance(text, str):
-            kept[digest_name(name)] = digest(text)
+            kept[digest_name(name)] = UNKNOWN if text == UNKNOWN else digest(text)
     return kept
 
 

@@ -11,7 +11,7 @@ from pyVmomi import vim
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError, interrupted
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER, MachineIdentity
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, MachineIdentity, Standing, standing
 from gpufleet.platforms.vsphere.vcenter.lookup import (
     FoundPlace,
     datacenter_of,
@@ -50,6 +50,12 @@ class MachineWork:
     def of(self, **identity: Any) -> "MachineWork":
         """The same with another identity."""
         return replace(self, identity=replace(self.identity, **identity))
+
+    def standing(self, live: Observed) -> Standing:
+        """What a machine of vCenter is to the group of this one."""
+        group, life = self.settings.group, self.identity.life
+        server = self.session.server_id
+        return standing(server, group, life, live.instance_uuid, live.extra_config)
 
     def named(self) -> Observed | None:
         """The machine of this name in the declared folder, whosever it is."""
@@ -123,7 +129,7 @@ def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None
     if not found:
         return
     marks = extra_config_of(found)
-    if marks and marks.get(OWNER) != identity.owner:
+    if marks and not identity.is_key(marks):
         return  # another machine has the reference now
     raise VsphereError(
         Code.UNREADABLE,
@@ -153,7 +159,7 @@ def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
     """
     deadline = time.monotonic() + seconds
     flight = Flight.NONE
-    while _clone_in_flight(work.session, work.place.template, work.settings.name):
+    while work.settings.name in clones_in_flight(work.session, work.place.template):
         flight = Flight.LANDED
         if time.monotonic() > deadline:
             return Flight.STILL_UP
@@ -162,12 +168,14 @@ def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
     return flight
 
 
-def _clone_in_flight(session: Session, template: Any, name: str) -> bool:
-    return any(
-        found.get("info.entity") == template
-        and _clones_to(session, template, name, found.get("info.eventChainId"))
+def clones_in_flight(session: Session, template: Any) -> set[str]:
+    """Names of the machines that clones of the template make now."""
+    return {
+        name
         for _, found in running_clones(session)
-    )
+        if found.get("info.entity") == template
+        for name in _destinations(session, template, found.get("info.eventChainId"))
+    }
 
 
 def running_clones(session: Session) -> list[tuple[Any, Mapping[str, Any]]]:
@@ -183,8 +191,8 @@ def running_clones(session: Session) -> list[tuple[Any, Mapping[str, Any]]]:
     ]
 
 
-def _clones_to(session: Session, template: Any, name: str, chain: Any) -> bool:
-    """Whether the template's latest clone events speak of this destination."""
+def _destinations(session: Session, template: Any, chain: Any) -> set[str]:
+    """Names that the template's latest clone events speak of."""
     events = session.content.eventManager
     wanted = vim.event.EventFilterSpec(
         entity=vim.event.EventFilterSpec.ByEntity(
@@ -193,7 +201,8 @@ def _clones_to(session: Session, template: Any, name: str, chain: Any) -> bool:
         eventTypeId=[CLONE_STARTS],
     )
     found = session.call(lambda: events.QueryEvents(wanted))
-    return any(
-        event.destName == name and (chain in (None, 0) or event.chainId in (chain, event.key, 0))
+    return {
+        str(event.destName)
         for event in found
-    )
+        if chain in (None, 0) or event.chainId in (chain, event.key, 0)
+    }

@@ -54,7 +54,7 @@ class Wish:
     """Anti-affinity: machines of `group` on one host, those that are there included. None: no
     limit."""
     group: str = ""
-    """Owner of the group the machines belong to."""
+    """The group the machines belong to, as `MachineHolding.group` names it."""
     may_run_on: Callable[[str], bool] = lambda _: True
     """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
     cpu_mhz: int = 0
@@ -94,7 +94,7 @@ class Wish:
             reserved_mib=self.memory_mib,
             reserved_mhz=self.mhz(host),
             instance_uuid=machine,
-            owner=f"{self.group}/" if self.group else "",
+            group=self.group,
             waiting_for=tuple((one.kinds, one.label) for one in dynamic for _ in range(one.count)),
         )
 

@@ -13,11 +13,11 @@ from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, first_disk
 from gpufleet.platforms.vsphere.vcenter.drs import DrsGroup, check_cluster, group_of
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER, UNKNOWN_LIFE
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, Standing
 from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, inventory_path
 from gpufleet.platforms.vsphere.vcenter.observed import NUMA_API, Observed, observe
-from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, work_on
+from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, clones_in_flight, work_on
 from gpufleet.platforms.vsphere.vcenter.placement import (
     MachinePlacement,
     RequiredAccess,
@@ -124,7 +124,7 @@ def check_name(work: MachineWork) -> None:
 
 def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """That the name belongs to another machine, and whose it is."""
-    owner = live.extra_config.get("gpufleet.owner", "an unknown owner")
+    owner = live.extra_config.get(OWNER, "an unknown owner")
     return VsphereError(
         Code.NAME_TAKEN,
         f"the folder has a machine named {settings.name} ({live.moref}, instance uuid "
@@ -149,7 +149,7 @@ def wish_for(
         settings.place.deny_hosts,
         reach,
         1 if settings.separate_hosts == "required" else settings.max_per_host,
-        settings.group,
+        settings.life or settings.group,
         (lambda _: True) if group is None else group.allows,
         settings.cpu_reservation_mhz or 0,
         settings.cpus if settings.latency_sensitivity is LatencySensitivity.HIGH else 0,
@@ -229,51 +229,44 @@ def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int
 
 
 def validate_new(
-    session: Session,
-    wanted: Sequence[NodeSettings],
-    leaving: frozenset[str],
-    again: frozenset[str] = frozenset(),
+    session: Session, absent: Sequence[NodeSettings], leaving: frozenset[str]
 ) -> list[str]:
     """What prevents making these machines of one group, each reason once.
 
     Args:
         session: Login.
-        wanted: Machines that are to be made; one that is there already needs nothing.
-        leaving: Owners of machines that the same update removes: their place is counted as free.
-        again: Owners of those among them that are replaced or changed while off: they need a place
-            although they are there, and theirs counts as free. Default: none.
+        absent: Machines that are to be made, replaced, or changed while they are off.
+        leaving: Instance uuids of machines whose place counts as free: the same update removes,
+            replaces or restarts them.
     """
-    if not wanted:
+    if not absent:
         return []
     reasons: list[str] = []
     try:
-        with in_words(f"looking at the place of {wanted[0].name}"):
-            absent = [
-                item
-                for item in wanted
-                if _is_absent(work_on(session, item), again, reasons) or item.owner in again
-            ]
-            if absent:
-                _validate_place(session, absent, leaving | again, reasons)
+        with in_words(f"looking at the place of {absent[0].name}"):
+            for settings in absent:
+                _validate_name(work_on(session, settings), reasons)
+            _validate_place(session, absent, leaving, reasons)
     except VsphereError as failure:
         reasons.append(str(failure))
     return reasons
 
 
-def _is_absent(work: MachineWork, again: frozenset[str], reasons: list[str]) -> bool:
-    """Whether the machine is yet to be made; a stranger with its name is a reason."""
-    live, settings = work.named(), work.settings
-    if live is None:
-        return True
-    known = settings.owner in again
-    # The id of the stack is not known in a preview that makes or changes its resource, and
-    # machines that were made before there was one do not carry it.
-    unknown = not settings.life or (known and settings.life == UNKNOWN_LIFE)
-    mark = live.extra_config.get(LIFE, settings.life if known else "")
-    ours = live.extra_config.get(OWNER) == settings.owner and (unknown or mark == settings.life)
-    if not ours and live.instance_uuid != settings.adopt:
-        reasons.append(str(_name_taken(settings, live)))
-    return False
+def _validate_name(work: MachineWork, reasons: list[str]) -> None:
+    """A stranger with the machine's name is a reason. A machine that is being cloned may be shown
+    without its configuration (API reference of VirtualMachine.config): it is waited for later."""
+    settings = work.settings
+    try:
+        live = work.named()
+    except VsphereError as failure:
+        unreadable = failure.code is Code.UNREADABLE
+        if unreadable and settings.name in clones_in_flight(work.session, work.place.template):
+            return
+        raise
+    if live is not None and live.instance_uuid != settings.adopt:
+        known = work.standing(live)
+        if known in (Standing.COPY, Standing.FOREIGN):
+            reasons.append(str(_name_taken(settings, live)))
 
 
 def _validate_place(

@@ -2,9 +2,10 @@
 """Removing machines and their nodes: one that is declared no more, and those that carry the marks
 of a group and that no state has. Idempotent, and never a stranger's."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote
 
 from pyVmomi import vim, vmodl
@@ -23,8 +24,9 @@ from gpufleet.platforms.vsphere.vcenter.identity import (
     GENERATION,
     LIFE,
     OWNER,
-    UUID,
-    is_copy,
+    Standing,
+    key_of,
+    standing,
 )
 from gpufleet.platforms.vsphere.vcenter.lookup import datacenter_of, last_name
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, extra_config_of, observe
@@ -157,15 +159,81 @@ def marked_machines(session: Session, datacenter: Any) -> Iterator[Marked]:
                 yield machine, machines[machine], extra
 
 
+@dataclass(frozen=True, slots=True)
+class GroupMachine:
+    """A machine of a group as vCenter lists it."""
+
+    name: str
+    owner: str
+    generation: str
+    life: str
+    uuid: str
+    """Its instance uuid."""
+    bios_uuid: str
+    standing: Standing
+    """Ours, incomplete, or a copy of one of ours."""
+    powered_on: bool
+
+    @property
+    def key(self) -> str:
+        """Its key in the group."""
+        return key_of(self.owner)
+
+
+def machines_of(
+    session: Session, datacenter: Any, group: str, life: str
+) -> tuple[GroupMachine, ...]:
+    """The machines of a group that vCenter has, and copies of them, in the order of their names.
+
+    Args:
+        session: Login.
+        datacenter: Where they are.
+        group: Owner of the group: decides for a machine that was made before there were ids.
+        life: Id of the stack.
+    """
+    rows: list[GroupMachine] = []
+    for _, about, extra in marked_machines(session, datacenter):
+        uuid = str(about.get("config.instanceUuid", "")).lower()
+        known = standing(session.server_id, group, life, uuid, extra)
+        if known is not Standing.FOREIGN:
+            rows.append(
+                GroupMachine(
+                    str(about["name"]),
+                    extra[OWNER],
+                    extra.get(GENERATION, ""),
+                    extra.get(LIFE, ""),
+                    uuid,
+                    str(about.get("config.uuid") or ""),
+                    known,
+                    str(about.get("runtime.powerState")) == "poweredOn",
+                )
+            )
+    return tuple(sorted(rows, key=lambda row: row.name))
+
+
+def without_copies(session: Session, rows: Iterable[GroupMachine]) -> list[GroupMachine]:
+    """The machines that gpufleet made. Each copy stays, and is named in a warning once."""
+    made: list[GroupMachine] = []
+    for row in rows:
+        if row.standing is not Standing.COPY:
+            made.append(row)
+        elif row.uuid not in session.checked:
+            session.checked.add(row.uuid)
+            warn(
+                f"{row.name} (instance uuid {row.uuid}) stays: it is a copy of a machine of "
+                f"{row.owner}, and gpufleet did not make it"
+            )
+    return made
+
+
 def sweep(
     session: Session,
     common: Mapping[str, Any],
     group: str,
     life: str,
     width: int,
-    goes: Callable[[Mapping[str, str]], bool],
 ) -> None:
-    """Remove machines of a group that no resource has. A copy that someone made of one stays, and
+    """Remove all machines of a group. A copy that someone made of one stays, and
     is named in a warning.
 
     Args:
@@ -174,43 +242,17 @@ def sweep(
         group: Owner of the group.
         life: Id of the stack; machines of another one stay.
         width: Machines that are removed at the same time.
-        goes: Whether a machine with this extra configuration goes.
 
     Raises:
         VsphereError: one could not be removed; the others are.
     """
     place = common["place"]["datacenter"]
-    _await_clones(session, str(common["place"]["template"]), common.get("timeouts") or {}, group)
+    await_clones(session, str(common["place"]["template"]), common.get("timeouts") or {}, group)
     with in_words(f"looking for machines of {group}"):
-        found = [
-            (about, extra)
-            for _, about, extra in marked_machines(session, datacenter_of(session, place))
-            if extra[OWNER].rpartition("/")[0] == group
-            and extra.get(LIFE, "") == life
-            and goes(extra)
-        ]
-    rows: list[tuple[Mapping[str, Any], Mapping[str, str]]] = []
-    for about, extra in found:
-        uuid = str(about["config.instanceUuid"])
-        if is_copy(session.server_id, uuid, extra):
-            warn(
-                f"{about['name']} (instance uuid {uuid}) stays: it is a copy of the machine "
-                f"{extra.get(UUID, '')} of {extra[OWNER]}, and gpufleet did not make it"
-            )
-        else:
-            rows.append((about, extra))
-
-    def removed(row: tuple[Mapping[str, Any], Mapping[str, str]]) -> None:
-        about, extra = row
-        generation, owner = extra.get(GENERATION, ""), extra[OWNER]
-        own = {"name": "machine", "owner": owner, "generation": generation, "life": life}
-        # An administrator may have given it a name that no node can have.
-        settings = read_settings({**common, **own}).model_copy(update={"name": about["name"]})
-        uuid = str(about["config.instanceUuid"]).lower()
-        with in_words(f"removing {settings.name}"):
-            remove(work_on(session, settings, uuid), str(about.get("config.uuid") or ""))
-
-    failures = each(rows, width, lambda row: str(row[0]["name"]), removed)
+        found = machines_of(session, datacenter_of(session, place), group, life)
+        rows = without_copies(session, (row for row in found if row.life == life))
+    named = [(row.name, lambda row=row: drop_found(session, common, row)) for row in rows]
+    failures = each(named, width)
     if failures:
         listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
         raise VsphereError(
@@ -220,7 +262,22 @@ def sweep(
         )
 
 
-def _await_clones(session: Session, template: str, timeouts: Mapping[str, Any], group: str) -> None:
+def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -> None:
+    """Remove a machine of a group that its state does not have.
+
+    Args:
+        session: Login.
+        common: Inputs that the machines of the group have in common.
+        row: The machine.
+    """
+    own = {"name": "machine", "owner": row.owner, "generation": row.generation, "life": row.life}
+    # An administrator may have given it a name that no node can have.
+    settings = read_settings({**common, **own}).model_copy(update={"name": row.name})
+    with in_words(f"removing {row.name}"):
+        remove(work_on(session, settings, row.uuid), row.bios_uuid)
+
+
+def await_clones(session: Session, template: str, timeouts: Mapping[str, Any], group: str) -> None:
     """Wait for the clones of the template that are in flight: one that a killed or interrupted run
     of this group began carries no marks that could be seen before it is done."""
     seconds = VsphereTimeouts.model_validate(timeouts).clone
@@ -241,28 +298,27 @@ def _await_clones(session: Session, template: str, timeouts: Mapping[str, Any], 
                     raise  # any other is the clone's own failure
 
 
-T = TypeVar("T")
+Task = tuple[str, Callable[[], object]]
+"""Name of a machine, and what is done with it."""
 
 
-def each(
-    items: Sequence[T], width: int, name: Callable[[T], str], do: Callable[[T], object]
-) -> dict[str, str]:
-    """Do it for each, `width` at a time, all of them whatever becomes of one; none is begun once
-    the update was interrupted.
+def each(tasks: Sequence[Task], width: int) -> dict[str, str]:
+    """Do all, `width` at a time, whatever becomes of one; none is begun once the update was
+    interrupted.
 
     Returns name -> failure.
     """
     failures: dict[str, str] = {}
 
-    def attempt(item: T) -> None:
+    def attempt(name: str, do: Callable[[], object]) -> None:
         try:
             if CANCELLED.is_set():
                 raise interrupted("the next machine")
-            do(item)
+            do()
         except VsphereError as failure:
-            failures[name(item)] = str(failure)
+            failures[name] = str(failure)
 
-    with ThreadPoolExecutor(max(1, min(width, len(items) or 1))) as pool:
-        for done in [pool.submit(attempt, item) for item in items]:
+    with ThreadPoolExecutor(max(1, min(width, len(tasks) or 1))) as pool:
+        for done in [pool.submit(attempt, *task) for task in tasks]:
             done.result()
     return failures

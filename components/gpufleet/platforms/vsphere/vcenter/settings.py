@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Self
 from pulumi.output import Unknown
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
-from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN
 from gpufleet.platforms.vsphere.vcenter.guest_data import (
     GUEST_DATA_LIMIT,
     META_DATA_KEYS,
     StaticAddress,
     packed,
 )
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import (
     DYNAMIC_HARDWARE,

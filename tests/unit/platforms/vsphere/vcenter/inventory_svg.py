@@ -80,9 +80,9 @@ def _gpu(host: Host, gpu: PhysicalGpu, top: int) -> list[str]:
     for number, held in enumerate(holders):
         at = start + number * (width + 6)
         what = ", ".join(held.profiles) or ("fixed" if held.fixed else "any free device")
-        rows.append(_box(at, top, width, _ROW - 8, "own" if held.owner else "other"))
+        rows.append(_box(at, top, width, _ROW - 8, "own" if held.group else "other"))
         rows.append(_text(at + 6, top + 16, held.name, "held"))
-        whose = f"{what}, gpufleet" if held.owner else what
+        whose = f"{what}, gpufleet" if held.group else what
         rows.append(_text(at + 6, top + 31, whose, "held small"))
     return rows
 

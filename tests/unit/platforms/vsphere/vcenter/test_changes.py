@@ -5,19 +5,21 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    ACTUAL,
-    AS_IN_TEMPLATE,
-    DRIFT_ONLY,
-    REFUSED_BECAUSE,
-    TABLE,
-    UNKNOWN,
-    MachineChangeKind,
     changes,
     is_same_machine,
     refusals,
     replaces,
 )
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+)
 
+DRIFT_ONLY = {path for path, row in PROPERTIES.items() if row.drift_only}
+AS_IN_TEMPLATE = {path for path, row in PROPERTIES.items() if row.as_in_template}
+ACTUAL = {path: row.actual for path, row in PROPERTIES.items() if row.actual}
+REFUSED_BECAUSE = {path: row.because for path, row in PROPERTIES.items() if row.because}
 OLD: dict[str, Any] = {
     "owner": "o/p/s/g/0",
     "generation": "0123456789ab",
@@ -48,8 +50,8 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
-    ("another object", MachineChangeKind.REPLACE, ["owner", "endpoint.server", "place.datacenter"]),
-    ("another object", MachineChangeKind.REPLACE, ["place.template", "generation", "name"]),
+    ("another object", MachineChangeKind.REPLACE, ["endpoint.server", "place.datacenter"]),
+    ("another object", MachineChangeKind.REPLACE, ["place.template", "name"]),
     ("devices", MachineChangeKind.POWERED_OFF, ["gpu", "gpuMemoryGib"]),
     ("size", MachineChangeKind.POWERED_OFF, ["cpus", "memoryMib", "coresPerSocket"]),
     ("size", MachineChangeKind.POWERED_OFF, ["coresPerNumaNode"]),
@@ -115,7 +117,7 @@ KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
 
 
 def test_the_table_has_these_rows_and_no_other() -> None:
-    assert dict(KINDS) == dict(TABLE)
+    assert dict(KINDS) == {path: row.kind for path, row in PROPERTIES.items()}
 
 
 @pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
@@ -225,7 +227,12 @@ def test_power_off_needs_a_policy() -> None:
     assert reason.startswith("8 becomes 16 only while the machine is off")
     assert refusals(OLD, {**new, "updatePolicy": "restart"}) == []
     assert refusals(OLD, {**new, "updatePolicy": "replace"}) == []
-    assert refusals(OLD, {**new, "name": "other"}) == [], "it is replaced anyway"
+    ((where, reason),) = refusals(OLD, {**new, "name": "other"})
+    assert (where, reason.split(":")[0]) == (
+        "name",
+        "'gpu-0' cannot become 'other' without another machine",
+    )
+    assert refusals(OLD, {**new, "name": "other", "updatePolicy": "replace"}) == []
 
 
 def test_disks_only_grow() -> None:

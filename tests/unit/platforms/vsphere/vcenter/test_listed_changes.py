@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    UNKNOWN,
-    MachineChangeKind,
     changes,
     impossible,
     refusals,
     replaces,
+)
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
+from gpufleet.platforms.vsphere.vcenter.properties import (
+    MachineChangeKind,
 )
 from tests.unit.platforms.vsphere.vcenter.test_changes import OLD
 

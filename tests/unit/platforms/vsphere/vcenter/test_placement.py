@@ -110,8 +110,8 @@ def test_each_requirement_is_named() -> None:
 
 
 def test_anti_affinity_counts_what_is_there() -> None:
-    ours = [holding(f"gpu-{n}", owner=f"o/p/s/g/{n}") for n in range(2)]
-    there = host(gpus=8, holdings=(*ours, holding("db", owner="o/p/s/other/0")))
+    ours = [holding(f"gpu-{n}", group="o/p/s/g") for n in range(2)]
+    there = host(gpus=8, holdings=(*ours, holding("db", group="o/p/s/other")))
     apart = wish(at_most_per_host=3, group="o/p/s/g")
     assert slots_of(there, apart).free == 1
     full = wish(at_most_per_host=2, group="o/p/s/g")

@@ -5,17 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pulumi.dynamic import ResourceProvider
+from pulumi.dynamic import CheckResult, ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
+from pulumi.runtime.proto import provider_pb2
 
+from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet.platforms.vsphere.vcenter import provider as module
 from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN
+from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet.platforms.vsphere.vcenter.objects import UNKNOWN
 from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept
 from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
 from gpufleet.platforms.vsphere.vcenter.settings import normalised
 
-PROVIDER = VsphereGpuNodeProvider()
+PROVIDER = VsphereGpuNodeGroupProvider()
+KINDS = provider_pb2.PropertyDiff
 SOURCES = Path(module.__file__).parent
 NODE: dict[str, Any] = {
     "owner": "o/p/s/g/0",
@@ -54,8 +58,29 @@ def test_no_whole_trees_are_read() -> None:
         assert not read.search(text), file.name
 
 
+def group(node: dict[str, Any]) -> dict[str, Any]:
+    """Inputs of a group with this machine; vCenter is not asked."""
+    secret = {"userData": node["userData"]} if "userData" in node else {}
+    return {
+        "group": "o/p/s/g",
+        "life": "0123456789ab",
+        "names": "gpu-",
+        "order": ["0"],
+        "width": 16.0,
+        "rolloutWidth": 4.0,
+        "preflight": "create",
+        "nodes": {"0": {key: value for key, value in node.items() if key != "userData"}},
+        "boot": {"0": secret},
+    }
+
+
+def check(olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+    return PROVIDER.check(group(olds) if olds else {}, group(news))
+
+
 def failures(olds: dict[str, Any], news: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(row.property, row.reason) for row in PROVIDER.check(olds, news).failures]
+    found = check(olds, news).failures
+    return [(row.property.removeprefix("nodes.0."), row.reason) for row in found]
 
 
 def test_inputs_as_the_engine_sends_them_are_fine() -> None:
@@ -81,12 +106,17 @@ def test_a_persons_mistake_names_its_property_and_no_secret() -> None:
 
 
 def test_changes_that_would_fail_later_are_told_first() -> None:
-    ((path, reason),) = failures(NODE, {**NODE, "cpus": 16.0})
-    assert (path, reason.split(":")[0]) == (
-        "cpus",
-        "8 becomes 16 only while the machine is off, and updatePolicy is refuse",
+    ((_, reason),) = failures(NODE, {**NODE, "cpus": 16.0})
+    assert reason.startswith(
+        "gpu-0: cpus: 8 becomes 16 only while the machine is off, and updatePolicy is refuse"
     )
-    assert failures(NODE, {**NODE, "cpus": 16.0, "name": "other"}) == []
+    ((_, ends),) = failures(NODE, {**NODE, "cpus": 16.0, "name": "other"})
+    assert ends.startswith(
+        "other: name: 'gpu-0' cannot become 'other' without another machine: write "
+        "`updatePolicy: replace`"
+    )
+    replaced = {**NODE, "cpus": 16.0, "name": "other", "updatePolicy": "replace"}
+    assert failures(NODE, replaced) == []
 
 
 def test_ignored_first_boot_data_leaves_the_generation() -> None:
@@ -95,21 +125,25 @@ def test_ignored_first_boot_data_leaves_the_generation() -> None:
         "generation": "ba9876543210",
         "userData": "other",
         "ignoreUserDataChanges": True,
+        "updatePolicy": "replace",
     }
-    assert PROVIDER.check(NODE, news).inputs["generation"] == NODE["generation"]
+    assert check(NODE, news).inputs["nodes"]["0"]["generation"] == NODE["generation"]
     renamed = {**news, "name": "other"}
-    assert PROVIDER.check(NODE, renamed).inputs["generation"] == "ba9876543210"
+    assert check(NODE, renamed).inputs["nodes"]["0"]["generation"] == "ba9876543210"
 
 
-def test_a_diff_is_definite_and_deletes_before_it_replaces() -> None:
-    kept = inputs_kept(normalised(NODE))
-    assert "userData" not in kept
+def test_a_diff_names_each_machine_by_its_key() -> None:
+    kept = {**inputs_kept(normalised(NODE)), "instanceUuid": "u"}
     assert "a token" not in str(kept)
-    same = PROVIDER.diff("id", kept, NODE)
-    assert (same.changes, same.replaces) == (False, [])
-    other = PROVIDER.diff("id", kept, {**NODE, "userData": "another"})
-    assert (other.changes, other.replaces, other.delete_before_replace) == (
-        True,
-        ["userDataSha256"],
-        True,
-    )
+    state = {**group(NODE), "nodes": {"0": kept}}
+    same = PROVIDER.diff("id", state, group(NODE))
+    assert same.changes is False
+    other = PROVIDER.diff("id", state, group({**NODE, "annotation": "x"}))
+    assert isinstance(other, DetailedDiff)
+    assert (list(other.rows), other.replaces) == (["nodes.0.annotation"], [])
+    assert other.rows["nodes.0.annotation"] == KINDS.UPDATE
+    more = group(NODE)
+    more = {**more, "order": ["1"], "nodes": {"1": {**more["nodes"]["0"], "owner": "o/p/s/g/1"}}}
+    grown = PROVIDER.diff("id", state, more)
+    assert isinstance(grown, DetailedDiff)
+    assert grown.rows == {"nodes.1": KINDS.ADD, "nodes.0": KINDS.DELETE}

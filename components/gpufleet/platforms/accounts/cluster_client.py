@@ -16,6 +16,8 @@ from gpufleet.installation import install_command
 TIMEOUT = (5, 20)
 """Seconds a connection, and one answer, may take."""
 
+_DONE = {"create": "created", "patch": "patched"}
+
 
 class ClusterClient:
     """The cluster of the kubeconfig's current context.
@@ -25,7 +27,8 @@ class ClusterClient:
         NotAnsweredError: no kubeconfig that can be used; reported.
     """
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, what: str, how: str) -> None:
+        """`what` is asked, as texts name it, and `how` one logs in to it."""
         try:
             from kubernetes import client, config
             from yaml import YAMLError
@@ -40,9 +43,9 @@ class ClusterClient:
         except (config.ConfigException, YAMLError, OSError, ValueError) as problem:
             answers.could_not_check(
                 "cluster.name",
-                "the OpenShift cluster",
+                what,
                 f"no kubeconfig that can be used ({type(problem).__name__})",
-                "`oc login`, or name a kubeconfig in KUBECONFIG",
+                f"{how}, or name a kubeconfig in KUBECONFIG",
             )
             raise NotAnsweredError from None
         known.retries = False
@@ -50,6 +53,9 @@ class ClusterClient:
         self._objects = client.CustomObjectsApi(api)
         self._version = client.VersionApi(api)
         self._access = client.AuthorizationV1Api(api)
+        self._core = client.CoreV1Api(api)
+        self._apps = client.AppsV1Api(api)
+        self._plain: Callable[[Any], Any] = api.sanitize_for_serialization
         self._answers = answers
 
     def version(self, path: str, question: str) -> str:
@@ -88,9 +94,24 @@ class ClusterClient:
         )
         return list(answer.get("items") or [])
 
+    def nodes(self, path: str) -> list[dict[str, Any]]:
+        """All nodes, as manifests. Raises as `_ask`."""
+        answer = self._ask(path, "the nodes of the cluster", "list nodes", self._core.list_node)
+        return list(self._plain(answer)["items"])
+
+    def daemon_sets(self, path: str) -> list[dict[str, Any]]:
+        """All DaemonSets, as manifests. Raises as `_ask`."""
+        call = self._apps.list_daemon_set_for_all_namespaces
+        answer = self._ask(path, "who runs on the nodes", "list daemonsets.apps", call)
+        return list(self._plain(answer)["items"])
+
     def may_create(self, group: str, plural: str, namespace: str | None, path: str) -> bool:
         """Whether who asks may create objects of a kind. Raises as `_ask`."""
-        attributes = {"group": group, "resource": plural, "verb": "create", "namespace": namespace}
+        return self.may("create", group, plural, namespace, path)
+
+    def may(self, verb: str, group: str, plural: str, namespace: str | None, path: str) -> bool:
+        """Whether who asks may do something to objects of a kind. Raises as `_ask`."""
+        attributes = {"group": group, "resource": plural, "verb": verb, "namespace": namespace}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
@@ -98,7 +119,7 @@ class ClusterClient:
         }
         answer = self._ask(
             path,
-            f"whether {plural}.{group} may be created",
+            f"whether {f'{plural}.{group}'.rstrip('.')} may be {_DONE.get(verb, verb)}",
             "create selfsubjectaccessreviews.authorization.k8s.io",
             self._access.create_self_subject_access_review,
             body=review,

@@ -10,13 +10,25 @@ Claims of the DRA driver count under names that Kueue's own configuration maps t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
-from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.model import Pool
+from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.fleet.quota import split
 from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer
 from gpufleet.partition.dra_counters import counters
-from gpufleet.render.pod_request import takes_whole_nodes
-from gpufleet.render.quota import split
+from gpufleet.spec.pool import Fabric
 from gpufleet.spec.queues import Team
+
+
+class HasPools(Protocol):
+    """A fleet, compiled or in the making."""
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Its pools."""
+        ...
+
 
 MIG_MEMORY = "gpufleet.dev/mig-claim-memory"
 """Bytes of GPU memory of MIG devices that are cut on demand."""
@@ -34,12 +46,19 @@ class ClassMapping:
     """Counter that is charged instead of the number of devices."""
 
 
-def quota_pools(fleet: Fleet) -> tuple[Pool, ...]:
+def takes_whole_nodes(pool: Pool) -> bool:
+    """Whether each pod of the pool takes a node with all its devices."""
+    alone = platform_rules(pool.platform).whole_nodes(pool)
+    together = pool.fabric is not Fabric.NONE or alone
+    return together and pool.partition.mode == "exclusive"
+
+
+def quota_pools(fleet: HasPools) -> tuple[Pool, ...]:
     """Pools with something to give out, in order of the declaration: existing ones count too."""
     return tuple(pool for pool in fleet.pools if pool_units(pool, fleet))
 
 
-def pool_units(pool: Pool, fleet: Fleet) -> dict[str, int]:
+def pool_units(pool: Pool, fleet: HasPools) -> dict[str, int]:
     """Quota resource -> units of one node, by name."""
     units = dict(pool.advertised)
     made = pool.partition.dra
@@ -48,12 +67,20 @@ def pool_units(pool: Pool, fleet: Fleet) -> dict[str, int]:
     return dict(sorted((name, amount) for name, amount in units.items() if amount))
 
 
-def pool_capacity(pool: Pool, fleet: Fleet) -> dict[str, int]:
+def pool_capacity(pool: Pool, fleet: HasPools) -> dict[str, int]:
     """Quota resource -> units of the whole pool at its largest size, by name."""
     return {name: n * pool.available_nodes for name, n in pool_units(pool, fleet).items()}
 
 
-def nominal_quota(pool: Pool, fleet: Fleet, teams: Sequence[Team]) -> dict[str, dict[str, int]]:
+def usable_unit(pool: Pool, units: int) -> int:
+    """Fewest units of a resource that a job of the pool can use: those of a node where each pod
+    takes one, of all hosts of a TPU slice, else one. `units`: of one node."""
+    if not takes_whole_nodes(pool):
+        return 1
+    return units * platform_rules(pool.platform).nodes_together(pool)
+
+
+def nominal_quota(pool: Pool, fleet: HasPools, teams: Sequence[Team]) -> dict[str, dict[str, int]]:
     """Team -> resource -> units of this pool. The teams together never get more than there is.
 
     A pool that is booked on a team is all that team's; else commitments that hold now come first,
@@ -93,7 +120,7 @@ def lending_limit(team: Team, nominal: int) -> int | None:
     return None if team.lending is None else int(nominal * Fraction(str(team.lending)))
 
 
-def class_mappings(fleet: Fleet) -> tuple[ClassMapping, ...]:
+def class_mappings(fleet: HasPools) -> tuple[ClassMapping, ...]:
     """What Kueue's configuration must say of the classes that quota counts, by resource."""
     by_resource: dict[str, set[str]] = {}
     for pool in fleet.pools:
@@ -126,7 +153,7 @@ def memory_selector() -> str:
     return f"device.driver == '{DRIVER}'"
 
 
-def countable(pool: Pool, fleet: Fleet) -> bool:
+def countable(pool: Pool, fleet: HasPools) -> bool:
     """Whether Kueue can count the claims of a `dra` pool.
 
     It reads templates, not claims that pods share. A class has one way of being counted, so pools
@@ -145,7 +172,7 @@ def countable(pool: Pool, fleet: Fleet) -> bool:
     )
 
 
-def _claimable(fleet: Fleet) -> list[DraCut]:
+def _claimable(fleet: HasPools) -> list[DraCut]:
     return [
         pool.partition.dra
         for pool in fleet.pools

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpufleet.contract.advertisers import Advertiser, advertiser_title, intended
-from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool
+from gpufleet.contract.advertisers import TITLES, Advertiser
+from gpufleet.contract.contract_fact import ContractFact, image_fact
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.operator_values import operator_value, said
-from gpufleet.contract.provisioner_model import modelled
-from gpufleet.contract.rdma import RDMA, network_operator_present, rdma_pools
+from gpufleet.contract.rdma import RDMA
 from gpufleet.contract.tolerations import GPU_KEY, needed
+from gpufleet.fleet.addon_plan import network_operator_present, rdma_pools
+from gpufleet.fleet.cluster_model import intended
+from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -24,26 +26,26 @@ class Term:
     facts: tuple[ContractFact, ...]
 
 
-def contract_of(pool: ContractPool, cluster: ClusterFacts) -> tuple[Term, ...]:
+def contract_of(pool: Pool, fleet: Fleet) -> tuple[Term, ...]:
     """All terms of a pool, in the order in which a node meets them."""
-    return tuple(_terms(pool, cluster))
+    return tuple(_terms(pool, fleet))
 
 
-def _terms(pool: ContractPool, cluster: ClusterFacts) -> Iterator[Term]:
-    if pool.operated:
-        yield _found_by(cluster)
+def _terms(pool: Pool, fleet: Fleet) -> Iterator[Term]:
+    if pool.gpu.vendor == "nvidia" and not pool.served_by_platform:
+        yield _found_by(fleet)
         yield _tolerated(pool)
     yield _advertised(pool)
     if pool.fabric is not Fabric.NONE:
-        yield _reached(pool, cluster)
+        yield _reached(pool, fleet)
     if pool.provisioner is Provisioner.KARPENTER:
         yield _believed(pool)
 
 
-def _found_by(cluster: ClusterFacts) -> Term:
-    spec = cluster.spec
-    present = network_operator_present(spec, cluster.platform)
-    owner, _ = decide_discovery(spec.addons, cluster.platform, present)
+def _found_by(fleet: Fleet) -> Term:
+    spec = fleet.spec
+    present = network_operator_present(spec, fleet.platform)
+    owner, _ = decide_discovery(spec.addons, fleet.platform, present)
     who = {
         DiscoveryOwner.GPU_OPERATOR: "Node Feature Discovery of the GPU Operator",
         DiscoveryOwner.NETWORK_OPERATOR: "Node Feature Discovery of the Network Operator",
@@ -58,51 +60,71 @@ def _found_by(cluster: ClusterFacts) -> Term:
     return Term("found by", who, (reason,))
 
 
-def _tolerated(pool: ContractPool) -> Term:
-    wanted = needed(pool.taints)
-    taints = ", ".join(f"{key}:{effect}" for key, _, effect in pool.taints) or "no taint"
+def _tolerated(pool: Pool) -> Term:
+    wanted = needed((one.key, one.value, one.effect) for one in pool.taints)
+    taints = ", ".join(f"{one.key}:{one.effect}" for one in pool.taints) or "no taint"
     extra = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
     who = f"operands tolerate {GPU_KEY}" + (f" and, because of this pool, {extra}" if extra else "")
     return Term("taints", f"{taints}; {who}", (ContractFact(taints, f"{pool.path}.taints"),))
 
 
-def _advertised(pool: ContractPool) -> Term:
+def _advertised(pool: Pool) -> Term:
     who = intended(pool)
     reason = {
         Advertiser.DRA: ContractFact("sharing is dra", f"{pool.path}.sharing"),
         Advertiser.PLATFORM: _chosen_plugin(pool),
-        Advertiser.IMAGE: pool.image_fact,
-        Advertiser.OPERATOR: pool.image_fact,
+        Advertiser.IMAGE: _image(pool),
+        Advertiser.OPERATOR: _image(pool),
         Advertiser.NEURON: ContractFact(f"the pool has {pool.gpu.name}", pool.path),
         Advertiser.PLUGIN_CHART: ContractFact("its chart is on", "addons.devicePlugin.enabled"),
     }[who]
-    return Term("advertised", f"by {advertiser_title(pool)}", (reason,))
+    return Term("advertised", f"by {_title(pool)}", (reason,))
 
 
-def _chosen_plugin(pool: ContractPool) -> ContractFact:
+def _title(pool: Pool) -> str:
+    """Who is to advertise the pool's GPUs, as sentences name it."""
+    who, plugin = intended(pool), pool.platform.facts.plugin
+    return plugin.title if who is Advertiser.PLATFORM and plugin is not None else TITLES[who]
+
+
+def _image(pool: Pool) -> ContractFact:
+    if pool.image is None:
+        return ContractFact(f"{pool.name} runs on an unknown image", f"{pool.path}.image")
+    return image_fact(pool.name, pool.image.key, pool.image.brings)
+
+
+def _modelled(pool: Pool) -> int:
+    """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU."""
+    rows = [one.instance for one in pool.machines if one.instance is not None]
+    counts = [row.accelerator.api_count for row in rows]
+    known = [count for count in counts if count is not None]
+    return min(known) if known else pool.gpus_per_node
+
+
+def _chosen_plugin(pool: Pool) -> ContractFact:
     """The setting by which the platform's own plugin serves the pool."""
     plugin = pool.platform.facts.plugin
     if plugin is None:
-        return pool.image_fact
+        return _image(pool)
     section = plugin.setting.partition(".")[0]
     return ContractFact(f"{plugin.setting} is {plugin.chosen_by}", f"{pool.path}.{section}")
 
 
-def _reached(pool: ContractPool, cluster: ClusterFacts) -> Term:
+def _reached(pool: Pool, fleet: Fleet) -> Term:
     asked = ContractFact(f"fabric is {pool.fabric.value}", f"{pool.path}.fabric")
-    if pool not in rdma_pools(cluster):
+    if pool not in rdma_pools(fleet.pools):
         return Term("NIC to GPU", f"by the platform's own {pool.fabric.value}", (asked,))
-    operator = cluster.spec.addons.gpu_operator
+    operator = fleet.spec.addons.gpu_operator
     if operator_value(operator, RDMA) is True:
-        ofed = cluster.spec.addons.network_operator.ofed.value
+        ofed = fleet.spec.addons.network_operator.ofed.value
         who = f"nvidia-peermem, after DOCA-OFED ({ofed}) is ready"
     else:
         who = "DMA-BUF, with the open kernel module"
     return Term("NIC to GPU", who, (asked, said(operator, RDMA)))
 
 
-def _believed(pool: ContractPool) -> Term:
-    believed = modelled(pool)
+def _believed(pool: Pool) -> Term:
+    believed = _modelled(pool)
     neuron = pool.gpu.vendor == "aws"
     right = neuron or dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}
     who = f"{believed} {'Neuron devices' if neuron else 'GPUs'} a node" + (

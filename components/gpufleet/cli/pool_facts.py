@@ -1,0 +1,145 @@
+"""What is so of one pool, for `gpufleet explain` and its page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+
+from gpufleet.cli.tables import sharing_line, usd
+from gpufleet.fleet import Pool, Unbounded
+from gpufleet.fleet.balance import host_share
+from gpufleet.fleet.explained import Term
+from gpufleet.fleet.neuron import is_neuron
+from gpufleet.fleet.price_rules import price_region
+from gpufleet.render.pod_request import requested_units
+from gpufleet.render.slots import draw_partition
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFact:
+    """A line of what is said of a pool, or a list of them under one heading."""
+
+    name: str
+    text: str = ""
+    items: tuple[str, ...] = ()
+
+
+def pool_facts(pool: Pool, terms: Sequence[Term] = ()) -> tuple[PoolFact, ...]:
+    """Hardware, owners, contract, sharing, requests and price, in the order of the text."""
+    host = _next_to_gpus(pool)
+    return (
+        PoolFact("machine", _machines(pool)),
+        *([PoolFact("each GPU", host)] if host else []),
+        PoolFact("nodes", _nodes(pool)),
+        PoolFact("sharing", sharing_line(pool)),
+        PoolFact("brought by", _brought_by(pool)),
+        *(PoolFact(term.part, term.who) for term in terms),
+        PoolFact("pods ask for", items=(*_requests(pool), *_claims(pool))),
+        PoolFact(
+            "and tolerate",
+            items=tuple(
+                f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+                for taint in pool.taints
+            ),
+        ),
+        PoolFact("price", _price(pool)),
+    )
+
+
+def pool_title(pool: Pool) -> str:
+    """What follows the name: intent and ways of buying."""
+    return f"{pool.intent.value}, {_buying(pool)}"
+
+
+def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
+    """One pool as text, its GPUs drawn before the price."""
+    lines = [click.style(pool.name, bold=True) + f"  {pool_title(pool)}"]
+    for fact in pool_facts(pool, terms):
+        if fact.name == "price":
+            lines += _drawn(pool)
+        if fact.text:
+            lines.append(f"  {fact.name:<12} {fact.text}")
+        else:
+            lines += [f"  {fact.name}", *(f"    {item}" for item in fact.items)]
+    return "\n".join(lines)
+
+
+def _drawn(pool: Pool) -> Iterator[str]:
+    yield "  GPUs of one node" if pool.gpu.vendor == "nvidia" else "  Devices of one node"
+    for line in draw_partition(pool.gpu, pool.partition).splitlines():
+        yield f"    {line}" if line else ""
+    if pool.partition.mode == "mig":
+        yield f"    placement {pool.partition.evidence.value} (docs/partitioning.md)"
+
+
+def _requests(pool: Pool) -> Iterator[str]:
+    for share in pool.partition.shares:
+        size = share.memory_bytes
+        memory = "" if size is None else f", {size / 2**30:.1f} GiB each"
+        claim = share.device_class
+        what = share.resource if claim in (None, share.resource) else f"{share.resource} or {claim}"
+        yield f"{what}: {requested_units(pool, share)}   ({share.per_node} per node{memory})"
+
+
+def _price(pool: Pool) -> str:
+    price, listed = pool.hourly_usd, price_region(pool)
+    if price is None and isinstance(pool.spend.maximum, Unbounded):
+        causes = "; ".join(cause.partition(": ")[2] for cause in pool.spend.maximum.causes)
+        return f"unknown: {causes}"
+    return (
+        f"{'unknown' if price is None else f'{price:,.4f} USD/h'} a node"
+        f"{'' if listed is None else f' (list of {listed})'}; "
+        f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)} USD/h for the pool, "
+        f"{usd(pool.spend.expected)} expected"
+    )
+
+
+def _next_to_gpus(pool: Pool) -> str:
+    """Cores, memory, disks and network of the first machine for each of its GPUs."""
+    share = host_share(pool.machines[0])
+    return f"has {text} next to it" if (text := share.in_words()) else ""
+
+
+def _claims(pool: Pool) -> Iterator[str]:
+    """Claims by what they need, and the kinds of device that meet each."""
+    made = pool.partition.dra
+    for need in made.needs if made is not None else ():
+        kinds = ", ".join(offer.profile or pool.gpu.key for offer in need.offers)
+        if need.choices:
+            ways = (f"{one.count} of {' or '.join(one.product_names)}" for one in need.choices)
+            yield f"claim {pool.name}-{need.name}: {', else '.join(ways)}"
+            continue
+        shared = f", for {need.sharing.clients} pods" if need.shared_claims else ""
+        yield f"claim {pool.name}-{need.name}: {need.count} of {kinds}{shared}"
+
+
+def _nodes(pool: Pool) -> str:
+    nodes = pool.nodes
+    return (
+        f"{nodes.minimum} to {nodes.maximum}, {nodes.expected} expected, "
+        f"provisioned by {pool.provisioner.value}"
+    )
+
+
+def _brought_by(pool: Pool) -> str:
+    parts = {
+        "driver": pool.owners.driver,
+        "container toolkit": pool.owners.toolkit,
+        "device plugin": pool.owners.device_plugin,
+    }
+    if is_neuron(pool.gpu):
+        del parts["container toolkit"]  # none is needed
+    said = ", ".join(f"{part}: {owner.value}" for part, owner in parts.items())
+    return f"{said} (image {pool.image.key})" if pool.image else said
+
+
+def _buying(pool: Pool) -> str:
+    return "bought as " + ", then ".join(entry.mode for entry in pool.capacity)
+
+
+def _machines(pool: Pool) -> str:
+    names = [machine.name for machine in pool.machines]
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    made = pool.partition.vgpu
+    device = pool.gpu.key if made is None else f"vGPU {made.type.name} of {pool.gpu.key}"
+    return f"{shown}: {pool.gpus_per_node} x {device}"

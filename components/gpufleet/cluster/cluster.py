@@ -1,0 +1,45 @@
+"""Cluster: the pools and programs of one cluster together, declared or read from files."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
+from gpufleet.cluster.site import Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """What relations between pools and programs are asked about."""
+
+    site: Site
+    """Minor version of Kubernetes, programs, catalogue."""
+    pools: tuple[NodePool, ...]
+    complete: bool = False
+    """Whether all of it is declared, so that what is not in it is not there."""
+    elsewhere: frozenset[str] = frozenset()
+    """Programs that someone else may have installed, though they are not in it."""
+    ofed: Fact[str] = NOTHING
+    """Where DOCA-OFED comes from: `operator`, `host`, `inbox`. Unknown: not from the operator."""
+    waits_for_ofed: Fact[bool] = NOTHING
+    """Whether the GPU Operator is installed after the Network Operator is ready."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Facts about GPUs, images and charts."""
+        return self.site.catalogue
+
+    @property
+    def operated(self) -> tuple[NodePool, ...]:
+        """Pools on whose nodes operands certainly run."""
+        return tuple(pool for pool in self.pools if pool.is_operated)
+
+    def programs(self, name: str) -> Iterator[Program]:
+        """The installations of a chart."""
+        return (one for one in self.site.programs if one.name == name)
+
+    def program(self, name: str) -> Program | None:
+        """The installation of a chart; None: none is known."""
+        return next(self.programs(name), None)

@@ -1,0 +1,60 @@
+"""Broken: two parts of a cluster that do not work together, whatever they were read from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
+from gpufleet.contract.contract_fact import ContractFact, chain, image_fact
+from gpufleet.findings import Finding, Severity
+
+GPU_OPERATOR = "gpu-operator"
+NETWORK_OPERATOR = "network-operator"
+NIC_POLICY = "nic-cluster-policy"
+"""The object NicClusterPolicy, whose spec is read as the values of a program."""
+DEVICE_PLUGIN = "nvidia-device-plugin"
+DRA_DRIVER = "dra-driver-nvidia-gpu"
+KARPENTER = "karpenter"
+"""Programs that relations are about, by the names of their charts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A relation that does not hold."""
+
+    code: str
+    at: NodePool | Program | None
+    """The object that it is reported at; None: what is missing, or the cluster."""
+    place: str
+    """The field, as its author wrote it."""
+    message: str
+    fix: str
+    facts: tuple[ContractFact | None, ...]
+    """The chain of reasons: each leads to the next."""
+    certain: bool = True
+    """Whether it cannot work; otherwise it is advice."""
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def finding(self) -> Finding:
+        """As `compile` reports it."""
+        severity = Severity.ERROR if self.certain else Severity.WARNING
+        evidence = {**self.evidence, "facts": chain(*self.facts)}
+        return Finding(self.code, severity, self.place, self.message, evidence, self.fix)
+
+
+def place_of(pool: NodePool, field_of_declaration: str, field_of_object: str = "") -> str:
+    """A field of a pool as its author knows it.
+
+    `field_of_object`: the field in objects that are no declaration; empty: they have none.
+    """
+    root = pool.declared_at
+    return f"{root}.{field_of_declaration}" if root else field_of_object
+
+
+def image_of(pool: NodePool) -> ContractFact:
+    """What the image of a pool brings, as a link of a chain."""
+    if not pool.image.is_known:
+        return ContractFact(f"{pool.name} runs on an unknown image", place_of(pool, "image"))
+    return image_fact(pool.name, pool.image.value, pool.brings.found or frozenset())

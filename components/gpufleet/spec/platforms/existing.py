@@ -1,0 +1,81 @@
+"""What only nodes that are there already need to be known by."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+
+NodeName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", min_length=1, max_length=253),
+]
+"""Name of a Node object: an RFC 1123 subdomain, at most 253 characters."""
+
+
+class LabelsBy(StrEnum):
+    """Who writes a pool's labels to its nodes."""
+
+    APPLY = "apply"
+    """`pulumi up`, by server-side apply: it owns these labels and takes them away again."""
+    RULE = "rule"
+    """Node Feature Discovery, by a NodeFeatureRule: on nodes that join later too."""
+    COMMANDS = "commands"
+    """You, with the commands that `gpufleet render` writes: the fleet may not write nodes."""
+
+
+class ExistingOptions(SpecModel):
+    """Which nodes a pool is, and who writes its labels."""
+
+    nodes: Annotated[tuple[NodeName, ...], Field(max_length=1000)] = ()
+    """Names of the nodes, at most 1000. Default: by `namePattern`, `labels` or `product`."""
+    name_pattern: str | None = Field(default=None, min_length=1, max_length=200)
+    """Regular expression that the whole name matches, `gpu-[0-9]+`. Default: none."""
+    labels: Annotated[
+        dict[
+            Annotated[str, StringConstraints(min_length=1, max_length=317)],
+            Annotated[str, StringConstraints(max_length=63)],
+        ],
+        Field(max_length=20),
+    ] = Field(default_factory=dict[str, str])
+    """Labels that these nodes have already, at most 20. Default: none."""
+    product: bool = False
+    """Whether the pool is every node whose `nvidia.com/gpu.product` names the pool's GPU. Default
+    false; without any of these, every node with an NVIDIA GPU."""
+    labels_by: LabelsBy | None = None
+    """Who writes the labels. Default: `apply` with `nodes`, `commands` with `labels` or `product`,
+    else `rule`."""
+    cpus: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=4096)
+    """Processors of a node. Default: not known."""
+    memory_gib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=65_536)
+    """Memory of a node in GiB. Default: not known."""
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> Self:
+        chosen = [key for key, there in self._selectors().items() if there]
+        if len(chosen) > 1:
+            raise ValueError(f"{' and '.join(chosen)} choose the nodes; write one of them")
+        return self
+
+    def _selectors(self) -> dict[str, bool]:
+        return {
+            "nodes": bool(self.nodes),
+            "namePattern": self.name_pattern is not None,
+            "labels": bool(self.labels),
+            "product": self.product,
+        }
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether nothing chooses among the nodes with NVIDIA GPUs."""
+        return not any(self._selectors().values())
+
+    @property
+    def writer(self) -> LabelsBy:
+        """Who writes the labels, the default included."""
+        if self.labels_by is not None:
+            return self.labels_by
+        if self.nodes:
+            return LabelsBy.APPLY
+        return LabelsBy.COMMANDS if self.labels or self.product else LabelsBy.RULE

@@ -1,0 +1,153 @@
+"""Terraform files as the resources that they declare: literal values, and modules of the tree.
+
+A folder that no other one names as a module is a root. Its variables are known from
+`terraform.tfvars` and `*.auto.tfvars` alone, as a default can be replaced with each run; those of a
+module are known from its call, else its default.
+
+Source: Terraform language: input variables, modules, files.
+"""
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.documents.shapes import is_list, is_mapping
+from gpufleet_policies.resolve.hcl import Block, HclError, read_hcl
+from gpufleet_policies.resolve.tree import plain
+
+_DEEPEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredResource:
+    """One resource, with the file and the block that declare it."""
+
+    file: str
+    block: Block
+    address: str
+    values: Mapping[str, Any]
+
+    @property
+    def type(self) -> str:
+        """Its type: `aws_eks_node_group`."""
+        return self.block.labels[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A file or module that is not read."""
+
+    file: str
+    line: int
+    object: str
+    reason: str
+
+
+class Configuration:
+    """The Terraform files of a run, by folder."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.problems: list[Unresolved] = []
+        self._texts = {plain(name): text for name, text in files.items()}
+        self._folders: dict[str, list[str]] = {}
+        for name in sorted(self._texts):
+            if not name.endswith(".tfvars"):
+                self._folders.setdefault(posixpath.dirname(name) or ".", []).append(name)
+
+    def resources(self) -> list[DeclaredResource]:
+        """Every resource of each root, with those of its modules."""
+        called = {
+            plain(posixpath.join(folder, source))
+            for folder, names in self._folders.items()
+            for block in self._blocks(names, {}, report=True)
+            if block[1].kind == "module"
+            and isinstance(source := block[1].attributes.get("source"), str)
+            and source.startswith(".")
+        }
+        found: list[DeclaredResource] = []
+        for folder in self._folders:
+            if folder not in called:
+                found += self._of_folder(folder, self._given(folder), "", 0)
+        return found
+
+    def _given(self, folder: str) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for name in sorted(self._texts):
+            base = posixpath.basename(name)
+            own = (posixpath.dirname(name) or ".") == folder
+            if own and (base == "terraform.tfvars" or base.endswith(".auto.tfvars")):
+                given |= self._read(name, {}).attributes
+        return given
+
+    def _of_folder(
+        self, folder: str, given: Mapping[str, Any], prefix: str, depth: int
+    ) -> Iterator[DeclaredResource]:
+        names = self._folders.get(folder, [])
+        variables = {f"var.{name}": value for name, value in given.items()}
+        if depth:
+            for _, block in self._blocks(names, {}):
+                if block.kind == "variable" and block.labels:
+                    default = block.attributes.get("default", UNKNOWN)
+                    variables.setdefault(f"var.{block.labels[0]}", default)
+        known = dict(variables)
+        for _, block in self._blocks(names, variables):
+            if block.kind == "locals":
+                known |= {f"local.{name}": value for name, value in block.attributes.items()}
+        for file, block in self._blocks(names, known):
+            if block.kind == "resource" and len(block.labels) == 2:
+                if block.attributes.get("count") != 0:
+                    address = f"{prefix}{'.'.join(block.labels)}"
+                    yield DeclaredResource(file, block, address, values_of(block))
+            elif block.kind == "module" and block.labels:
+                yield from self._of_module(file, block, folder, prefix, depth)
+
+    def _of_module(
+        self, file: str, block: Block, folder: str, prefix: str, depth: int
+    ) -> Iterator[DeclaredResource]:
+        source = block.attributes.get("source")
+        where = plain(posixpath.join(folder, source)) if isinstance(source, str) else ""
+        name = f"module.{block.labels[0]}"
+        if not isinstance(source, str) or not source.startswith(".") or where not in self._folders:
+            reason = f"the module {source if isinstance(source, str) else 'of an expression'} is "
+            reason += "not among the files: audit the plan (terraform show -json)"
+            self.problems.append(Unresolved(file, block.line, f"{prefix}{name}", reason))
+        elif depth < _DEEPEST and block.attributes.get("count") != 0:
+            yield from self._of_folder(where, block.attributes, f"{prefix}{name}.", depth + 1)
+
+    def _blocks(
+        self, names: Sequence[str], known: Mapping[str, Any], *, report: bool = False
+    ) -> Iterator[tuple[str, Block]]:
+        for name in names:
+            for block in self._read(name, known, report=report).blocks:
+                yield name, block
+
+    def _read(self, name: str, known: Mapping[str, Any], *, report: bool = False) -> Block:
+        try:
+            return read_hcl(self._texts[name], known)
+        except HclError as problem:
+            if report:
+                self.problems.append(Unresolved(name, 0, "", f"not read as HCL: {problem}"))
+            return Block("")
+
+
+def values_of(block: Block) -> dict[str, Any]:
+    """The values of a resource as a plan has them: blocks are lists, and those that are made for
+    each item of something are UNKNOWN."""
+    values: dict[str, Any] = dict(block.attributes)
+    for below in block.blocks:
+        if below.kind == "dynamic" and below.labels:
+            values[below.labels[0]] = UNKNOWN
+        elif values.get(below.kind) is not UNKNOWN:
+            values.setdefault(below.kind, []).append(values_of(below))
+    return values
+
+
+def holds_unknown(values: Any) -> bool:
+    """Whether any value is only known in a plan."""
+    if is_mapping(values):
+        return any(holds_unknown(one) for one in values.values())
+    if is_list(values):
+        return any(holds_unknown(one) for one in values)
+    return values is UNKNOWN

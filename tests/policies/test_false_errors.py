@@ -1,0 +1,181 @@
+"""What is legal and looks like waste or a mistake gives no error, in several spellings each."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.policies.audit.test_wrappers import audit, write
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j, namespace: ml}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {annotations: {ANNOTATIONS}}
+    spec:
+      restartPolicy: Never
+      nodeSelector: {NODES}
+      containers:
+        - name: main
+          image: IMAGE
+          COMMAND
+          resources: {requests: {cpu: "8", memory: 64Gi}, limits: {memory: 64Gi, RESOURCES}}
+"""
+
+
+def job(
+    annotations: str = "",
+    nodes: str = "",
+    image: str = "registry.example.com/t:1",
+    command: str = "command: [python, tune.py]",
+    resources: str = "nvidia.com/gpu: 1",
+) -> str:
+    text = JOB.replace("ANNOTATIONS", annotations).replace("NODES", nodes)
+    return text.replace("IMAGE", image).replace("COMMAND", command).replace("RESOURCES", resources)
+
+
+def codes(folder: Path, text: str, profile: str = "strict") -> set[str]:
+    write(folder, {"a.yaml": text})
+    return {one["code"] for one in audit(folder, "--profile", profile)["findings"]}
+
+
+SHAPE = """\
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: shape, namespace: ml}
+template:
+  spec:
+    restartPolicy: Never
+    containers:
+      - {name: pause, image: "registry.k8s.io/pause:3.10", resources: {limits: {nvidia.com/gpu: 8}}}
+---
+apiVersion: autoscaling.x-k8s.io/v1
+kind: ProvisioningRequest
+metadata: {name: shape, namespace: ml}
+spec:
+  provisioningClassName: queued-provisioning.gke.io
+  parameters: {maxRunDurationSeconds: "3600"}
+  podSets: [{count: 2, podTemplateRef: {name: shape}}]
+"""
+
+
+def test_a_pod_template_runs_nothing(tmp_path: Path) -> None:
+    assert codes(tmp_path, SHAPE) == set()
+    assert audit(tmp_path)["notJudged"] == []
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"annotations": "autoscaling.x-k8s.io/consume-provisioning-request: shape"},
+        {"annotations": "cluster-autoscaler.kubernetes.io/consume-provisioning-request: shape"},
+        {"annotations": 'provreq.kueue.x-k8s.io/maxRunDurationSeconds: "3600"'},
+        {"nodes": 'cloud.google.com/gke-flex-start: "true"'},
+        {"nodes": 'cloud.google.com/gke-max-run-duration-seconds: "3600"'},
+    ],
+)
+def test_jobs_on_nodes_that_are_taken_away_need_no_deadline(
+    tmp_path: Path, place: dict[str, Any]
+) -> None:
+    rule = "gpu-job-without-deadline"
+    assert rule not in codes(tmp_path, job(**place))
+    assert rule in codes(tmp_path, job())
+
+
+NIM = "nvcr.io/nim/meta/llama-3.1-8b-instruct:1.8.0"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "args: [download-to-cache, --all]",
+        "args: [download-to-cache, --profile, abc]",
+        "command: [create-model-store, --profile, abc, --model-store, /store]",
+        "command: [list-model-profiles]",
+        "command: [sh, -c, 'set -e; hf download org/model --local-dir /models']",
+        "command: [bash, -c, 'pip install -U hub && huggingface-cli download org/model']",
+    ],
+)
+def test_a_download_needs_no_gpu_and_serves_nothing(tmp_path: Path, command: str) -> None:
+    found = codes(tmp_path, job(image=NIM, command=command, resources='cpu: "8"'), "prod")
+    assert "gpu-program-without-gpu" not in found
+    held = codes(tmp_path, job(image=NIM, command=command), "prod")
+    assert "gpu-server-in-job" not in held
+    assert "gpu-for-other-program" in held
+
+
+def test_work_after_a_download_is_work(tmp_path: Path) -> None:
+    command = "command: [sh, -c, 'hf download org/model && python train.py']"
+    assert "gpu-for-other-program" not in codes(tmp_path, job(command=command), "prod")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<GPUS_PER_NODE>",
+        "PLACEHOLDER_GPUS",
+        '"${GPUS}"',
+        '"$(GPUS)"',
+        "$GPUS",
+        "__GPUS__",
+        "REPLACE_ME",
+        '"@@gpus@@"',
+        '"%GPUS%"',
+        "NUM_GPUS",
+        "<your-gpus>",
+    ],
+)
+def test_a_placeholder_is_not_a_value(tmp_path: Path, text: str) -> None:
+    found = codes(tmp_path, job(resources=f"nvidia.com/gpu: {text}"), "prod")
+    assert not {code for code in found if code.startswith(("config-", "object-"))}
+    (left,) = [one for one in audit(tmp_path)["notJudged"] if one["what"] == "variable"]
+    assert left["reason"] == "a tool or a person fills in values, which are not known"
+
+
+def test_a_job_of_volcano_is_a_gang(tmp_path: Path) -> None:
+    volcano = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: pretrain, namespace: ml}
+spec:
+  minAvailable: 2
+  tasks:
+    - name: worker
+      replicas: 2
+      template:
+        spec:
+          containers:
+            - name: main
+              image: registry.example.com/t:1
+              command: [torchrun, train.py]
+              resources: {limits: {nvidia.com/gpu: 8, cpu: 8, memory: 64Gi}}
+"""
+    assert "training-without-queue-or-gang" not in codes(tmp_path, volcano)
+
+
+def test_a_pod_template_of_an_unknown_kind_gives_advice(tmp_path: Path) -> None:
+    workbench = """\
+apiVersion: acme.example.com/v1
+kind: Workbench
+metadata: {name: w, namespace: ml}
+spec:
+  pods:
+    - template:
+        spec:
+          containers:
+            - name: m
+              image: registry.example.com/app:1
+              command: [sleep, infinity]
+              resources: {limits: {nvidia.com/gpu: 1}}
+"""
+    write(tmp_path, {"a.yaml": workbench})
+    found = {one["code"]: one for one in audit(tmp_path, "--profile", "strict")["findings"]}
+    assert found["gpu-idle-command"]["level"] == "advisory"
+    assert (
+        found["gpu-idle-command"]["where"]
+        == "container m (spec.pods[0].template.spec.containers[0])"
+    )
+    assert {one["level"] for one in found.values()} == {"advisory"}

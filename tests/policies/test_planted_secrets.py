@@ -1,0 +1,116 @@
+"""Nineteen secrets in a pod, a dump and a state: no command prints one, in no format.
+
+They stand where people put them: variables, arguments, addresses, annotations, messages of events,
+data of Secrets. The forms are those of their issuers; the values were made up.
+"""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from gpufleet.cli import commands
+
+KEYS = "a1B2c3D4e5F6g7H8i9J0"
+SECRETS = {
+    "aws": "AKIAIOSFODNN7EXAMPLQ",
+    "github": f"ghp_{KEYS}{KEYS}",
+    "gitlab": f"glpat-{KEYS}",
+    "huggingface": f"hf_{KEYS}AbCdEfGh",
+    "jwt": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{KEYS}",
+    "ngc": f"nvapi-{KEYS}Zx9Yw8",
+    "slack": f"xoxb-123456789012-{KEYS}",
+    "google": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    "google-access": f"ya29.{KEYS}{KEYS}",
+    "pulumi": "pul-" + "0123456789abcdef0123456789abcdef01234567",
+    "npm": "npm_" + f"{KEYS}{KEYS}"[:36],
+    "vault": f"hvs.{KEYS}{KEYS}",
+    "databricks": "dapi" + "0123456789abcdef0123456789abcdef",
+    "docker": f"dckr_pat_{KEYS}",
+    "bootstrap": "a1b2c3.0123456789abcdef",
+    "openai": f"sk-proj-{KEYS}{KEYS}",
+    "password": "correct-horse-battery",
+    "random": "q7Xz9Lw2Rt5Vb8Nm3Kp6Yd1Fg4Hj0Sc",
+    "url": "s3cr3tPassw0rd",
+}
+CONTAINER: dict[str, Any] = {
+    "name": "c",
+    "image": "ubuntu:24.04",
+    "command": ["sleep", "infinity"],
+    "args": [
+        *(f"--{name}-token={value}" for name, value in SECRETS.items()),
+        f"http://user:{SECRETS['url']}@host/x",
+    ],
+    "env": [{"name": f"{name.upper()}_TOKEN", "value": value} for name, value in SECRETS.items()],
+    "resources": {"limits": {"nvidia.com/gpu": "1"}},
+}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "x", "annotations": {f"a/{key}": v for key, v in SECRETS.items()}},
+    "spec": {"containers": [CONTAINER]},
+    "status": {
+        "phase": "Pending",
+        "conditions": [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "Unschedulable",
+                "message": f"refused: token={SECRETS['random']}",
+            }
+        ],
+    },
+}
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {
+        "name": "n",
+        "annotations": SECRETS,
+        "labels": {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-L4"},
+    },
+    "status": {"allocatable": {"nvidia.com/gpu": "0"}},
+}
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": SECRETS}
+RESOURCE = {
+    "urn": "urn:pulumi:dev::p::kubernetes:core/v1:Pod::x",
+    "type": "kubernetes:core/v1:Pod",
+    "custom": True,
+    "inputs": POD,
+}
+FILES = {
+    "pod.json": POD,
+    "dump.json": {"apiVersion": "v1", "kind": "List", "items": [POD, NODE, SECRET]},
+    "state.json": {"version": 3, "deployment": {"resources": [RESOURCE]}},
+}
+REPORTS = ("text", "json", "sarif", "junit", "github", "html")
+CALLS = [
+    *(("audit", ["--format", name]) for name in REPORTS),
+    ("audit", ["--verbose"]),
+    ("audit", ["--patch"]),
+    ("check", []),
+    ("check", ["--format", "json"]),
+    ("doctor", ["--all"]),
+    ("doctor", ["--format", "json"]),
+    ("adopt", []),
+    ("compile", []),
+    ("explain", []),
+    ("plan", []),
+    ("size", []),
+    ("pack", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options"), CALLS, ids=lambda one: str(one))
+@pytest.mark.parametrize("file", FILES)
+def test_no_secret_is_printed(file: str, name: str, options: list[str], tmp_path: Path) -> None:
+    path = tmp_path / file
+    path.write_text(json.dumps(FILES[file]), encoding="utf-8")
+    command = importlib.import_module(commands()[name].module).command
+    done = CliRunner().invoke(command, [str(path), *options])
+    said = f"{done.output}{done.exception or ''}"
+    assert said.strip()
+    assert [key for key, value in SECRETS.items() if value in said] == []

@@ -1,0 +1,94 @@
+"""`adopt` of nodes that no cloud of gpufleet made: true, or it says what it could not see."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from gpufleet.platforms.compiled import compile_data
+from gpufleet_policies.commands.adopt import command
+
+H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "8"}
+
+
+def node(name: str, labels: dict[str, str], capacity: dict[str, str], **more: Any) -> Any:
+    info = {"kubeletVersion": more.pop("kubelet", "v1.34.3"), "osImage": more.pop("os", "Ubuntu")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": more,
+        "status": {"capacity": capacity, "nodeInfo": info},
+    }
+
+
+def adopted(tmp_path: Path, *objects: Any) -> dict[str, Any]:
+    file = tmp_path / "dump.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+    result = CliRunner().invoke(command, [str(file), "--format", "json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("more", "image"),
+    [
+        ({"kubelet": "v1.34.3+rke2r1"}, "rke2-driver"),
+        ({"kubelet": "v1.34.3+k3s1"}, "k3s"),
+        ({"os": "DGX OS 7.2.1"}, "dgx"),
+        ({"providerID": "azure:///subscriptions/x"}, "aks"),
+        ({"providerID": "ocid1.instance.oc1..x"}, "oke"),
+        ({}, None),
+    ],
+)
+def test_what_nodes_bring_is_what_they_say(
+    tmp_path: Path, more: dict[str, str], image: str | None
+) -> None:
+    found = adopted(tmp_path, node("a", H100, {"nvidia.com/gpu": "8"}, **more), node("b", {}, {}))
+    spec = found["spec"]
+    assert spec["platform"] == "existing"
+    assert "region" not in spec["cluster"]
+    (pool,) = spec["pools"]
+    assert (pool["gpu"], pool["gpusPerNode"], pool["nodes"]) == (
+        "H100-80GB",
+        8,
+        {"min": 1, "max": 1},
+    )
+    assert pool.get("image") == image
+    assert pool["existing"] == {"nodes": ["a"]}
+    assert "capacity" not in pool
+    notes = " ".join(found["notes"])
+    assert "prices are not in the cluster" in notes
+    assert ("what brings the driver was not seen" in notes) == (image is None)
+    assert compile_data(spec).deployable
+
+
+def test_labels_of_other_people_stay_theirs(tmp_path: Path) -> None:
+    found = adopted(tmp_path, node("a", {**H100, "team": "x"}, {"nvidia.com/gpu": "8"}))
+    assert "labels" not in found["spec"]["pools"][0]
+
+
+def test_a_gpu_that_no_label_names_is_not_guessed(tmp_path: Path) -> None:
+    file = tmp_path / "dump.json"
+    one = node("a", {}, {"nvidia.com/gpu": "8"})
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [one]}))
+    result = CliRunner().invoke(command, [str(file), "--format", "json"])
+    notes = " ".join(json.loads(result.stdout)["notes"])
+    assert result.exit_code == 1
+    assert "pool gpu is left out" in notes
+    assert "neither `gpu` nor `instanceTypes` is given" in notes
+
+
+def test_nodes_that_differ_are_pools_of_their_own(tmp_path: Path) -> None:
+    shared = {"nvidia.com/gpu.product": "NVIDIA-L4-SHARED", "nvidia.com/gpu.count": "1"}
+    found = adopted(
+        tmp_path,
+        node("a", H100, {"nvidia.com/gpu": "8"}),
+        node("b", H100, {"nvidia.com/gpu": "8"}),
+        node("c", shared, {"nvidia.com/gpu": "4"}),
+    )
+    pools = {pool["name"]: pool for pool in found["spec"]["pools"]}
+    assert {name: pool["nodes"]["max"] for name, pool in pools.items()} == {"h100-80gb": 2, "l4": 1}
+    assert pools["l4"]["gpusPerNode"] == 1
