@@ -9,8 +9,6 @@ from typing import TextIO
 
 _AT_TERMINAL, _ELSEWHERE = 2.0, 120.0
 """Seconds of silence before the first line, for a person and for a log."""
-_OWN = ("sandbox",)
-"""Commands that show what they do by themselves."""
 _subject: list[str] = []
 
 
@@ -36,9 +34,6 @@ def sign_of_life(command: str, stream: TextIO | None = None) -> Generator[None]:
             target.flush()
             pause = max(first, passed)
 
-    if command in _OWN:
-        yield
-        return
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:
