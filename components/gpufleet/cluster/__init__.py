@@ -13,7 +13,7 @@ from gpufleet.cluster.fact import (
     known,
     unknown,
 )
-from gpufleet.cluster.fleet import FleetFacts, PoolLines, UncompiledFleet
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.intent import WorkloadIntent
 from gpufleet.cluster.pods import PodClaim, PodGroup, PodToleration
 from gpufleet.cluster.scaling import Autoscaler, ScalingFacts
@@ -39,7 +39,7 @@ __all__ = [
     "PodClaim",
     "PodGroup",
     "PodToleration",
-    "PoolLines",
+    "PoolFacts",
     "Provenance",
     "Ray",
     "ScalingFacts",

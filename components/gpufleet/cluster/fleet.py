@@ -19,7 +19,7 @@ COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
 
 
 @dataclass(frozen=True, slots=True)
-class PoolLines:
+class PoolFacts:
     """One pool."""
 
     name: str
@@ -75,7 +75,7 @@ class FleetFacts:
     environment: Fact[str]
     platform: str
     catalogue: str
-    pools: tuple[PoolLines, ...]
+    pools: tuple[PoolFacts, ...]
     budget_micro_usd: Fact[int]
     """Absent: no budget was set."""
     minimum_spend: Fact[int]

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.cluster.fact import NOTHING, Fact, unknown
-from gpufleet.cluster.fleet import COMMITTED, PoolLines
+from gpufleet.cluster.fleet import COMMITTED, PoolFacts
 from gpufleet.cluster.subject import Subject
 
 _AWS_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]")
@@ -233,7 +233,7 @@ class NodePool(Subject):
     """Whether GpuFleet made it: then the rules check the fleet's own properties instead."""
     intent: Fact[str] = NOTHING
     """What it is for: training, batch, inference, interactive."""
-    compiled: PoolLines | None = None
+    compiled: PoolFacts | None = None
     """The compiled pool of a fleet it represents; None for pools that others declare."""
     autoscaled_by: Fact[str] = NOTHING
     """`cluster-autoscaler` where tags say so."""
