@@ -45,7 +45,7 @@ profile: prod            # auto (by environment) | dev | prod | strict
 # fleet: ../Pulumi.prod.yaml   # pools of workloads whose GpuFleet is in another program
 # rules: {gpu-idle-command: mandatory}
 # exceptions:
-#   - {rule: gpu-idle-command, object: "Deployment ml/debug", reason: "...", until: 2030-01-31}
+#   - {rule: gpu-idle-command, object: "Deployment ml/debug", reason: "...", until: 2027-01-31}
 # thresholds: {budgetUsdPerHour: 100}
 """
 

@@ -72,6 +72,7 @@ VCENTER = (
 )
 """Files of the vCenter provider and what it stands on: ends of paths."""
 NIGHTLY = {
+    "test_random_quotas.py": 110,
     "test_schema_mutations.py": 300,
     "vsphere/test_other_languages.py": 300,
     "test_component_archive.py": 30,

@@ -4,7 +4,9 @@ The engine applies labels on the real API server; the operand simulators cut the
 what the nodes then offer.
 """
 
+import io
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +17,8 @@ from gpufleet.catalogue import load
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.sandbox_distribution import CHARTS, sandbox_part
+from gpufleet_sandbox.engine import deploy
+from gpufleet_sandbox.stack_repair import release_stale_lock
 from tests.engine.sandbox_stack import gpus
 from tests.engine.waiting import until
 
@@ -209,3 +213,64 @@ def test_nodes_of_somebody_else(
         assert left.items() >= OWN.items()
         assert not [key for key in left if key.startswith("gpufleet.dev/pool")], left
         assert "nvidia.com/device-plugin.config" not in left
+
+
+def killed(project: Any, moment: Callable[[], bool], command: str) -> None:
+    """Start a command of the engine and kill it with SIGKILL at a moment."""
+    said = project.folder / "killed.log"
+    words = ["pulumi", command, "--yes", "--skip-preview", "--non-interactive"]
+    with said.open("ab") as log:
+        engine = subprocess.Popen(
+            [*words, "--stack", project.stack],
+            cwd=project.folder,
+            env=project.engine.env,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        until(lambda: moment() or engine.poll() is not None, said.read_text)
+    finally:
+        engine.kill()
+        engine.wait()
+
+
+@pytest.mark.nightly
+@pytest.mark.killed_engines
+def test_kills_at_five_moments(
+    cluster_project: Callable[..., Any],
+    core: client.CoreV1Api,
+    sandbox: Any,
+    nodes: Callable[[dict[str, Any]], None],
+) -> None:
+    project = cluster_project({"__main__.py": PROGRAM, "fleet.json": "{}"})
+    first, second, third = (one["metadata"]["name"] for one in CUT)
+    for one in (*CUT, *SHARED):
+        nodes(one)
+
+    def says(node: str, key: str) -> str | None:
+        return labels(core, node).get(key)
+
+    def has_operator() -> bool:
+        return any(one.metadata.name == "gpu-operator" for one in core.list_namespace().items)
+
+    def change(data: dict[str, Any], moment: Callable[[], bool]) -> None:
+        (project.folder / "fleet.json").write_text(json.dumps(data))
+        killed(project, moment, "up")
+        deploy(sandbox, project.stack, project=project.folder, out=io.StringIO())
+
+    change(spec(EIGHTHS, 2), has_operator)
+    change(spec(EIGHTHS, 3), lambda: says(third, "gpufleet.dev/pool") == "cut")
+    for node in (first, second, third):
+        offers(core, node, {SMALL: "56"})
+    before = says(first, "nvidia.com/mig.config")
+    waves = spec(HALVES, 3, change={"previous": EIGHTHS, "timeoutSeconds": 60})
+    change(waves, lambda: says(first, "nvidia.com/mig.config") != before)
+    for node in (first, second, third):
+        offers(core, node, {LARGE: "16"})
+    change(spec(HALVES, 2), lambda: says(third, "gpufleet.dev/pool") is None)
+    killed(project, lambda: says(first, "gpufleet.dev/pool") is None, "destroy")
+    release_stale_lock(project.engine, project.stack)
+    project.run("destroy")
+    for node in (first, second, third, SHARED[0]["metadata"]["name"]):
+        assert "gpufleet.dev/pool" not in labels(core, node)
+        assert labels(core, node).items() >= OWN.items()

@@ -82,7 +82,7 @@ in place (NVIDIA/cloud-native-docs#459)."""
 def _driver_objects(before: OperatorPlan, after: OperatorPlan) -> Iterator[Finding]:
     """An upgrade across that release, and the objects, in one change."""
     old, new = numbers(before.version), numbers(after.version)
-    first = old is not None and new is not None and old < WITH_DRIVER_OBJECTS <= new
+    first = old < WITH_DRIVER_OBJECTS <= new
     if first and after.separate_drivers and not before.separate_drivers and before.driver:
         yield error(
             "operator-upgrade-in-one-step",

@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -49,6 +49,8 @@ CORE = {
 }
 """Family -> name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
 
+SHOW_THEMSELVES = ("sandbox",)
+"""Commands that show their progress in a way of their own."""
 TABLES = "gpufleet.command_tables"
 """Entry points that are tables of commands like `CORE`, each in the package of its modules."""
 
@@ -142,7 +144,8 @@ def main() -> None:
         try:
             # click knows nothing of NO_COLOR (no-color.org); rich sees to it by itself.
             color = False if os.environ.get("NO_COLOR") else None
-            with sign_of_life(one_line(sys.argv[1]) if len(sys.argv) > 1 else ""):
+            name = one_line(sys.argv[1]) if len(sys.argv) > 1 else ""
+            with nullcontext() if name in SHOW_THEMSELVES else sign_of_life(name):
                 _program(prog_name="gpufleet", color=color)
         finally:
             sys.stdout.flush()  # what cannot be written shows here, not while Python ends

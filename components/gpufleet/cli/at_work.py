@@ -3,14 +3,12 @@
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
 _AT_TERMINAL, _ELSEWHERE = 2.0, 120.0
 """Seconds of silence before the first line, for a person and for a log."""
-_OWN = ("sandbox",)
-"""Commands that show what they do by themselves."""
 _subject: list[str] = []
 
 
@@ -20,7 +18,7 @@ def at_work(text: str) -> None:
 
 
 @contextmanager
-def sign_of_life(command: str, stream: TextIO | None = None) -> Iterator[None]:
+def sign_of_life(command: str, stream: TextIO | None = None) -> Generator[None]:
     """Write `gpufleet COMMAND: at work for 2 s` while the context lasts: the first line after two
     seconds (120 where standard error is not a terminal), each further one after twice the time."""
     target = stream or sys.stderr
@@ -36,9 +34,6 @@ def sign_of_life(command: str, stream: TextIO | None = None) -> Iterator[None]:
             target.flush()
             pause = max(first, passed)
 
-    if command in _OWN:
-        yield
-        return
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:

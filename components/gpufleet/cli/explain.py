@@ -17,7 +17,7 @@ from gpufleet.cli.output import (
     print_json,
     write_file,
 )
-from gpufleet.cli.pool_facts import explain_pool
+from gpufleet.cli.pool_lines import explain_pool
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import quota_lines
 from gpufleet.fleet import Fleet, Pool

@@ -9,7 +9,7 @@ from decimal import Decimal
 from html import escape
 
 from gpufleet.catalogue.model import MICRO_USD
-from gpufleet.cli.pool_facts import pool_facts, pool_title
+from gpufleet.cli.pool_lines import pool_lines, pool_title
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
@@ -110,7 +110,7 @@ def _pool(pool: Pool) -> list[str]:
     facts = [
         f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
         f"<dd>{'<br>'.join(map(_marked, (fact.text,) if fact.text else fact.items))}</dd>"
-        for fact in pool_facts(pool)
+        for fact in pool_lines(pool)
     ]
     name, title = escape(pool.name), escape(pool_title(pool))
     return [

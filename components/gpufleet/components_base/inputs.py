@@ -183,8 +183,8 @@ def _unknown(path: str, key: str, value: object, hints: Mapping[str, Any]) -> Fi
     folded = {name.replace("_", ""): name for name in known}
     near = difflib.get_close_matches(key.lower().replace("_", ""), list(folded), 1, 0.6)
     inside = [name for name, hint in hints.items() if _takes(hint, key)]
-    held = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-    own = [name for one in held if (name := folded.get(str(one).lower().replace("_", "")))]
+    held = list(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else []
+    own = [name for one in held if (name := folded.get(one.lower().replace("_", "")))]
     fix = f"nearest: {folded[near[0]]}" if near else "remove it"
     if inside:
         fix = f"write it inside `{inside[0]}`"

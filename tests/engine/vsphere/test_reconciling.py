@@ -1,6 +1,7 @@
 """A group makes the declared set from the machines that carry its id, whatever came before."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +15,14 @@ from tests.engine.vsphere.direct import (
     PROVIDER,
     UNCLOSED,
     Applied,
+    Made,
     created,
     finished,
     group_inputs,
     refused,
 )
 from tests.vcenter.fault_proxy import Action, Rule
+from tests.vcenter.vcenter8 import DIFFERENCES, visible_while_cloned
 
 pytestmark = UNCLOSED
 GROUP_NAME = "organisation/project/stack/group"
@@ -289,3 +292,28 @@ def test_another_name_of_a_pool_ends_no_machine_without_the_word(cloud: Vcenter)
     old.up(group_inputs(cloud, 0, updatePolicy="replace"))
     old.destroy()
     assert names(cloud) == ["gpu-1"]
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_each_difference_of_a_vcenter_has_a_source_and_a_test(name: str) -> None:
+    row = DIFFERENCES[name]
+    assert row.source
+    file, function = row.played.split("::")
+    assert f"def {function}(" in (Path(__file__).parent / file).read_text()
+
+
+def test_a_machine_that_is_visible_while_it_is_cloned(other: Made) -> None:
+    """A preview right after a kill finds the name, and no configuration: it is its own clone."""
+    cloud = other(hosts=1, gpus=2, method_delay_ms={"CloneVm": 20_000, "LockHandoff": 0})
+    given = group_inputs(cloud, 0)
+    cloud.proxy.reset([Rule(Action.AFTER, "CloneVM_Task", do=cloud.worker.kill)])
+    assert "killed" in cloud.worker.run("createGroup", news=given)
+    some = next(name.rpartition(" ")[2] for name in cloud.machines() if "template" not in name)
+    cloud.proxy.reset(visible_while_cloned(some))
+    made = Applied()
+    assert made.preview(given) == []
+    assert made.planned(given) == {"gpu-0": "complete: its clone is in flight"}
+    cloud.proxy.reset()
+    made.up(given)
+    assert names(cloud) == ["gpu-0"]
+    assert "CloneVM_Task" not in cloud.proxy.changing

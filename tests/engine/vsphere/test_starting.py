@@ -11,6 +11,7 @@ from gpufleet.platforms.vsphere.vcenter.errors import Code
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import UNCLOSED, created, refused
 from tests.vcenter.fault_proxy import Action, Rule
+from tests.vcenter.vcenter8 import recommended
 
 pytestmark = UNCLOSED
 MACHINE = re.compile(rb"<vm [^>]*>vm-\d+</vm>")
@@ -22,12 +23,6 @@ RECOMMENDATION = (
 )
 
 
-def manual(body: bytes) -> bytes:
-    """Without the option, no machine is started."""
-    option = b"OverrideAutomationLevel" in body and b"fullyAutomated" in body
-    return body if option else MACHINE.sub(b"", body)
-
-
 def recommending(answer: bytes) -> bytes:
     """A result with a recommendation in place of an attempt."""
     return RESULT.sub(lambda found: found[1] + b">" + RECOMMENDATION + b"</val>", answer)
@@ -35,7 +30,7 @@ def recommending(answer: bytes) -> bytes:
 
 @pytest.mark.parametrize("more", [{}, {"drsBehavior": "manual"}], ids=["cluster", "machine"])
 def test_drs_manual_gets_its_machine(cloud: Vcenter, more: dict[str, Any]) -> None:
-    cloud.proxy.reset([Rule(Action.REWRITE, "PowerOnMultiVM_Task", nth=0, rewrite=manual)])
+    cloud.proxy.reset(recommended())
     assert created(cloud.node(1, **more))["powerState"] == "poweredOn"
     assert cloud.proxy.calls["PowerOnMultiVM_Task"] == 1
 

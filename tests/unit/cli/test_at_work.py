@@ -28,11 +28,3 @@ def test_quick_work_is_silent(stream: io.StringIO) -> None:
     with sign_of_life("audit", stream):
         pass
     assert stream.getvalue() == ""
-
-
-def test_what_shows_itself_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_AT_TERMINAL", 0.01)
-    screen = Terminal()
-    with sign_of_life("sandbox", screen):
-        time.sleep(0.1)
-    assert screen.getvalue() == ""

@@ -17,7 +17,7 @@ from gpufleet.platforms.vsphere.vcenter.identity import OWNER, Standing
 from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, read_inventory
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, inventory_path
 from gpufleet.platforms.vsphere.vcenter.observed import NUMA_API, Observed, observe
-from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, work_on
+from gpufleet.platforms.vsphere.vcenter.owned import MachineWork, clones_in_flight, work_on
 from gpufleet.platforms.vsphere.vcenter.placement import (
     MachinePlacement,
     RequiredAccess,
@@ -253,8 +253,16 @@ def validate_new(
 
 
 def _validate_name(work: MachineWork, reasons: list[str]) -> None:
-    """A stranger with the machine's name is a reason."""
-    live, settings = work.named(), work.settings
+    """A stranger with the machine's name is a reason. A machine that is being cloned may be shown
+    without its configuration (API reference of VirtualMachine.config): it is waited for later."""
+    settings = work.settings
+    try:
+        live = work.named()
+    except VsphereError as failure:
+        unreadable = failure.code is Code.UNREADABLE
+        if unreadable and settings.name in clones_in_flight(work.session, work.place.template):
+            return
+        raise
     if live is not None and live.instance_uuid != settings.adopt:
         known = work.standing(live)
         if known in (Standing.COPY, Standing.FOREIGN):

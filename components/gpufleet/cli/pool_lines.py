@@ -16,7 +16,7 @@ from gpufleet.render.slots import draw_partition
 
 
 @dataclass(frozen=True, slots=True)
-class PoolFact:
+class PoolLine:
     """A line of what is said of a pool, or a list of them under one heading."""
 
     name: str
@@ -24,25 +24,25 @@ class PoolFact:
     items: tuple[str, ...] = ()
 
 
-def pool_facts(pool: Pool, terms: Sequence[Term] = ()) -> tuple[PoolFact, ...]:
+def pool_lines(pool: Pool, terms: Sequence[Term] = ()) -> tuple[PoolLine, ...]:
     """Hardware, owners, contract, sharing, requests and price, in the order of the text."""
     host = _next_to_gpus(pool)
     return (
-        PoolFact("machine", _machines(pool)),
-        *([PoolFact("each GPU", host)] if host else []),
-        PoolFact("nodes", _nodes(pool)),
-        PoolFact("sharing", sharing_line(pool)),
-        PoolFact("brought by", _brought_by(pool)),
-        *(PoolFact(term.part, term.who) for term in terms),
-        PoolFact("pods ask for", items=(*_requests(pool), *_claims(pool))),
-        PoolFact(
+        PoolLine("machine", _machines(pool)),
+        *([PoolLine("each GPU", host)] if host else []),
+        PoolLine("nodes", _nodes(pool)),
+        PoolLine("sharing", sharing_line(pool)),
+        PoolLine("brought by", _brought_by(pool)),
+        *(PoolLine(term.part, term.who) for term in terms),
+        PoolLine("pods ask for", items=(*_requests(pool), *_claims(pool))),
+        PoolLine(
             "and tolerate",
             items=tuple(
                 f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
                 for taint in pool.taints
             ),
         ),
-        PoolFact("price", _price(pool)),
+        PoolLine("price", _price(pool)),
     )
 
 
@@ -54,7 +54,7 @@ def pool_title(pool: Pool) -> str:
 def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
     """One pool as text, its GPUs drawn before the price."""
     lines = [click.style(pool.name, bold=True) + f"  {pool_title(pool)}"]
-    for fact in pool_facts(pool, terms):
+    for fact in pool_lines(pool, terms):
         if fact.name == "price":
             lines += _drawn(pool)
         if fact.text:
