@@ -196,6 +196,7 @@ def _boards() -> Iterable[Board]:
     yield _cut("NVIDIA B200", *blackwell, "0x290110DE", _B200)
     yield _cut("NVIDIA GB200", *blackwell, "0x294110DE", _GB200)
     yield _cut("NVIDIA B300", *later_blackwell, "0x318210DE", _B300)
+    yield _cut("NVIDIA B300 SXM6 AC", *later_blackwell, "0x318210DE", _B300)
     yield _cut("NVIDIA GB300", *later_blackwell, "0x31C210DE", _GB300)
     yield _cut(
         "NVIDIA RTX PRO 6000 Blackwell Server Edition",
@@ -204,17 +205,21 @@ def _boards() -> Iterable[Board]:
         "0x2BB510DE",
         _RTX_PRO_6000,
     )
-    # Its PCI id was not found in a file of NVIDIA's.
-    yield _cut(
-        "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "blackwell", (12, 0), "", _RTX_PRO_6000
-    )
+    # Their PCI ids were not found in a file of NVIDIA's.
+    for edition in ("Workstation Edition", "Max-Q Workstation Edition"):
+        name = f"NVIDIA RTX PRO 6000 Blackwell {edition}"
+        yield _cut(name, "blackwell", (12, 0), "", _RTX_PRO_6000)
     for product, family, capability in (
         ("GRID K520", "kepler", (3, 0)),
         ("Tesla K80", "kepler", (3, 7)),
         ("Tesla M60", "maxwell", (5, 2)),
         ("Tesla P4", "pascal", (6, 1)),
         ("Tesla P100-PCIE-16GB", "pascal", (6, 0)),
+        ("Tesla P100-SXM2-16GB", "pascal", (6, 0)),
         ("Tesla V100-SXM2-16GB", "volta", (7, 0)),
+        ("Tesla V100-SXM2-16GB-N", "volta", (7, 0)),
+        ("Tesla V100-SXM3-32GB", "volta", (7, 0)),
+        ("Tesla V100S-PCIE-32GB", "volta", (7, 0)),
         ("Tesla V100-SXM2-32GB", "volta", (7, 0)),
         ("Tesla V100-PCIE-16GB", "volta", (7, 0)),
         ("Tesla V100-PCIE-32GB", "volta", (7, 0)),
@@ -232,7 +237,8 @@ def _boards() -> Iterable[Board]:
         ("NVIDIA L40", "ada-lovelace", (8, 9)),
         ("NVIDIA L40S", "ada-lovelace", (8, 9)),
         ("NVIDIA RTX 6000 Ada Generation", "ada-lovelace", (8, 9)),
-        # These three can be cut, but no placements of theirs were found: whole GPUs only.
+        ("NVIDIA GB10", "blackwell", (12, 1)),
+        # These can be cut, but no placements of theirs were found: whole GPUs only.
         ("NVIDIA H20-3e", "hopper", (9, 0)),
         ("NVIDIA RTX PRO 5000 Blackwell", "blackwell", (12, 0)),
         ("NVIDIA RTX PRO 4500 Blackwell", "blackwell", (12, 0)),

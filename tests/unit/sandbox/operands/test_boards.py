@@ -10,8 +10,11 @@ from gpufleet_sandbox.operands.boards import BOARDS, Board, board_named
 
 GEOMETRY = Path(__file__).parents[5] / "shared/reference/mig_profiles.json"
 CUT = [board for board in BOARDS.values() if board.mig_capable]
-WITHOUT_PCI_ID = {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition"}
-"""No file of NVIDIA's with it was found; it matters only on nodes that mix kinds of GPU."""
+WITHOUT_PCI_ID = {
+    "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+    "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+}
+"""No file of NVIDIA's with theirs was found; it matters only on nodes that mix kinds of GPU."""
 
 
 @pytest.mark.parametrize("board", CUT, ids=lambda board: board.product)
