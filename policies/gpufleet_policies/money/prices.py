@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet.cluster.fleet import PoolLines
+from gpufleet.cluster.fleet import PoolFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class GpuOffer:
         return f"{self.gpu} ({self.memory_bytes / (1 << 30):.0f} GiB, {self.instance})"
 
 
-def gpu_hour(pool: PoolLines) -> Fraction | None:
+def gpu_hour(pool: PoolFacts) -> Fraction | None:
     """Micro-dollars for one device of a pool and hour: the node's price over its GPUs.
 
     The whole node is booked on its GPUs. None when the pool has no known price.
@@ -35,7 +35,7 @@ def gpu_hour(pool: PoolLines) -> Fraction | None:
     return Fraction(pool.hourly_micro_usd.value, pool.gpus_per_node)
 
 
-def cloud_of(pool: PoolLines, catalogue: Catalogue) -> str | None:
+def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> str | None:
     """Who sells the pool's first machine; None for own hardware."""
     for machine in pool.machines:
         try:

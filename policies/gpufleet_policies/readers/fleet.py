@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, editions, load
 from gpufleet.cluster.fact import Fact, Provenance
-from gpufleet.cluster.fleet import FleetFacts, PoolLines, UncompiledFleet
+from gpufleet.cluster.fleet import FleetFacts, PoolFacts, UncompiledFleet
 from gpufleet.cluster.pool import MOST_GPUS
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
@@ -69,13 +69,13 @@ def _micro(value: Any) -> int | None:
     return None if usd is None else int(usd * MICRO_USD)
 
 
-def _pools(value: Any, catalogue: Catalogue) -> Iterable[PoolLines]:
+def _pools(value: Any, catalogue: Catalogue) -> Iterable[PoolFacts]:
     for index, pool in enumerate(items(value)):
         count = whole(at(pool, "gpusPerNode"))
         if not is_mapping(pool) or count is None or not 0 <= count <= MOST_GPUS:
             continue
         machines = items(pool.get("machines"))
-        yield PoolLines(
+        yield PoolFacts(
             name=_text(pool.get("name")),
             path=_text(pool.get("path")) or f"pools[{index}]",
             intent=_text(pool.get("intent")),

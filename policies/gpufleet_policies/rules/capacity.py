@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.cluster import PodGroup, PoolLines, WorkloadFacts
+from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
@@ -98,11 +98,11 @@ def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             )
 
 
-def _per_node(pool: PoolLines, resource: str) -> int:
+def _per_node(pool: PoolFacts, resource: str) -> int:
     return sum(share.per_node for share in pool.shares if share.resource == resource)
 
 
-def _more_nodes(pools: list[PoolLines], resource: str, amount: int, lacking: int) -> str:
+def _more_nodes(pools: list[PoolFacts], resource: str, amount: int, lacking: int) -> str:
     fitting = [pool for pool in pools if _per_node(pool, resource) >= amount]
     pool = fitting[0]
     nodes = pool.maximum_nodes - (-lacking // (_per_node(pool, resource) // amount))

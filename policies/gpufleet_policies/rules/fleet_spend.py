@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet.cluster import FleetFacts, PoolLines, Provenance
+from gpufleet.cluster import FleetFacts, PoolFacts, Provenance
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import MICRO_USD, AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
@@ -102,11 +102,11 @@ def budget_exceeded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding
     )
 
 
-def _gpus(pools: tuple[PoolLines, ...]) -> Fraction:
+def _gpus(pools: tuple[PoolFacts, ...]) -> Fraction:
     return Fraction(sum(p.maximum_nodes * p.gpus_per_node * p.gpu_fraction for p in pools))
 
 
-def _smaller(pools: tuple[PoolLines, ...], over: int) -> str:
+def _smaller(pools: tuple[PoolFacts, ...], over: int) -> str:
     """Which nodes.max to lower, and to what, so that the dearest pool alone brings it back."""
     priced = [p for p in pools if p.maximum_spend.is_known and p.maximum_nodes > 0]
     if not priced:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.cluster import Locator, PodGroup, PoolLines, WorkloadFacts
+from gpufleet.cluster import Locator, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding, Level, finding
@@ -183,7 +183,7 @@ def _is_queued(workload: WorkloadFacts) -> bool:
 
 def _pools(context: RuleContext, group: PodGroup) -> set[str]:
     assert context.fleet is not None
-    found: list[PoolLines] = []
+    found: list[PoolFacts] = []
     for resource, _ in gpu_requests(group):
         found += offering(candidates(context.fleet, group, context.catalogue), resource)
     return {pool.name for pool in found}

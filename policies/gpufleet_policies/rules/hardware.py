@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
-from gpufleet.cluster import Fact, PodGroup, PoolLines, WorkloadFacts
+from gpufleet.cluster import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext, once
@@ -34,7 +34,7 @@ class WorkloadGpu:
     micro_usd_per_gpu_hour: Fraction | None
     because: str
     """Where GPU and price come from, in words."""
-    pool: PoolLines | None
+    pool: PoolFacts | None
     """None: named by a label only, no pool of it is known."""
     cloud: str | None = None
     """Who sells it: its price is of this cloud, or there is none."""
@@ -170,7 +170,7 @@ def _chosen(machines: Sequence[NodeShape]) -> str:
     return f"{first.priced}, {usd_hour(first.micro_usd_per_gpu_hour or 0)} per GPU{more}"
 
 
-def priced(pool: PoolLines) -> str:
+def priced(pool: PoolFacts) -> str:
     """A pool and the price of its GPUs in words, the basis of a figure."""
     price = gpu_hour(pool)
     return f"pool {pool.name}" + ("" if price is None else f", {usd_hour(price)} per GPU")

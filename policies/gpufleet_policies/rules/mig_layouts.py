@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.cluster import FleetFacts, PoolLines
+from gpufleet.cluster import FleetFacts, PoolFacts
 from gpufleet.cluster.nvidia import MigLayouts
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
@@ -139,7 +139,7 @@ def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeo
             yield geometry
 
 
-def _validate_pool(catalogue: Catalogue, pool: PoolLines) -> Iterator[Finding]:
+def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Finding]:
     # Geometry needs the spec types; only fleets that do strand something pay for importing them.
     from gpufleet.partition.nearest import better_layout
     from gpufleet.partition.placement import MigPlacement, place

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet.cluster import PodGroup, PoolLines, WorkloadFacts
+from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.partition.grant import Grant
 from gpufleet.partition.shares import mps_memory
@@ -180,7 +180,7 @@ def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | Non
     return name, size
 
 
-Share = tuple[PoolLines, Grant, Fraction, Fraction | None]
+Share = tuple[PoolFacts, Grant, Fraction, Fraction | None]
 
 
 @once
@@ -192,7 +192,7 @@ def fits(context: RuleContext, workload: WorkloadFacts) -> list[tuple[ModelReque
     ]
 
 
-def runs(context: RuleContext, pool: PoolLines, request: ModelRequest) -> bool:
+def runs(context: RuleContext, pool: PoolFacts, request: ModelRequest) -> bool:
     """Whether the pool's GPU has kernels for the model's format."""
     found = context.catalogue.gpu(pool.gpu).compute_capability
     return found is not None and found >= request.need.capability
@@ -209,7 +209,7 @@ def _cheapest_share(context: RuleContext, request: ModelRequest) -> Share | None
         return None
     now = request.hardware.micro_usd_per_gpu_hour
     pods = request.group.pods
-    best: tuple[Fraction, str, PoolLines, Grant] | None = None
+    best: tuple[Fraction, str, PoolFacts, Grant] | None = None
     for pool in context.fleet.pools:
         if not runs(context, pool, request):
             continue

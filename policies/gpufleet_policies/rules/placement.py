@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet.cluster import FleetFacts, PodGroup, PoolLines
+from gpufleet.cluster import FleetFacts, PodGroup, PoolFacts
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 PRODUCT_LABEL = "nvidia.com/gpu.product"
@@ -19,18 +19,18 @@ POOL_LABEL = "gpufleet.dev/pool"
 """Every node of a pool carries it from birth."""
 
 
-def candidates(fleet: FleetFacts, group: PodGroup, catalogue: Catalogue) -> list[PoolLines]:
+def candidates(fleet: FleetFacts, group: PodGroup, catalogue: Catalogue) -> list[PoolFacts]:
     """Pools that no required label of the pods rules out for certain."""
     return [pool for pool in fleet.pools if _may_run_on(pool, group, catalogue)]
 
 
-def _may_run_on(pool: PoolLines, group: PodGroup, catalogue: Catalogue) -> bool:
+def _may_run_on(pool: PoolFacts, group: PodGroup, catalogue: Catalogue) -> bool:
     return all(
         _may_carry(pool, key, values, catalogue) for key, values in group.node_labels.items()
     )
 
 
-def _may_carry(pool: PoolLines, key: str, values: frozenset[str], catalogue: Catalogue) -> bool:
+def _may_carry(pool: PoolFacts, key: str, values: frozenset[str], catalogue: Catalogue) -> bool:
     if key == POOL_LABEL:
         return pool.name in values
     if key in pool.labels:
@@ -61,11 +61,11 @@ def gpu_requests(group: PodGroup) -> Iterator[tuple[str, int]]:
             yield resource, amount.value
 
 
-def offering(pools: list[PoolLines], resource: str) -> list[PoolLines]:
+def offering(pools: list[PoolFacts], resource: str) -> list[PoolFacts]:
     """Those of the pools that publish a resource."""
     return [pool for pool in pools if pool.share(resource) is not None]
 
 
-def described(resource: str, pool: PoolLines) -> str:
+def described(resource: str, pool: PoolFacts) -> str:
     """A resource and its pool in words: `nvidia.com/mig-1g.10gb of pool notebooks`."""
     return f"{resource} of pool {pool.name}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.cluster import FleetFacts, PoolLines, Provenance, Surroundings, WorkloadFacts
+from gpufleet.cluster import FleetFacts, PoolFacts, Provenance, Surroundings, WorkloadFacts
 from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler, ScheduledSize
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.intent import PREFIX
@@ -122,7 +122,7 @@ def _fabric(template: LaunchTemplate) -> Fact[str]:
     return absent(template.has_efa.place)
 
 
-def _compiled(pool: PoolLines, fleet: FleetFacts, context: RuleContext) -> NodePool:
+def _compiled(pool: PoolFacts, fleet: FleetFacts, context: RuleContext) -> NodePool:
     """A pool of a compiled fleet: everything about it is declared."""
     declared = Provenance.DECLARED
     one = Size(
@@ -164,7 +164,7 @@ def _compiled(pool: PoolLines, fleet: FleetFacts, context: RuleContext) -> NodeP
     )
 
 
-def _vgpu_profile(pool: PoolLines, context: RuleContext) -> Fact[str]:
+def _vgpu_profile(pool: PoolFacts, context: RuleContext) -> Fact[str]:
     """The time-sliced vGPU type of a fleet's pool; those that MIG backs are left out."""
     gpu = context.catalogue.gpus.get(pool.gpu)
     share = pool.shares[0] if pool.shares else None
