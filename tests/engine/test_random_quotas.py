@@ -80,7 +80,7 @@ def objects_of(fleet: Fleet) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def job(quota: TeamQuota, name: str) -> dict[str, Any]:
+def job(quota: TeamQuota, name: str) -> Any:
     amount = {quota.resource: str(quota.usable)}
     return {
         "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": quota.team.name}},
@@ -128,7 +128,8 @@ def admitted_as_promised(
         client.CustomObjectsApi(api),
         client.BatchV1Api(api),
     )
-    core.create_namespace({"metadata": {"name": NAMESPACE}})
+    made_namespace: Any = {"metadata": {"name": NAMESPACE}}
+    core.create_namespace(made_namespace)
     made: list[tuple[str, str]] = []
     promised: set[str] = set()
     refused: set[str] = set()

@@ -190,7 +190,7 @@ class Supply:
         self, claim_spec: Mapping[str, Any], node: str, *, whole: bool = False
     ) -> bool | None:
         """Whether a node can give what a claim asks now; with `whole`, were nothing taken."""
-        used = set() if whole else set(self.taken)
+        used: set[Id] = set() if whole else set(self.taken)
         left = self._counters(node, used)
         equal = [
             text(mapping(one).get("matchAttribute"))

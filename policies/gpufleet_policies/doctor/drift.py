@@ -1,6 +1,6 @@
 """What is there and not declared, and what is declared and not there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL, POOL_LABEL
 from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, found_at, of_nodes
@@ -64,7 +64,7 @@ def _above(patient: Patient) -> Iterator[Sighting]:
 def _labels(patient: Patient, node: SeenNode) -> Sighting | None:
     pool = patient.pool(node)
     previous = None if pool is None else pool.previous
-    before = {} if previous is None else previous.labels
+    before: Mapping[str, str] = {} if previous is None else previous.labels
     for key in _CHOSEN if pool is not None else ():
         wanted, given = (None if pool is None else pool.labels.get(key)), node.labels.get(key)
         if wanted is not None and given not in {wanted, before.get(key)}:

@@ -8,7 +8,7 @@ and the folder of the GPU Operator's must-gather (NVIDIA/gpu-operator `hack/must
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.reading import read_manifests
@@ -127,12 +127,11 @@ def read_live(kubeconfig: str | None, context: str | None) -> Dump:
             "the Kubernetes client is not installed: pip install kubernetes"
         ) from None
     try:
-        with config.new_client_from_config(config_file=kubeconfig, context=context) as api:
+        connect = cast("Any", config).new_client_from_config
+        with connect(config_file=kubeconfig, context=context) as api:
             core, custom = client.CoreV1Api(api), client.CustomObjectsApi(api)
-            groups = {
-                one.name: one.preferred_version.version
-                for one in client.ApisApi(api).get_api_versions().groups
-            }
+            offered: Any = client.ApisApi(api).get_api_versions()
+            groups = {one.name: one.preferred_version.version for one in offered.groups}
 
             def asked(name: str, group: str, space: str = "") -> Any:
                 try:
@@ -142,7 +141,7 @@ def read_live(kubeconfig: str | None, context: str | None) -> Dump:
                     answer = ask(*filter(None, [space]), _preload_content=False)
                     return json.loads(answer.data)
                 except ApiException as refused:
-                    if refused.status in {403, 404}:
+                    if getattr(refused, "status", None) in {403, 404}:
                         return None
                     raise
 

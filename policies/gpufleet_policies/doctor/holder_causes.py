@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from gpufleet.documents.shapes import items
 from gpufleet_policies.doctor.cause import Cause, Patient, Sighting, Sign, cause, found_at
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.operands import part_of
@@ -75,7 +76,7 @@ def _finished(patient: Patient, pod: SeenPod) -> Sighting | None:
 @_of_holders("gpu-held-and-idle")
 def _idle(patient: Patient, pod: SeenPod) -> Sighting | None:
     for one in pod.containers if pod.trouble is None else ():
-        said = [*(one.get("command") or []), *(one.get("args") or [])]
+        said = [*items(one.get("command")), *items(one.get("args"))]
         words = tuple(" ".join(map(str, said)).split())
         for form in _SLEEPS:
             if words[-len(form) :] == form:

@@ -28,7 +28,7 @@ def label(node: SeenNode, key: str) -> Sign:
 
 
 def _policy(cluster: Dump) -> Mapping[str, object]:
-    return next((one.spec for one in cluster.all("ClusterPolicy")), {})
+    return next((one.spec for one in cluster.all("ClusterPolicy")), dict[str, object]())
 
 
 def _config_map(cluster: Dump, name: str) -> Seen | None:

@@ -5,9 +5,10 @@ keys of labels, resources, reasons and versions stay.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
+from gpufleet.documents.shapes import mapping
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -76,7 +77,7 @@ def masked_data(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, dict):
-        return {key: masked_data(one, mask) for key, one in value.items()}
+        return {key: masked_data(one, mask) for key, one in mapping(value).items()}
     if isinstance(value, list | tuple):
-        return [masked_data(one, mask) for one in value]
+        return [masked_data(one, mask) for one in cast("Sequence[Any]", value)]
     return value

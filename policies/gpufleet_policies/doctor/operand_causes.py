@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gpufleet.documents.shapes import mapping
 from gpufleet_policies.doctor.cause import (
     Cause,
     Patient,
@@ -46,7 +47,7 @@ def _failing(code: str, part: Part, *, image: bool | None = None) -> Cause:
             shown = [Sign(pod.ref, trouble.place, said)]
             if trouble.reason in NO_IMAGE:
                 shown.append(Sign(pod.ref, "spec.containers[].image", ", ".join(pod.images)))
-                info = {} if node is None else node.status.get("nodeInfo", {})
+                info = mapping(None if node is None else node.status.get("nodeInfo"))
                 system = text(info.get("osImage")) or "not known"
                 shown.append(Sign(f"Node/{pod.node}", "status.nodeInfo.osImage", system))
             log = f"kubectl logs -n {pod.namespace} {pod.name} -c {trouble.container} --previous"

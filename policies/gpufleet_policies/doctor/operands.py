@@ -5,6 +5,7 @@ kubernetes-sigs/dra-driver-nvidia-gpu, GoogleCloudPlatform/container-engine-acce
 """
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 
 from gpufleet.documents.shapes import items, mapping
@@ -73,7 +74,7 @@ def sets(cluster: Dump, part: Part) -> list[Seen]:
     return [one for one in cluster.all("DaemonSet") if part_of(one.name, set_images(one)) is part]
 
 
-def tolerates(tolerations: object, taint: dict[str, object]) -> bool:
+def tolerates(tolerations: object, taint: Mapping[str, object]) -> bool:
     """Whether tolerations cover a taint (kubernetes `api/core/v1/toleration.go`)."""
     for one in map(mapping, items(tolerations)):
         effect, key = text(one.get("effect")), text(one.get("key"))

@@ -229,7 +229,7 @@ def _allocated(
     cluster: Dump, pod: SeenPod, entry: Mapping[str, Any], supply: Supply
 ) -> Iterator[Any]:
     claim: Seen | None = cluster.get("ResourceClaim", claim_name(pod, entry), pod.namespace)
-    given = set(results(claim)) if claim is not None else set()
+    given = frozenset(results(claim) if claim is not None else ())
     yield from (device for device in supply.devices if device.id in given)
 
 

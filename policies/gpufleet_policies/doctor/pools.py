@@ -206,4 +206,4 @@ def _machine(name: str, pod: SeenPod, found: tuple[NodeRequirement, ...]) -> Poo
 
 def _gpus(row: InstanceType) -> int:
     accelerator = row.accelerator
-    return accelerator.api_count if accelerator.api_count is not None else accelerator.count
+    return accelerator.api_count or accelerator.count or 0

@@ -25,6 +25,10 @@ class InQueue:
     workload: Seen
     cluster: Dump
 
+    def found(self, *evidence: Sign, **values: Any) -> Sighting:
+        """A cause at it."""
+        return found_at(self.workload, *evidence, gpus=self.gpus, **values)
+
     @property
     def queue(self) -> str:
         """Name of its LocalQueue."""
@@ -96,7 +100,7 @@ def _deactivated(patient: Patient, one: InQueue) -> Sighting | None:
     if one.workload.spec.get("active") is not False:
         return None
     evidence = Sign(one.workload.ref, "spec.active", "false")
-    return found_at(one.workload, evidence, gpus=one.gpus)
+    return one.found(evidence)
 
 
 @_of_workloads("queue-missing")
@@ -236,8 +240,7 @@ def _uncovered(patient: Patient, one: InQueue) -> Sighting | None:
         if queue is not None and name not in covered and is_device(name):
             there = ", ".join(sorted(covered))
             evidence = Sign(queue.ref, "spec.resourceGroups[].coveredResources", there)
-            more = {"name": name, "queue": queue, "covered": there}
-            return found_at(one.workload, evidence, one.says, gpus=one.gpus, **more)
+            return one.found(evidence, one.says, name=name, queue=queue, covered=there)
     return None
 
 
@@ -250,11 +253,9 @@ def _exceeds(patient: Patient, one: InQueue) -> Sighting | None:
         if queue is None or not quotas or len(bounds) < len(quotas) or amount <= max(bounds):
             continue
         asked, most = shown(name, amount), shown(name, max(bounds))
-        return found_at(
-            one.workload,
+        return one.found(
             Sign(one.workload.ref, f"podSets, {name}", asked),
             Sign(queue.ref, "nominalQuota and borrowingLimit", most),
-            gpus=one.gpus,
             name=name,
             queue=queue,
             asked=asked,
@@ -271,10 +272,8 @@ def _check(patient: Patient, one: InQueue) -> Sighting | None:
             continue
         found = patient.cluster.get("AdmissionCheck", name)
         controller = "" if found is None else text(found.spec.get("controllerName"))
-        return found_at(
-            one.workload,
+        return one.found(
             Sign(one.workload.ref, f"status.admissionChecks[{name}].state", state),
-            gpus=one.gpus,
             name=name,
             state=state,
             help="look at its ProvisioningRequest: the autoscaler has no capacity, or does not "
@@ -298,8 +297,8 @@ def _full(patient: Patient, one: InQueue) -> Sighting | None:
         if free and amount > max(free):
             left = shown(name, max(*free, Fraction(0)))
             evidence = Sign(queue.ref, f"unused quota of {name}", left)
-            more = {"queue": queue, "name": name, "free": left, "asked": shown(name, amount)}
-            return found_at(one.workload, one.says, evidence, gpus=one.gpus, **more)
+            more = shown(name, amount)
+            return one.found(one.says, evidence, queue=queue, name=name, free=left, asked=more)
     return None
 
 
