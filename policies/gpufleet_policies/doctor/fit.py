@@ -14,7 +14,7 @@ from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import SeenNode, SeenPod, is_device, text
+from gpufleet_policies.doctor.observed import SeenNode, SeenPod, text
 from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -281,8 +281,3 @@ def unseen(pod: SeenPod) -> tuple[str, ...]:
     if any("persistentVolumeClaim" in mapping(v) for v in items(pod.spec.get("volumes"))):
         found.append("zones of volumes")
     return tuple(found)
-
-
-def device_resources(pod: SeenPod) -> list[str]:
-    """Accelerators that a pod asks for."""
-    return [name for name, amount in pod.requests.items() if is_device(name) and amount]

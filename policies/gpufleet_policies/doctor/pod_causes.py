@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from gpufleet.documents.shapes import items
 from gpufleet_policies.doctor.cause import Cause, Patient, Sighting, Sign, cause, found_at
-from gpufleet_policies.doctor.fit import device_resources, selector_text, shown
+from gpufleet_policies.doctor.fit import selector_text, shown
 from gpufleet_policies.doctor.observed import PRODUCT, Seen, SeenNode, SeenPod, is_device, text
 from gpufleet_policies.doctor.pending import NodeAnswer, WhyPending, missing_volumes
 from gpufleet_policies.doctor.pools import makes_gpus
@@ -58,7 +58,7 @@ def _offered(patient: Patient) -> set[str]:
 
 
 def _with_devices(patient: Patient, pod: SeenPod) -> list[SeenNode]:
-    wanted, nodes = device_resources(pod), patient.cluster.nodes.values()
+    wanted, nodes = list(pod.devices), patient.cluster.nodes.values()
     return [node for node in nodes if all(node.allocatable.get(name) for name in wanted)]
 
 
@@ -115,7 +115,7 @@ def _other_name(patient: Patient, name: str, given: set[str]) -> str:
 @of_proofs("pod-resource-renamed")
 def _renamed(patient: Patient, proof: WhyPending) -> Sighting | None:
     given = _offered(patient)
-    for name in device_resources(proof.pod):
+    for name in proof.pod.devices:
         other = "" if name in given else _other_name(patient, name, given)
         if other:
             nodes = Sign("Node", "status.allocatable", ", ".join(sorted(given)))
@@ -132,7 +132,7 @@ def _unknown(patient: Patient, proof: WhyPending) -> Sighting | None:
     to_come |= any(
         makes_gpus(pool) or pool.spec.get("template") for pool in cluster.all("NodePool")
     )
-    for name in device_resources(proof.pod):
+    for name in proof.pod.devices:
         if name in given or (name == _GPU and to_come):
             continue
         near = ", ".join(sorted(given))

@@ -38,11 +38,6 @@ class Xid:
     action: str
     """NVIDIA's immediate action: `RESET_GPU`."""
 
-    @property
-    def is_severe(self) -> bool:
-        """Whether the GPU cannot go on as it is."""
-        return self.action not in {"IGNORE", "RESTART_APP"}
-
     def fix(self, node: str) -> str:
         """The action in words, with commands."""
         return _FIXES[self.action].format(node=node)
