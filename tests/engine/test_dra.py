@@ -1,8 +1,7 @@
 """Claims on the real API server and scheduler, from what `DraDriver` deploys and a node is made of.
 
-The scheduler decides here: it allocates from the slices the simulated driver publishes, by
-the classes and templates that were rendered. The tests update one stack. Those of the chart alone
-come first, because two installations of the driver cannot exist in a cluster.
+The scheduler allocates from the slices that the simulated driver publishes, by the classes and
+templates that were rendered. The tests update one stack. Those of the chart alone come first.
 """
 
 import json
