@@ -16,7 +16,6 @@ from gpufleet.cli.output import (
     refusing,
     require_something,
 )
-from gpufleet.cli.source import read_bytes
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import error
@@ -138,6 +137,8 @@ def _nothing_judged(file: str, checked: "CheckedFile") -> str:
 
 def _context(source: str) -> Any:
     with refusing(UnreadableDocumentError, file=source):
+        from gpufleet.cli.source import read_bytes  # it loads the compiler
+
         return read_go(read_bytes(source)).data
 
 

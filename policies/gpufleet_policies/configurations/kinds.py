@@ -20,6 +20,7 @@ from gpufleet_policies.configurations.manifest import (
     TOGETHER,
     can_be_manifest,
     manifest_objects,
+    refuse_foreign,
     wanted_objects,
 )
 from gpufleet_policies.configurations.objects import Object
@@ -105,6 +106,7 @@ def validate_text(
     wrapped = () if kind == "kubernetes-object" else wrapped_values(text)
     if wrapped:
         return _validate_wrapped(kind, wrapped, where, report)
+    refuse_foreign(kind, text)
     try:
         inside = manifest_objects(text) if can_be_manifest(kind) else None
         if inside is not None:

@@ -83,6 +83,19 @@ def wanted_objects(
     )
 
 
+def refuse_foreign(kind: str, text: str | bytes) -> None:
+    """Raise UnreadableDocumentError where a text is one object that no values of a chart and no
+    config of the device plugin can be: their readers ignore every key of it and accept the rest."""
+    if not (kind.endswith("-values") or kind == "device-plugin"):
+        return
+    document = read_go(text)
+    if document.more_documents or not _is_object(document.data):
+        return
+    found = str(document.data["kind"])
+    if found not in (*_OBJECTS.get(kind, ()), "ConfigMap"):
+        raise UnreadableDocumentError(f"the text is a {found}, which {kind} is not about")
+
+
 def can_be_manifest(kind: str) -> bool:
     """Whether documents of a kind come among other objects. Those of Karpenter and of autoscalers
     are read so anyway."""

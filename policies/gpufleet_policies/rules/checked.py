@@ -21,7 +21,6 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
 from gpufleet.rules.context import RuleContext, SameObject, once
-from gpufleet.spec.cluster import minor_of
 from gpufleet_policies.configurations.kinds import validate_objects, validate_text
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.rules.pools import all_pools
@@ -126,6 +125,8 @@ def kubernetes_minor(context: RuleContext) -> Fact[tuple[int, int]]:
     else:
         written = (pool.kubernetes for pool in context.declared(NodePool))
         named = {one.value: one.place for one in written if one.is_known}
+    from gpufleet.spec.cluster import minor_of  # it loads the models of a declaration
+
     minors = [(minor_of(text), at) for text, at in named.items() if _MINOR.match(text)]
     if not minors:
         return unknown("kubernetesVersion")

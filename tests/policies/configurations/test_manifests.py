@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
 
@@ -125,3 +126,9 @@ def test_without_a_selection_every_config_is_judged() -> None:
     }
     anywhere = {f.path for f in validate_text("mig-parted", text).findings}
     assert "mig-configs.other[0].mig-devices" in anywhere
+
+
+@pytest.mark.parametrize("kind", ["gpu-operator-values", "dcgm-exporter-values", "device-plugin"])
+def test_an_object_of_another_kind_is_not_read_as_values(kind: str) -> None:
+    with pytest.raises(UnreadableDocumentError, match="is a Secret, which"):
+        validate_text(kind, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
