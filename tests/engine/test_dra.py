@@ -1,8 +1,7 @@
 """Claims on the real API server and scheduler, from what `DraDriver` deploys and a node is made of.
 
-The scheduler is the validate here: it allocates from the slices the simulated driver publishes, by
-the classes and templates that were rendered. The tests update one stack. Those of the chart alone
-come first, because two installations of the driver cannot exist in a cluster.
+The scheduler allocates from the slices that the simulated driver publishes, by the classes and
+templates that were rendered. The tests update one stack. Those of the chart alone come first.
 """
 
 import json
@@ -158,8 +157,7 @@ def fleet(api: client.ApiClient, namespace: str) -> Iterator[Cluster]:
     for pod in fleet.core.list_namespaced_pod(namespace).items:
         fleet.delete(pod.metadata.name)
     until(lambda: not fleet.core.list_namespaced_pod(namespace).items, "pods to go")
-    nodes = [node.metadata.name for node in fleet.core.list_node().items]
-    if fleet.node_name in nodes:
+    if fleet.node_name in [node.metadata.name for node in fleet.core.list_node().items]:
         fleet.core.delete_node(fleet.node_name)
 
 
@@ -386,20 +384,17 @@ WAYS = {
 def test_claims_are_met_in_the_second_way_and_watched(
     api: client.ApiClient, shared_project: Project, fleet: Cluster
 ) -> None:
-    core = client.CoreV1Api(api)
     admits = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
-    core.patch_namespace(fleet.namespace, admits)
+    client.CoreV1Api(api).patch_namespace(fleet.namespace, admits)
     shared_project.write(driver(fleet.namespace, WAYS, 2))
     shared_project.run("up")
     fleet.node(2, labels({}))
     until(lambda: fleet.driver() == "running: 2 devices", "the driver on the node")
-    # No H200 is there: two H100 are taken, and nothing is left for another claim.
-    fleet.claiming("either", "claims-either")
+    fleet.claiming("either", "claims-either")  # no H200 is there: two H100 are taken
     fleet.running("either")
     fleet.claiming("bears", "claims-bears")
     fleet.stays_pending("bears", "cannot allocate all claims")
-    # Administrative access takes nothing away.
-    fleet.claiming("watch", "claims-watch")
+    fleet.claiming("watch", "claims-watch")  # administrative access takes nothing away
     fleet.running("watch")
     fleet.delete("either")
     fleet.running("bears")

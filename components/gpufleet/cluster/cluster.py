@@ -1,4 +1,4 @@
-"""Cluster: the pools and programs of one cluster together, declared or read from files."""
+"""ClusterModel: the pools and programs of one cluster together, declared or read from files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gpufleet.cluster.site import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class ClusterModel:
     """What relations between pools and programs are asked about."""
 
     site: Site

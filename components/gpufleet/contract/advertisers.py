@@ -7,7 +7,7 @@ other.
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.advertising_programs import offered_twice, serves_by_claims
 from gpufleet.contract.contract_fact import ContractFact
@@ -42,7 +42,7 @@ TITLES = {
 """As sentences name them."""
 
 
-def validate_advertisers(cluster: Cluster) -> Iterator[Broken]:
+def validate_advertisers(cluster: ClusterModel) -> Iterator[Broken]:
     """Nodes that two advertisers or none would serve.
 
     Pools with `dra` are validated by `contract.dra` for their own images and gates.
@@ -53,7 +53,7 @@ def validate_advertisers(cluster: Cluster) -> Iterator[Broken]:
     yield from _advertised_by_nobody(cluster)
 
 
-def _claims_alongside_plugins(cluster: Cluster) -> Iterator[Broken]:
+def _claims_alongside_plugins(cluster: ClusterModel) -> Iterator[Broken]:
     """A DRA driver for compute domains serves GPUs too, unless its values disable that."""
     pools = [p for p in cluster.pools if p.advertiser.found != Advertiser.NEURON]
     served = [p for p in pools if p.advertiser.found != Advertiser.DRA]
@@ -83,7 +83,7 @@ def _claims_alongside_plugins(cluster: Cluster) -> Iterator[Broken]:
     )
 
 
-def _programs_twice(cluster: Cluster) -> Iterator[Broken]:
+def _programs_twice(cluster: ClusterModel) -> Iterator[Broken]:
     """Programs that serve the same nodes, as far as their values say; a declaration says more."""
     if cluster.complete:
         return
@@ -108,7 +108,7 @@ def _programs_twice(cluster: Cluster) -> Iterator[Broken]:
         )
 
 
-def _sharing_of_image(cluster: Cluster) -> Iterator[Broken]:
+def _sharing_of_image(cluster: ClusterModel) -> Iterator[Broken]:
     """The image's plugin reads the image's settings: the operator's ConfigMaps never reach it."""
     for pool in cluster.pools:
         mode = pool.shared.strategy.found
@@ -134,7 +134,7 @@ def _sharing_of_image(cluster: Cluster) -> Iterator[Broken]:
         )
 
 
-def _advertised_by_nobody(cluster: Cluster) -> Iterator[Broken]:
+def _advertised_by_nobody(cluster: ClusterModel) -> Iterator[Broken]:
     """Pools for an operator that is not installed."""
     wanted = [p for p in cluster.pools if p.advertiser.found == Advertiser.OPERATOR]
     gone = cluster.program(GPU_OPERATOR) is None and GPU_OPERATOR not in cluster.elsewhere

@@ -4,7 +4,7 @@ driver is configured to use."""
 from collections.abc import Iterator
 
 from gpufleet.catalogue.features import Release
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED
@@ -15,7 +15,7 @@ FIRST_BETA = (1, 32)
 `feature-gates/dynamic-resource-allocation.md`: beta and off in 1.32 and 1.33, on since 1.34)."""
 
 
-def validate_claims(cluster: Cluster) -> Iterator[Broken]:
+def validate_claims(cluster: ClusterModel) -> Iterator[Broken]:
     """The DRA driver in a cluster without its API. What a platform switches on, the rules of
     declarations know."""
     minor = cluster.site.kubernetes

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpufleet.catalogue import Gpu
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.fact import Provenance
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
@@ -26,7 +26,7 @@ Source = tuple[str, NodePool | Program, str, ContractFact]
 """A driver, the object and the field that decide it, and who installs it."""
 
 
-def validate_drivers(cluster: Cluster) -> Iterator[Broken]:
+def validate_drivers(cluster: ClusterModel) -> Iterator[Broken]:
     """Drivers, modules and releases that do not support a GPU or its MIG."""
     for pool in cluster.pools:
         gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
@@ -34,7 +34,7 @@ def validate_drivers(cluster: Cluster) -> Iterator[Broken]:
             yield from _pool(pool, gpu, cluster)
 
 
-def drivers_of(pool: NodePool, cluster: Cluster) -> Iterator[Source]:
+def drivers_of(pool: NodePool, cluster: ClusterModel) -> Iterator[Source]:
     """The driver of a pool's nodes; none where it is not known: an image that does not state its
     branch, another release of the operator, nodes or an operator of others."""
     if "driver" in (pool.brings.found or ()):
@@ -57,7 +57,7 @@ def drivers_of(pool: NodePool, cluster: Cluster) -> Iterator[Source]:
                 yield default, program, place, fact
 
 
-def _installing(pool: NodePool, cluster: Cluster) -> Iterator[Program]:
+def _installing(pool: NodePool, cluster: ClusterModel) -> Iterator[Program]:
     """The operator, where it puts the driver on the nodes of a pool."""
     if pool.is_operated and not pool.existing and not pool.brings.is_absent:
         for program in cluster.programs(GPU_OPERATOR):
@@ -65,7 +65,7 @@ def _installing(pool: NodePool, cluster: Cluster) -> Iterator[Program]:
                 yield program
 
 
-def _pool(pool: NodePool, gpu: Gpu, cluster: Cluster) -> Iterator[Broken]:
+def _pool(pool: NodePool, gpu: Gpu, cluster: ClusterModel) -> Iterator[Broken]:
     for driver, at, place, fact in drivers_of(pool, cluster):
         problem = driver_problem(gpu, driver, cluster.catalogue)
         if problem is None:
@@ -88,7 +88,7 @@ def _pool(pool: NodePool, gpu: Gpu, cluster: Cluster) -> Iterator[Broken]:
                 yield _range(problem, pool, program, place, fact)
 
 
-def _other_image(pool: NodePool, gpu: Gpu, cluster: Cluster) -> str:
+def _other_image(pool: NodePool, gpu: Gpu, cluster: ClusterModel) -> str:
     """Images of the same platform whose driver supports the GPU of a pool; empty: none is
     known."""
     fitting: list[str] = []

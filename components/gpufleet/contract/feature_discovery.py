@@ -7,7 +7,7 @@ Operator's: it comes first, and nothing of it runs before its nodes are labelled
 from collections.abc import Iterator
 from enum import StrEnum
 
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.contract.contract_fact import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.platform import PlatformValue
@@ -87,7 +87,7 @@ def decide_discovery(
     return DiscoveryOwner.GPU_OPERATOR, ()
 
 
-def validate_discovery(cluster: Cluster) -> Iterator[Broken]:
+def validate_discovery(cluster: ClusterModel) -> Iterator[Broken]:
     """Both charts with their own, in files. Of a declaration `decide_discovery` says it."""
     runs = [
         next((one for one in cluster.programs(name) if one.switch(_KEY, True).found is True), None)

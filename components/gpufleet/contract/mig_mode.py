@@ -7,7 +7,7 @@ WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset
 from collections.abc import Iterator, Mapping
 
 from gpufleet.catalogue import Gpu
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
@@ -22,7 +22,7 @@ def reboots(env: Mapping[str, object]) -> bool:
     return str(env.get("WITH_REBOOT", "")).lower() == "true"
 
 
-def validate_mig_mode(cluster: Cluster) -> Iterator[Broken]:
+def validate_mig_mode(cluster: ClusterModel) -> Iterator[Broken]:
     """Ampere pools that may never get into MIG mode."""
     for program in cluster.programs(GPU_OPERATOR):
         if not program.complete and program.value(ENV) is None and not cluster.complete:
@@ -36,7 +36,7 @@ def _env(program: Program) -> list[object]:
     return list(items(program.value(ENV)))
 
 
-def _stays(pool: NodePool, cluster: Cluster) -> bool:
+def _stays(pool: NodePool, cluster: ClusterModel) -> bool:
     gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
     forbidden = pool.reset_may_be_forbidden.found is True
     return gpu is not None and pool.shared.mig.found is True and needs_reset(gpu) and forbidden

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.relation import KARPENTER, Broken, place_of
@@ -11,7 +11,7 @@ from gpufleet.partition.shares import RESOURCES
 GATE = "settings.featureGates.nodeOverlay"
 
 
-def modelled(pool: NodePool, cluster: Cluster) -> int | None:
+def modelled(pool: NodePool, cluster: ClusterModel) -> int | None:
     """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU; None: not known."""
     rows = [cluster.catalogue.instances.get(name) for name in pool.instance_types.found or ()]
     counts = [row.accelerator.api_count for row in rows if row is not None]
@@ -19,7 +19,7 @@ def modelled(pool: NodePool, cluster: Cluster) -> int | None:
     return min(known) if known else pool.gpus_per_node.found
 
 
-def validate_provisioner(cluster: Cluster) -> Iterator[Broken]:
+def validate_provisioner(cluster: ClusterModel) -> Iterator[Broken]:
     """Pools that Karpenter cannot scale, because it does not know what they offer.
 
     A NodeOverlay says it; the feature gate is off by default (v1.14.1). A Karpenter that gpufleet
@@ -30,7 +30,7 @@ def validate_provisioner(cluster: Cluster) -> Iterator[Broken]:
             yield from _validate(pool, cluster)
 
 
-def _validate(pool: NodePool, cluster: Cluster) -> Iterator[Broken]:
+def _validate(pool: NodePool, cluster: ClusterModel) -> Iterator[Broken]:
     gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
     believed = modelled(pool, cluster)
     if gpu is None or gpu.vendor == "aws" or believed is None or not pool.advertised.is_known:

@@ -7,7 +7,7 @@ cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabric
 
 from collections.abc import Iterator
 
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
@@ -39,12 +39,12 @@ _RACE = ContractFact(
 )
 
 
-def rdma_pools(cluster: Cluster) -> tuple[NodePool, ...]:
+def rdma_pools(cluster: ClusterModel) -> tuple[NodePool, ...]:
     """Pools whose nodes reach each other through NICs that the Network Operator looks after."""
     return tuple(pool for pool in cluster.pools if pool.fabric.found == "rdma")
 
 
-def validate_rdma(cluster: Cluster) -> Iterator[Broken]:
+def validate_rdma(cluster: ClusterModel) -> Iterator[Broken]:
     """The way from NIC to GPU, over both operators and the images."""
     pools = rdma_pools(cluster)
     if pools and cluster.complete and cluster.program(NETWORK_OPERATOR) is None:
@@ -78,7 +78,7 @@ def _no_network_operator(pools: tuple[NodePool, ...]) -> Broken:
     )
 
 
-def _peermem(cluster: Cluster, operator: Program) -> Iterator[Broken]:
+def _peermem(cluster: ClusterModel, operator: Program) -> Iterator[Broken]:
     asked, place = said_of(operator, RDMA), operator.field(RDMA)
     brought = [pool for pool in cluster.operated if "driver" in (pool.brings.found or ())]
     if brought:
@@ -102,7 +102,7 @@ def _peermem(cluster: Cluster, operator: Program) -> Iterator[Broken]:
     yield from _ofed(cluster, operator, asked)
 
 
-def _ofed(cluster: Cluster, operator: Program, asked: ContractFact) -> Iterator[Broken]:
+def _ofed(cluster: ClusterModel, operator: Program, asked: ContractFact) -> Iterator[Broken]:
     """Who installs DOCA-OFED, and whom the driver pods wait for."""
     policy = cluster.program(NIC_POLICY)
     source = cluster.ofed.found
@@ -167,13 +167,13 @@ def _ofed(cluster: Cluster, operator: Program, asked: ContractFact) -> Iterator[
         )
 
 
-def _with_ofed(cluster: Cluster, *, present: bool) -> str:
+def _with_ofed(cluster: ClusterModel, *, present: bool) -> str:
     if not cluster.complete:
         return "write ofedDriver into the NicClusterPolicy"
     return f"write {_NETWORK}{'.ofed: operator' if present else '.enabled: true'}"
 
 
-def _order(cluster: Cluster, asked: ContractFact, ofed: ContractFact) -> Iterator[Broken]:
+def _order(cluster: ClusterModel, asked: ContractFact, ofed: ContractFact) -> Iterator[Broken]:
     """DOCA-OFED before the GPU driver on nodes that are there already; on new nodes each driver pod
     waits for its own node."""
     operator, network = cluster.program(GPU_OPERATOR), cluster.program(NETWORK_OPERATOR)
@@ -220,7 +220,7 @@ def _order(cluster: Cluster, asked: ContractFact, ofed: ContractFact) -> Iterato
         )
 
 
-def _dma_buf(cluster: Cluster, operator: Program) -> Iterator[Broken]:
+def _dma_buf(cluster: ClusterModel, operator: Program) -> Iterator[Broken]:
     """Kernel modules and GPUs that DMA-BUF does not work with."""
     proprietary = value_of(operator, MODULES) == "proprietary"
     because = said_of(operator, MODULES)

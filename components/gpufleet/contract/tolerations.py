@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
@@ -67,7 +67,7 @@ _LISTS: tuple[tuple[str, str, str, Callable[[NodePool], bool]], ...] = (
 """Program, its list, whose pods have these tolerations, the pools where they must run."""
 
 
-def validate_tolerations(cluster: Cluster) -> Iterator[Broken]:
+def validate_tolerations(cluster: ClusterModel) -> Iterator[Broken]:
     """Taints that keep the operands away."""
     for program in cluster.programs(GPU_OPERATOR):
         stated = isinstance(program.value(WHERE[0]), list) or program.complete

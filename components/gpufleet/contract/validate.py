@@ -5,7 +5,7 @@ Asked by `compile` of what is declared, and by `check`, the audit and the pack o
 
 from collections.abc import Iterator
 
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.contract.advertisers import validate_advertisers
 from gpufleet.contract.claims import validate_claims
 from gpufleet.contract.drivers import validate_drivers
@@ -30,7 +30,7 @@ RULES = (
 )
 
 
-def broken(cluster: Cluster) -> Iterator[Broken]:
+def broken(cluster: ClusterModel) -> Iterator[Broken]:
     """All relations that do not hold; each names its chain of facts."""
     for rule in RULES:
         yield from rule(cluster)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.catalogue.features import numbers
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken
@@ -12,7 +12,7 @@ from gpufleet.spec.cluster import minor_of
 PLACE = "cluster.kubernetesVersion"
 
 
-def validate_versions(cluster: Cluster) -> Iterator[Broken]:
+def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
     """Charts and minor versions of Kubernetes that do not fit."""
     if cluster.operated or not cluster.complete:
         for program in cluster.programs(GPU_OPERATOR):
@@ -21,7 +21,7 @@ def validate_versions(cluster: Cluster) -> Iterator[Broken]:
         yield from _kubernetes(cluster, program, NETWORK_OPERATOR)
 
 
-def _kubernetes(cluster: Cluster, program: Program, name: str) -> Iterator[Broken]:
+def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[Broken]:
     chart, minor = cluster.catalogue.chart(name), cluster.site.kubernetes
     if not minor.is_known or not program.release.is_known:
         return

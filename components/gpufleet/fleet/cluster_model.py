@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.fact import Provenance, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
 from gpufleet.cluster.program import Program, decided_release
@@ -37,14 +37,14 @@ _DECLARED = Provenance.DECLARED
 
 def cluster_of(
     spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan, catalogue: Catalogue
-) -> Cluster:
+) -> ClusterModel:
     """What a declaration says of its whole cluster."""
     addons = spec.addons
     wait = addons.network_operator.wait
     claims = any(pool.partition.dra is not None for pool in pools)
     with_nics = rdma_pools(pools)
     programs = tuple(_programs(addons, plan, catalogue, claims=claims))
-    return Cluster(
+    return ClusterModel(
         site=replace(declared_site(spec, catalogue), programs=programs),
         pools=tuple(pool_of(pool, rdma=pool in with_nics) for pool in pools),
         complete=True,

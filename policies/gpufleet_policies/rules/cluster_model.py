@@ -4,7 +4,7 @@ about."""
 from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.cluster.cluster import Cluster
+from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.fact import NOTHING, Fact, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.cluster.program import Program
@@ -28,11 +28,11 @@ _WITHOUT_GKE_PLUGIN = "gke-no-default-nvidia-gpu-device-plugin"
 
 
 @once
-def cluster_of(context: RuleContext) -> Cluster:
+def cluster_of(context: RuleContext) -> ClusterModel:
     """Pools and programs that are declared here; of what is missing nothing is known."""
     pools = (pool for pool in context.declared(NodePool) if pool.compiled is None)
     programs = context.declared(Program)
-    return Cluster(
+    return ClusterModel(
         site=Site(
             kubernetes=kubernetes_minor(context), programs=programs, catalogue=context.catalogue
         ),
