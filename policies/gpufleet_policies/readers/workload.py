@@ -46,7 +46,7 @@ def workload_from(
 
 def is_of_known_kind(workload: WorkloadFacts) -> bool:
     """Whether it is known what controllers make of a workload's kind."""
-    if workload.api_group == "helm.sh" or workload.locator.kind in ("Values", "Release", "Chart"):
+    if workload.api_group == "helm.sh":
         return True  # of a chart that is known
     is_custom = "." in workload.api_group
     return not is_custom or (workload.api_group, workload.locator.kind) in KINDS
