@@ -35,6 +35,21 @@ spec:
       command: [sleep, infinity]
       resources: {limits: {nvidia.com/gpu: 1}}
 """
+HEALTHY = {
+    "apiVersion": "v1",
+    "kind": "List",
+    "items": [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "cpu-a"},
+            "status": {
+                "allocatable": {"cpu": "8"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+    ],
+}
 NEED_MORE = {
     "preflight": (["fleet.yaml"], "pip install 'CHECKOUT[preflight]'"),
     "vsphere": (
@@ -66,6 +81,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "shares: [{name: notebooks, count: 30, mig: 1g.10gb}]\n",
         "dump.json": json.dumps(rendered_dump(fleet_of(KARPENTER))),
         "metrics.json": answer(),
+        "nodes.json": json.dumps(HEALTHY),
         "hardware.yaml": "machines: [{gpu: L4, gpus: 4, usd: 40000, kw: 1.2}]\n",
         "use.json": measured("10000", "0.2", 3600),
         "workloads.yaml": (ROOT / "examples" / "plan" / "slices.yaml").read_text(),
@@ -91,6 +107,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "catalogue": ["gpus"],
         "schema": [],
         "audit": ["pod.yaml"],
+        "doctor": ["nodes.json"],
         "policies": ["rules"],
     }
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.reading import read_manifests
+from gpufleet.installation import install_command
 from gpufleet_policies.doctor.described import nodes_described
 from gpufleet_policies.doctor.snapshot import Dump, cluster_of
 
@@ -124,7 +125,7 @@ def read_live(kubeconfig: str | None, context: str | None) -> Dump:
         from urllib3.exceptions import HTTPError
     except ImportError:
         raise RuntimeError(
-            "the Kubernetes client is not installed: pip install kubernetes"
+            f"the Kubernetes client is not installed: `{install_command('preflight')}`"
         ) from None
     try:
         connect = cast("Any", config).new_client_from_config

@@ -111,6 +111,10 @@ ROWS: dict[str, Row] = {
         '`cluster: {kubernetesVersion: "1.34"}`', fleet={"cluster": {"kubernetesVersion": "1.34"}}
     ),
     "cluster.project": Row("`cluster: {project: acme}`", fleet={"cluster": {"project": "acme"}}),
+    "cluster.featureGates": Row(
+        "`cluster: {featureGates: {DRADeviceTaints: true}}`",
+        fleet={"cluster": {"featureGates": {"DRADeviceTaints": True}}},
+    ),
     "cluster.autopilot": Row(
         "`cluster: {autopilot: true}`", fleet={"cluster": {"autopilot": True}}
     ),

@@ -22,7 +22,8 @@ def test_another_platform_is_not_mended(platform: str, fix: str | None) -> None:
     data["platform"] = platform
     found = one(compile_data(data), "spec-value-unknown")
     assert found.fix == fix
-    assert "eks, gke, vsphere, openshift, openshiftAws, openshiftGcp, sandbox" in found.message
+    known = "eks, gke, vsphere, openshift, openshiftAws, openshiftGcp, existing, sandbox"
+    assert known in found.message
 
 
 @pytest.mark.parametrize(
