@@ -197,7 +197,13 @@ def test_on_vsphere(project: Callable[..., Project]) -> None:
 
         def given(data: Data) -> dict[str, Any]:
             port = vcenter.proxy.port
-            return {"pools": snake(data["pools"]), "port": port, "token": SECRET}
+            # Without the word the preview refuses what ends machines that run.
+            word = {"update_policy": "replace"}
+            pools = [
+                {**pool, "vsphere": {**pool.get("vsphere", {}), **word}}
+                for pool in snake(data["pools"])
+            ]
+            return {"pools": pools, "port": port, "token": SECRET}
 
         old, new = (fleet("vsphere", side, VSPHERE) for side in (0, 1))
         assert replay(made, old, new, given) == []

@@ -28,10 +28,14 @@ WAITS = tuple(
     Planned(f"*{kind}", "New nodes with MIG start without device plugin.")
     for kind in ("LaunchTemplate::*-notebooks-template", "NodeGroup::*-notebooks-group")
 )
+DRIVER = Planned(
+    "*DaemonSet::fleet-driver-installer", "The fleet installs Google's driver.", "create"
+)
 ALLOWED: dict[str, tuple[Planned, ...]] = {
     "workload-kinds": (
         Planned("*PrometheusRule::*-gpu-monitoring-*", "Texts of alerts are in plain English."),
         Planned("*ClusterQueue::*", "Quotas count whole nodes where each pod takes one."),
+        Planned("*Release::*-dra-driver-release", "The DRA driver is 0.5.0."),
     ),
     "eks-add-pools": (REACHES,),
     "eks-from-nothing": (REACHES,),
@@ -56,8 +60,9 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
         Planned("*NodePool::fleet-*", "Operands stay off nodes that GKE serves."),
         Planned("*DaemonSet::fleet-gpudirect-*", "Nodes get what GPUDirect needs.", "create"),
         UNCOUNTED,
+        DRIVER,
     ),
-    "gke-mig-notebooks": (UNCOUNTED,),
+    "gke-mig-notebooks": (UNCOUNTED, DRIVER),
     "gke-queued-training": (
         Planned("*NodePool::fleet-training-pool", "The provider refuses SHORT_LIVED."),
         Planned("*ResourceFlavor::*", "Jobs tolerate Google's taint of queued nodes."),
@@ -70,7 +75,7 @@ WITHOUT = {
         ("wasteful", "wasteful-workloads", "workloads"), "objects of their own, no component"
     ),
     "serving": "objects of its own, and a GpuScaledObject, whose object it shows whole",
-    "gke-gpudirect": "came after the recordings",
+    **dict.fromkeys(("gke-gpudirect", "existing-nodes"), "came after the recordings"),
     "vsphere-mig-backed-vgpu": "the machines of vsphere-gpu-modes",
 }
 """Examples of which no state is recorded."""
