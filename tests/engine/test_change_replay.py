@@ -198,9 +198,15 @@ def test_on_vsphere(project: Callable[..., Project]) -> None:
         def given(data: Data) -> dict[str, Any]:
             port = vcenter.proxy.port
             # Without the word the preview refuses what ends machines that run.
-            word = {"update_policy": "replace"}
+            words = {"cpus": "restart"}
             pools = [
-                {**pool, "vsphere": {**pool.get("vsphere", {}), **word}}
+                {
+                    **pool,
+                    "vsphere": {
+                        **pool.get("vsphere", {}),
+                        "update_policy": words.get(pool["name"], "replace"),
+                    },
+                }
                 for pool in snake(data["pools"])
             ]
             return {"pools": pools, "port": port, "token": SECRET}

@@ -2,7 +2,7 @@
 not foresee, and the reverse."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from gpufleet.change.live_node import objects, part
@@ -23,6 +23,15 @@ _OPERATIONS = {
 _HARD = frozenset({ResourceOperation.REPLACE, ResourceOperation.DELETE})
 _COMPONENT = "gpufleet:index:"
 _NO_RESOURCES = (_COMPONENT, "pulumi:providers:", "pulumi:pulumi:")
+
+
+_WORDS = {
+    "make": ResourceOperation.CREATE,
+    "change": ResourceOperation.UPDATE,
+    "replace": ResourceOperation.REPLACE,
+    "remove": ResourceOperation.DELETE,
+}
+"""What a group of machines says of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +59,11 @@ def read_preview(document: Mapping[str, Any]) -> tuple[PreviewedResource, ...]:
         raise ValueError("the preview ended in an error, so its steps are not all there")
     found: dict[str, PreviewedResource] = {}
     for step in cast("list[Any]", steps):
-        one = _resource(cast("dict[str, Any]", step)) if isinstance(step, Mapping) else None
+        given = cast("dict[str, Any]", step) if isinstance(step, Mapping) else {}
+        one = _resource(given)
         if one is not None and (one.urn not in found or one.operation is ResourceOperation.REPLACE):
             found[one.urn] = one
+            found.update({machine.urn: machine for machine in _machines(given, one)})
     return tuple(found.values())
 
 
@@ -69,6 +80,19 @@ def _resource(step: Mapping[str, Any]) -> PreviewedResource | None:
     parents = [str(one.get("parent", "")) for one in states]
     parent = next((one for one in parents if _COMPONENT in one), "")
     return PreviewedResource(urn, token, parts[3], parent.rpartition("::")[2], kind)
+
+
+def _machines(step: Mapping[str, Any], group: PreviewedResource) -> Iterator[PreviewedResource]:
+    """The machines of a resource that makes several, by what its `plan` says of each."""
+    inputs = part(part(step, "newState"), "inputs")
+    plan, nodes = part(inputs, "plan"), part(inputs, "nodes")
+    for key in nodes:
+        word = str(plan.get(str(part(nodes, key).get("name")), "")).partition(":")[0]
+        operation = _WORDS.get(word)
+        if operation is not None:
+            yield replace(
+                group, urn=f"{group.urn}/{key}", name=f"{group.parent}-{key}", operation=operation
+            )
 
 
 def validate_preview(
