@@ -334,9 +334,9 @@ def test_what_is_wrong_with_own_rules_is_named_all_at_once(folder: Path):
 
 
 def test_the_help_names_formats_exit_codes_and_examples(folder: Path):
-    text = " ".join(run("--help").output.split())
+    text = " ".join(run("--help-all").output.split())
     for words in (
-        "code scanning of GitHub",
+        "sarif for code scanning",
         "Exits 0 when nothing fails, 1 when",
         "--output sarif=gpufleet.sarif",
     ):

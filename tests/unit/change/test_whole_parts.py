@@ -97,7 +97,7 @@ def silent(old: Fleet, before: object, changed: Data) -> list[str]:
 
 def test_there_are_declarations_of_every_platform() -> None:
     platforms = {data["platform"] for data in DECLARATIONS.values()}
-    assert platforms == {"eks", "gke", "vsphere", "openshift", "sandbox"}
+    assert platforms == {"eks", "gke", "vsphere", "openshift", "existing", "sandbox"}
     assert len(DECLARATIONS) >= 8
 
 

@@ -4,10 +4,8 @@ from typing import Any
 import pytest
 
 from gpufleet import EfaDevicePlugin, GpuFleet, NodeMonitoringAgent
-from gpufleet.catalogue import load
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet import compile_fleet
-from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.platforms.compiled import compile_data
 from tests.unit.components.random_fleets import CONNECTIONS
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -145,7 +143,7 @@ def test_the_agent_and_its_dcgm_are_off_nodes_with_mig_together(run: Any, whole:
 
 
 def node_repair_findings(*pools: dict[str, Any]) -> list[tuple[str, str]]:
-    found = compile_fleet(FleetSpec.model_validate(fleet(*pools)), load("2026.11")).findings
+    found = compile_data(fleet(*pools)).findings
     return [(one.code, one.path) for one in found if one.code.startswith("node-repair")]
 
 

@@ -29,7 +29,7 @@ def said(platform: str, pool: dict[str, Any], **cluster: Any) -> list[tuple[str,
 
 def test_a_field_that_nothing_reads_is_a_warning() -> None:
     """A file that has one goes on to work."""
-    read = "eks, gke, openshiftAws, openshiftGcp, sandbox"
+    read = "eks, gke, openshiftAws, openshiftGcp, sandbox, existing"
     assert said("vsphere", VSPHERE, region="us-east-1", project="acme", autopilot=True) == [
         (
             "cluster.region",

@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from google.cloud import container_v1
+from google.cloud import container_v1beta1
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.edition import DEFAULT_EDITION
 from gpufleet.catalogue.model import InstanceType
 from gpufleet_sandbox.cloud.cloud import CloudError
 
-_Reservation = container_v1.ReservationAffinity.Type
-_Strategy = container_v1.NodePoolUpdateStrategy
+_Reservation = container_v1beta1.ReservationAffinity.Type
+_Strategy = container_v1beta1.NodePoolUpdateStrategy
 MOST_UPGRADED_AT_ONCE = 20
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 
-def admit_node_pool(pool: container_v1.NodePool) -> None:
+def admit_node_pool(pool: container_v1beta1.NodePool) -> None:
     """Refuse a node pool that GKE would refuse.
 
     Raises:
@@ -39,7 +39,7 @@ def admit_node_pool(pool: container_v1.NodePool) -> None:
         raise CloudError(f"googleapi: Error 400: INVALID_ARGUMENT: {'; '.join(found)}")
 
 
-def _autoscaling(pool: container_v1.NodePool) -> Iterator[str]:
+def _autoscaling(pool: container_v1beta1.NodePool) -> Iterator[str]:
     limits = pool.autoscaling
     if not limits.enabled:
         return
@@ -52,7 +52,7 @@ def _autoscaling(pool: container_v1.NodePool) -> Iterator[str]:
         yield "autoscaling needs a maximum of at least 1 node"
 
 
-def _purchase(pool: container_v1.NodePool) -> Iterator[str]:
+def _purchase(pool: container_v1beta1.NodePool) -> Iterator[str]:
     config = pool.config
     affinity = config.reservation_affinity
     reserved = affinity.consume_reservation_type in (
@@ -80,14 +80,14 @@ def _purchase(pool: container_v1.NodePool) -> Iterator[str]:
         yield f"SPECIFIC_RESERVATION needs the key {RESERVATION_KEY} and one value"
     if not named and (affinity.key or affinity.values):
         yield "only SPECIFIC_RESERVATION takes a key and values"
-    compact = pool.placement_policy.type_ == container_v1.NodePool.PlacementPolicy.Type.COMPACT
+    compact = pool.placement_policy.type_ == container_v1beta1.NodePool.PlacementPolicy.Type.COMPACT
     if compact and len(pool.locations) > 1:
         yield "compact placement needs exactly one zone"
     if compact and queued and not pool.placement_policy.tpu_topology:
         yield "compact placement excludes queued provisioning"
 
 
-def _upgrade(pool: container_v1.NodePool) -> Iterator[str]:
+def _upgrade(pool: container_v1beta1.NodePool) -> Iterator[str]:
     settings = pool.upgrade_settings
     if "upgrade_settings" not in pool:
         return
@@ -104,7 +104,7 @@ def _upgrade(pool: container_v1.NodePool) -> Iterator[str]:
         yield "compact placement excludes blue-green upgrades"
 
 
-def _accelerators(config: container_v1.NodeConfig) -> Iterator[str]:
+def _accelerators(config: container_v1beta1.NodeConfig) -> Iterator[str]:
     row = _machines().get(config.machine_type)
     for accelerator in config.accelerators:
         kind, count = accelerator.accelerator_type, accelerator.accelerator_count
@@ -126,7 +126,7 @@ def _accelerators(config: container_v1.NodeConfig) -> Iterator[str]:
             )
 
 
-def _network_and_disks(pool: container_v1.NodePool) -> Iterator[str]:
+def _network_and_disks(pool: container_v1beta1.NodePool) -> Iterator[str]:
     network, config = pool.network_config, pool.config
     if network.accelerator_network_profile and network.additional_node_network_configs:
         yield "an accelerator network profile excludes additional node networks"

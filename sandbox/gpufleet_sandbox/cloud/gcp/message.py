@@ -1,4 +1,4 @@
-"""A node pool as the container API receives it: `google.cloud.container_v1.NodePool`.
+"""A node pool as the container API receives it: `google.cloud.container_v1beta1.NodePool`.
 
 The message refuses fields and enumeration values that the API does not have. The provider's names
 differ from the API's in a few places (hashicorp/terraform-provider-google e03b762
@@ -8,7 +8,7 @@ differ from the API's in a few places (hashicorp/terraform-provider-google e03b7
 from collections.abc import Mapping
 from typing import Any
 
-from google.cloud import container_v1
+from google.cloud import container_v1beta1
 from google.protobuf import json_format
 
 from gpufleet_sandbox.cloud.cloud import CloudError
@@ -31,7 +31,7 @@ _NOT_SENT = frozenset(
 _POOL_NAMES = {"nodeConfig": "config", "nodeLocations": "locations"}
 
 
-def node_pool_message(inputs: Mapping[str, Any]) -> container_v1.NodePool:
+def node_pool_message(inputs: Mapping[str, Any]) -> container_v1beta1.NodePool:
     """The message a create call would carry.
 
     Raises:
@@ -49,9 +49,9 @@ def node_pool_message(inputs: Mapping[str, Any]) -> container_v1.NodePool:
         pool["nodeDrainConfig"] = drains[0]
     if "initialNodeCount" not in pool and inputs.get("nodeCount") is not None:
         pool["initialNodeCount"] = inputs["nodeCount"]
-    message = container_v1.NodePool()
+    message = container_v1beta1.NodePool()
     try:
-        json_format.ParseDict(pool, container_v1.NodePool.pb(message))
+        json_format.ParseDict(pool, container_v1beta1.NodePool.pb(message))
     except json_format.ParseError as problem:
         raise CloudError(
             f"googleapi: Error 400: Invalid JSON payload received: {problem}"
