@@ -1,12 +1,14 @@
 """Whatever is asked: options keep the target, fit, are in order, and more never costs less."""
 
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet_planner.planning.choice import choose
 from gpufleet_planner.planning.compare import rank
-from gpufleet_planner.planning.layouts import lay_out_nodes, volume_bound
+from gpufleet_planner.planning.layouts import lay_out_pools, volume_bound
 from gpufleet_planner.planning.need import Allowed, Isolation, resolve
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.target import ServingTarget
@@ -91,10 +93,10 @@ def test_layouts_hold_what_is_wanted(gpu_key: str, data: st.DataObject, gpus: in
     wanted = data.draw(
         st.dictionaries(st.sampled_from(names), st.integers(1, 40), min_size=1, max_size=4)
     )
-    found = lay_out_nodes(gpu, wanted, gpus)
-    if found is None:
-        assert gpus < len(wanted)
-        return
-    assert all(found.offered.get(name, 0) >= count for name, count in wanted.items())
-    assert found.nodes * gpus >= volume_bound(gpu, wanted)
-    assert sum(count for _, count in found.gpus) <= gpus
+    pools = lay_out_pools(gpu, wanted, gpus)
+    offered: Counter[str] = Counter()
+    for pool in pools:
+        offered.update(pool.offered)
+        assert sum(count for _, count in pool.gpus) <= gpus
+    assert all(offered[name] >= count for name, count in wanted.items())
+    assert sum(pool.nodes for pool in pools) * gpus >= volume_bound(gpu, wanted)

@@ -30,7 +30,7 @@ from gpufleet.platforms.vsphere.vcenter.properties import (
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.platform_files import platform_files
-from gpufleet.spec.base import Ownership
+from gpufleet.spec.base import Ownership, Platform
 from gpufleet_sandbox.cloud.difference import changes
 from tests.unit.change.leaf_mutations import mutations
 
@@ -126,6 +126,8 @@ def _disturbed(name: str, old: Fleet, new: Fleet) -> bool:
     one, two = old.pool(name), new.pool(name)
     if one.ownership is Ownership.EXISTING is two.ownership:
         return False  # someone else makes its nodes
+    if new.spec.platform is Platform.EXISTING:
+        return False  # labels of nodes that are there
     if one.spec.vsphere is not None and two.spec.vsphere is not None:
         inputs = [machine_inputs(pool) | _placed(pool) for pool in (one, two)]
         moved = {
