@@ -7,12 +7,10 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import chain
 from gpufleet.contract.relation import Broken
-from gpufleet.contract.validate import broken
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Needs, Rule, rule
-from gpufleet_policies.rules.cluster_model import cluster_of
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 
 _MATRIX = (
@@ -25,6 +23,10 @@ _RDMA = "NVIDIA cloud-native-docs gpu-operator/gpu-operator-rdma.rst"
 
 @once
 def _relations(context: RuleContext) -> Mapping[str, tuple[Broken, ...]]:
+    # Only pools and programs need the models of declarations, which take long to import.
+    from gpufleet.contract.validate import broken
+    from gpufleet_policies.rules.cluster_model import cluster_of
+
     found: dict[str, tuple[Broken, ...]] = {}
     for one in broken(cluster_of(context)):
         found[one.code] = (*found.get(one.code, ()), one)
