@@ -166,7 +166,7 @@ def test_sharding_conserves(
     whole = weight_bytes(model, WEIGHT_FORMATS["bf16"])
     stages = stage_weights(model, whole, parallel, training=training)
     copies = whole.other * (parallel.tensor - 1)
-    if whole.head == 0 and parallel.pipeline > 1:
+    if whole.head == 0 and parallel.pipeline > 1 and model.has_head:
         copies += whole.embeddings
     assert sum(stages) * parallel.tensor == (
         whole.layers + whole.experts + whole.embeddings + whole.head + whole.other + copies
@@ -206,7 +206,10 @@ def test_what_fits_has_room_for_what_was_asked(model: Architecture, serving: Ser
     engine = replace(serving, engine=InferenceEngine.VLLM)
     need = serving_ledger(model, engine)
     enough = -(-need.total_bytes * 100 // 92) + 100
-    assert capacity(model, engine, enough).sequences >= engine.batch
+    room = capacity(model, engine, enough)
+    # Blocks of all groups of layers may need more than the bytes: then the engine's reason is said.
+    in_blocks = room.needed_bytes is not None and room.cache_bytes < room.needed_bytes
+    assert room.sequences >= engine.batch or in_blocks
 
 
 def test_a_ledger_refuses_negative_bytes() -> None:

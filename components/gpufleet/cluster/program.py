@@ -7,7 +7,7 @@ names and that cannot be read, such as `${VERSION}` or a range, is unknown: no d
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.catalogue.features import NO_FEATURES, FeatureTable, Release, numbers
@@ -84,6 +84,15 @@ class Program(Subject):
         found = value_at(self.values, path)
         return None if found is UNKNOWN else found
 
+    def hides(self, path: str) -> bool:
+        """Whether something at a path, above it or below it cannot be read."""
+        here: Any = self.values
+        for key in path.split("."):
+            if here is UNKNOWN or not is_mapping(here):
+                break
+            here = here.get(key)
+        return _has_unknown(here)
+
     def switch(self, path: str, default: bool) -> Fact[bool]:
         """Whether a part is on: as written, else the chart's default; unknown where the values may
         say otherwise."""
@@ -100,6 +109,14 @@ class Program(Subject):
         if found is _NOTHING or found is None:
             return known(default, Provenance.DEFAULT, place)
         return known(bool(found), place=place)
+
+
+def _has_unknown(value: Any) -> bool:
+    if is_mapping(value):
+        return any(map(_has_unknown, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_unknown, cast("list[Any]", value)))
+    return value is UNKNOWN
 
 
 def program_name(chart: str) -> str:

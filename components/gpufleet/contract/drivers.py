@@ -48,6 +48,8 @@ def drivers_of(pool: NodePool, cluster: ClusterModel) -> Iterator[Source]:
         if isinstance(written, str):
             fact = ContractFact(f"the operator installs driver {written}", place)
             yield written, program, place, fact
+        elif program.hides(VERSION):
+            continue
         elif written is None and program.complete and program.release.is_known:
             release = program.release.value
             default = cluster.catalogue.operator_driver(release)

@@ -27,6 +27,8 @@ def validate_mig_mode(cluster: ClusterModel) -> Iterator[Broken]:
     for program in cluster.programs(GPU_OPERATOR):
         if not program.complete and program.value(ENV) is None and not cluster.complete:
             continue
+        if program.hides(ENV):
+            continue
         env = {str(one.get("name")): one.get("value") for one in map(mapping, _env(program))}
         if not reboots(env):
             yield from (_stuck(pool, program) for pool in cluster.operated if _stays(pool, cluster))

@@ -70,6 +70,8 @@ _LISTS: tuple[tuple[str, str, str, Callable[[NodePool], bool]], ...] = (
 def validate_tolerations(cluster: ClusterModel) -> Iterator[Broken]:
     """Taints that keep the operands away."""
     for program in cluster.programs(GPU_OPERATOR):
+        if program.hides(WHERE[0]):
+            continue
         stated = isinstance(program.value(WHERE[0]), list) or program.complete
         if cluster.complete and not stated:
             wanting = [(pool, needed(_taints(pool))) for pool in cluster.operated]
@@ -92,6 +94,8 @@ def _taints(pool: NodePool) -> Iterable[tuple[str, str, str]]:
 def _given(program: Program, key: str) -> Sequence[object] | None:
     """The list that is in force; None where it is not known, or does not exist."""
     found = program.value(key)
+    if program.hides(key):
+        return None
     if isinstance(found, list):
         return cast("list[object]", found)
     if found is not None or not program.complete or program.name != GPU_OPERATOR:
