@@ -14,6 +14,12 @@ from tests.recorded.programs import DECLARATIONS, RECORDINGS, programs
 from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
+    Allowed(
+        "plan",
+        "sandbox-training",
+        "/pools/2/sharing/mig/layouts/0/devices/*",
+        "Layouts come from an integer program: seven 1g.10gb hold the same shares.",
+    ),
     *(
         Allowed(part, "*", place, "The DRA driver is pinned to the operator's release, 0.5.0.")
         for part in ("compile", "render", "resources")

@@ -91,3 +91,19 @@ def some(draw: st.DrawFn, options: Options) -> dict[str, Any]:
         for name, values in options.items()
         if draw(st.integers(1, CHANCE)) == CHANCE
     }
+
+
+def without_options(document: dict[str, Any]) -> dict[str, Any]:
+    """The fleet without the options of its platform: those that only pass through to a provider are
+    not read back by `adopt`, and raw arguments are a user's own."""
+    drawn = {"eks": EKS, "karpenter": KARPENTER, "gke": GKE}
+    pools = [
+        {
+            key: {name: one for name, one in value.items() if name not in drawn[key]}
+            if key in drawn
+            else value
+            for key, value in pool.items()
+        }
+        for pool in document["pools"]
+    ]
+    return {**document, "pools": pools}
