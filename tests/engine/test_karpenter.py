@@ -345,9 +345,10 @@ def test_a_pool_stops_at_its_limit(running: Cluster) -> None:
         lambda: str(running.phases(more)),
     )
     until(lambda: "limit" in running.controller.log.read_text(), running.log)
-    time.sleep(2)  # further batches come and go
-    assert len(running.nodes("whole")) == 2
-    assert sorted(running.phases(more).values()) == ["Pending", "Pending", "Running"]
+    for _ in range(10):  # further batches come and go
+        assert len(running.nodes("whole")) <= 2
+        assert list(running.phases(more).values()).count("Running") <= 1
+        time.sleep(0.2)
     running.delete(more)
 
 
