@@ -18,7 +18,7 @@ _PACING = ("upgradePolicy.autoUpgrade", "upgradePolicy.maxParallelUpgrades")
 _COMPILED = (
     *("catalogue", "catalogueOverlay", "platform", "environment", "cluster.name"),
     *("cluster.region", "cluster.project", "cluster.autopilot", "provisioner"),
-    *("namePrefix", "tags"),
+    *("namePrefix", "tags", "health"),
 )
 """What pools and files are made of: their inputs show what it does."""
 
@@ -65,7 +65,7 @@ containers of the driver's pods (NVIDIA/gpu-operator v26.7.0
 _SHOWN_BY_INPUTS = (
     *("gpu", "instanceTypes", "gpusPerNode", "nodes", "intent", "provisioner", "capacity"),
     *("sharing", "fabric", "ownership", "importId", "image", "zones", "disk", "labels"),
-    *("gpuTaint", "taints", "team", "neuron", "karpenter", "kubelet"),
+    *("gpuTaint", "taints", "team", "health", "neuron", "karpenter", "kubelet"),
     *(platform.value for platform in Platform),
 )
 """Fields of a pool whose whole effect is in the inputs of its resources, or in files. One that is
