@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     ManagerPolicyWord = Literal["none", "static"]
     TopologyPolicyWord = Literal["none", "bestEffort", "restricted", "singleNumaNode"]
     TopologyScopeWord = Literal["container", "pod"]
+    HealthModeWord = Literal["observe", "fence", "repair"]
+    HealthActorWord = Literal["platform", "nvsentinel"]
     NeuronUnitWord = Literal["device", "core"]
     UpdateStrategyWord = Literal["minimal", "surge"]
     LocalStorageWord = Literal["raid0", "none"]
@@ -113,23 +115,23 @@ else:
         DeviceChoiceDevicesWord
     ) = DeviceTaintEffectWord = DeviceNeedDevicesWord = NvlinkReachWord = ManagerPolicyWord = (
         TopologyPolicyWord
-    ) = TopologyScopeWord = NeuronUnitWord = UpdateStrategyWord = LocalStorageWord = (
-        EksOptionsImportedWord
-    ) = KarpenterBudgetReasonsWord = KarpenterDisruptionConsolidationPolicyWord = (
-        KarpenterRequirementOperatorWord
-    ) = StartupTaintEffectWord = KarpenterReservationsMatchWord = UpgradeStrategyWord = (
-        GkeOptionsDriverWord
-    ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
-        GkeOptionsLimitsWord
-    ) = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = (
-        GkeOptionsImportedWord
-    ) = CpuSharesWord = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = (
-        DrsBehaviorWord
-    ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
-        VsphereOptionsBoardWord
-    ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
-        LabelsByWord
-    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
+    ) = TopologyScopeWord = HealthModeWord = HealthActorWord = NeuronUnitWord = (
+        UpdateStrategyWord
+    ) = LocalStorageWord = EksOptionsImportedWord = KarpenterBudgetReasonsWord = (
+        KarpenterDisruptionConsolidationPolicyWord
+    ) = KarpenterRequirementOperatorWord = StartupTaintEffectWord = (
+        KarpenterReservationsMatchWord
+    ) = UpgradeStrategyWord = GkeOptionsDriverWord = GkeOptionsDriverVersionWord = (
+        GkeOptionsAcceleratorNetworkProfileWord
+    ) = GkeOptionsLimitsWord = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = (
+        LocalSsdUseWord
+    ) = GkeOptionsImportedWord = CpuSharesWord = LatencySensitivityWord = (
+        VsphereOptionsSeparateHostsWord
+    ) = DrsBehaviorWord = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = (
+        DeletePolicyWord
+    ) = VsphereOptionsBoardWord = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = (
+        MachineRolloutWord
+    ) = LabelsByWord = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
         OpenShiftAwsOptionsMetadataTokensWord
     ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
         LicenseFeatureWord

@@ -22,17 +22,15 @@ def nvsentinel_files(fleet: Fleet) -> Iterator[Artefact]:
     values = nvsentinel_values(fleet)
     if values is None:
         return
-    janitor = values["global"]["janitor"]["enabled"]
+    acts = values["global"]["janitor"]["enabled"]
+    access = ", and give its janitor access to the machines (`janitor.csp`)" if acts else ""
     yield Artefact(
         "values/nvsentinel.yaml",
         ArtefactKind.VALUES,
         "values of the chart oci://ghcr.io/nvidia/nvsentinel, namespace nvsentinel",
         yaml_text(
             values,
-            "Chart oci://ghcr.io/nvidia/nvsentinel, namespace nvsentinel. You install it"
-            + (
-                ", and give its janitor access to the machines (`janitor.csp`)." if janitor else "."
-            ),
+            f"Chart oci://ghcr.io/nvidia/nvsentinel, namespace nvsentinel. You install it{access}.",
         ),
     )
 

@@ -78,7 +78,17 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
     ours = [pool for pool in made if pool.provisioner is Provisioner.KARPENTER]
     if any(repairs(pool) for pool in ours):
         for pool in ours:
-            if not repairs(pool):
+            if pool.health is not None and pool.health.nvsentinel_acts:
+                yield error(
+                    "health-two-janitors",
+                    f"{pool.path}.health",
+                    f"Karpenter repairs nodes of {pool.name} too: its feature gate NodeRepair is "
+                    "for all its pools, and another pool asks for it",
+                    "write `by: nvsentinel` or `mode: observe` on every pool of Karpenter, or use "
+                    "`provisioner: managed` here",
+                    source=pool.platform.facts.repairers[pool.provisioner].source,
+                )
+            elif not repairs(pool):
                 yield warning(
                     "node-repair-of-all-karpenter-pools",
                     f"{pool.path}.eks.nodeRepair",

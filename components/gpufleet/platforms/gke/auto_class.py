@@ -42,10 +42,8 @@ def auto_class(pool: Pool, shape: GkeShape) -> dict[str, Any]:
     options = shape.options
     if options.image_streaming or options.image_cache is not None:
         config["imageStreaming"] = {"enabled": True}
-    for key, value in (
-        ("autoRepair", wanted_repair(pool, options)),
-        ("autoUpgrade", options.auto_upgrade),
-    ):
+    repair = wanted_repair(pool, options)
+    for key, value in (("autoRepair", repair), ("autoUpgrade", options.auto_upgrade)):
         if value is not None:
             config[key] = value
     return {
