@@ -39,7 +39,7 @@ def test_a_fleet_previews(
     cloud_cluster_project: Callable[..., Any], clouds: Clouds, name: str
 ) -> None:
     cluster = clouds.eks_cluster("ml")
-    project = cloud_cluster_project({}, name=POOLS.name)
+    project = cloud_cluster_project({}, name=f"gpufleet-{POOLS.name}")
     connection = {
         "kubeconfig": project.engine.env["KUBECONFIG"],
         **{key: cluster[key] for key in ("nodeRoleArn", "subnetIdsByZone", "vpcId")},

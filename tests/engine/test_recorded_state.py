@@ -71,9 +71,7 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
 """Updates that are meant, by recording."""
 WITHOUT = {
     **dict.fromkeys(("go", "typescript"), "the fleet of yaml, from another language"),
-    **dict.fromkeys(
-        ("wasteful", "wasteful-workloads", "workloads"), "objects of their own, no component"
-    ),
+    **dict.fromkeys(("wasteful", "workloads"), "objects of their own, no component"),
     "serving": "objects of its own, and a GpuScaledObject, whose object it shows whole",
     **dict.fromkeys(("gke-gpudirect", "existing-nodes"), "came after the recordings"),
     "vsphere-mig-backed-vgpu": "the machines of vsphere-gpu-modes",
