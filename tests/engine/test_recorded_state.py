@@ -1,5 +1,6 @@
 """Stacks that the recorded tree deployed: an update by this tree replaces and removes nothing."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -91,15 +92,21 @@ TEAMS = ("product", "research")
 MACHINES = "openshift-machine-api"
 
 
-def files_of(name: str) -> dict[str, str]:
-    """An example's files; the environment it names is here that of the tests."""
+def files_of(name: str, recorded_as: str | None = None) -> dict[str, str]:
+    """An example's files; the environment it names is here that of the tests.
+
+    `recorded_as` is the project's name in the recording, where the example is a later one.
+    """
     found = {
         path.relative_to(EXAMPLES / name).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted((EXAMPLES / name).rglob("*"))
         if path.suffix in {".py", ".yaml"} and not path.match("Pulumi.*.yaml")
     }
     before, _, after = found["Pulumi.yaml"].partition("  options:\n    virtualenv: ../../.venv\n")
-    return {**found, "Pulumi.yaml": before.replace("options:\n  refresh: always\n", "") + after}
+    text = before.replace("options:\n  refresh: always\n", "") + after
+    if recorded_as is not None:
+        text = re.sub(r"^name: .*", f"name: {recorded_as}", text)
+    return {**found, "Pulumi.yaml": text}
 
 
 def configured(project: Any, config: dict[str, Any]) -> Any:
@@ -192,7 +199,7 @@ def test_sandbox_dev(stack: Stack) -> None:
 def test_examples_on_eks(cloud_cluster_project: Callable[..., Any], clouds: Any, name: str) -> None:
     cluster = clouds.eks_cluster("ml")
     recording = f"eks-{name}"
-    project = cloud_cluster_project(files_of("eks-pools"), name=recording)
+    project = cloud_cluster_project(files_of("eks-pools", f"gpufleet-{recording}"), name=recording)
     cluster.pop("clusterName")
     connection = {"kubeconfig": project.engine.env["KUBECONFIG"], **cluster}
     configured(project, {"fleet": name, "connection": connection, "charts": CHARTS})
@@ -255,7 +262,7 @@ def test_examples_on_gke(
         for team in TEAMS:
             core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=team)))
     recording = f"gke-{name}"
-    project = cloud_cluster_project(files_of("gke-pools"), name=recording)
+    project = cloud_cluster_project(files_of("gke-pools", recording), name=recording)
     compare(recording, project, config={"fleet": name, "project": "lab", "charts": CHARTS})
 
 
