@@ -74,15 +74,6 @@ def wasteful(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield found
 
 
-@pytest.fixture(scope="module")
-def wasteful_workloads(
-    sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Example]:
-    folder = tmp_path_factory.mktemp("workloads") / "copy"
-    with copied(ROOT / "examples" / "wasteful", sandbox, folder) as found:
-        yield found
-
-
 @pytest.fixture
 def example(wasteful: Example) -> Iterator[Example]:
     """Nothing of it is ever deployed: the tests share a stack, each with the settings it has."""
@@ -90,8 +81,8 @@ def example(wasteful: Example) -> Iterator[Example]:
 
 
 @pytest.fixture
-def mistakes(wasteful_workloads: Example) -> Iterator[Example]:
-    yield from with_own_settings(wasteful_workloads)
+def mistakes(wasteful: Example) -> Iterator[Example]:
+    yield from with_own_settings(wasteful)
 
 
 def with_own_settings(example: Example) -> Iterator[Example]:
