@@ -156,12 +156,15 @@ _ARGO = JobFields(("spec.activeDeadlineSeconds",), time_to_live="spec.ttlStrateg
 
 
 def _kubeflow(path: str) -> PodMakerKind:
+    # PyTorchJob alone has an elasticPolicy, from which torchrun gets `--nnodes=MIN:MAX`
+    # (kubeflow/trainer v1, pkg/controller.v1/pytorch/elastic.go).
     return PodMakerKind(
         _by_role(path),
         suspend="spec.runPolicy.suspend",
         job=_RUN_POLICY,
         trains=True,
         starts_together=True,
+        enough="spec.elasticPolicy.minReplicas",
     )
 
 

@@ -152,7 +152,7 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
 def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """With a deadline only where the schedule comes back sooner than that."""
     job = workload.job
-    if job is None or not job.schedule.is_known or not workload.uses_gpus:
+    if job is None or not job.schedule.is_known or not workload.uses_gpus or workload.is_idle_now:
         return
     if not job.concurrency.is_known or job.concurrency.value != "Allow":
         return
