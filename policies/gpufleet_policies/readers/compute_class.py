@@ -48,7 +48,6 @@ def _pool(locator: Locator, priority: Any) -> NodePool:
         gpu=gpu,
         gpus_per_node=count if count.is_known else unknown("gpu.count"),
         is_gpu_pool=known(value=True) if kind.is_known else _OPEN,
-        is_shape_open=not kind.is_known,
         size=Size(_OPEN, _OPEN, _OPEN),
         capacity=known(frozenset(_ways(priority))) if kind.is_known else _OPEN,
         taints=_OPEN,
@@ -62,10 +61,8 @@ def _pool(locator: Locator, priority: Any) -> NodePool:
 
 
 def _ways(priority: Any) -> Iterator[str]:
+    specific = inside(priority, "reservations.affinity") == "Specific"
     if inside(priority, "flexStart.enabled") is True:
         yield "flexStart"
-    elif inside(priority, "spot") is True:
-        yield "spot"
     else:
-        specific = inside(priority, "reservations.affinity") == "Specific"
-        yield "reserved" if specific else "onDemand"
+        yield "spot" if inside(priority, "spot") is True else "reserved" if specific else "onDemand"

@@ -55,9 +55,8 @@ def _environment(container: Mapping[str, Any], values: _Values) -> list[Any]:
     taken = {text_at(one, "name") for one in own if is_mapping(one)}
     given: dict[str, Any] = {}
     for source in items(container.get("envFrom")):
-        prefix = text_at(source, "prefix")
-        name = text_at(source, "configMapRef.name")
-        given |= {f"{prefix}{key}": one for key, one in values.get(name, {}).items()}
+        found = values.get(text_at(source, "configMapRef.name"), {})
+        given |= {text_at(source, "prefix") + key: one for key, one in found.items()}
     return own + [{"name": key, "value": one} for key, one in given.items() if key not in taken]
 
 

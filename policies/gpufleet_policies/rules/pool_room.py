@@ -131,8 +131,7 @@ def _room_of_types(context: RuleContext, group: PodGroup, resource: str) -> _Roo
         return None
     if pools_for(context, group) or context.declared(SharingConfig):
         return None
-    found = shapes(context, group, resource)
-    largest = max(found, key=lambda one: one.gpus, default=None)
+    largest = max(shapes(context, group, resource), key=lambda one: one.gpus, default=None)
     return None if largest is None else _Room(largest.name, largest.gpus, None, "")
 
 

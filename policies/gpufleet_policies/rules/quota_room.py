@@ -90,5 +90,4 @@ def _queue_of(context: RuleContext, workload: WorkloadFacts) -> ClusterQueue | N
         for one in context.declared(LocalQueue)
         if one.locator.name == name and one.locator.namespace == workload.locator.namespace
     ]
-    found = [one for one in context.declared(ClusterQueue) if [one.locator.name] == local]
-    return found[0] if len(found) == 1 else None
+    return next((q for q in context.declared(ClusterQueue) if [q.locator.name] == local), None)
