@@ -5,6 +5,8 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.idle import IdlePolicyArgs
+
 from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, TeamCommitmentArgs
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.existing import ExistingOptionsArgs
@@ -135,6 +137,9 @@ class GpuPoolArgs(TypedDict):
     commitments: NotRequired[list[TeamCommitmentArgs]]
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
+    idle: NotRequired[IdlePolicyArgs]
+    """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
+    interactive`. Default: nothing is stopped."""
     neuron: NotRequired[NeuronOptionsArgs]
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: NotRequired[EksOptionsArgs]

@@ -6,6 +6,8 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.spelled_as_files.idle import IdlePolicyDict
+
 from gpufleet.arguments.capacity import MaintenanceWindowArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.pool import NodesArgs, TaintArgs
@@ -107,6 +109,9 @@ class GpuPoolDict(TypedDict):
     commitments: NotRequired[Sequence[TeamCommitmentDict]]
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
+    idle: NotRequired[IdlePolicyDict]
+    """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
+    interactive`. Default: nothing is stopped."""
     neuron: NotRequired[NeuronOptionsArgs]
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: NotRequired[EksOptionsDict]
