@@ -382,3 +382,5 @@ require (
 )
 
 require github.com/kedacore/keda/v2 v2.20.2
+
+tool github.com/kedacore/keda/v2/cmd/operator

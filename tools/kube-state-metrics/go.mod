@@ -252,13 +252,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 )
 
-tool (
-	github.com/campoy/embedmd
-	github.com/google/go-jsonnet/cmd/jsonnet
-	github.com/hairyhenderson/gomplate/v4/cmd/gomplate
-	github.com/itchyny/gojq/cmd/gojq
-	github.com/jsonnet-bundler/jsonnet-bundler/cmd/jb
-	golang.org/x/perf/cmd/benchstat
-)
+tool k8s.io/kube-state-metrics/v2
 
 require k8s.io/kube-state-metrics/v2 v2.18.0
