@@ -20,4 +20,10 @@ CASES = (
         node_group({"instanceTypes": ["g5g.xlarge"], "amiType": "AL2_x86_64_GPU"}),
         "AL2_x86_64_GPU is for amd64, and g5g.xlarge is arm64",
     ),
+    Case(
+        "pool-image-without-driver",
+        node_group({"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}),
+        node_group({"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_STANDARD"}),
+        "AL2023_x86_64_STANDARD has no driver of NVIDIA",
+    ),
 )
