@@ -119,6 +119,7 @@ def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Find
     "A node image of EKS without NVIDIA's driver under machines with GPUs.",
     subject=NodePool,
     dev=Level.ADVISORY,
+    formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
     source="EKS user guide, retrieve recommended Amazon Linux AMI IDs; reported by "
     "awslabs/amazon-eks-ami#1817",
 )

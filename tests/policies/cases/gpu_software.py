@@ -1,5 +1,6 @@
 """Cases of rules/gpu_software.py."""
 
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
@@ -25,5 +26,6 @@ CASES = (
         node_group({"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}),
         node_group({"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_STANDARD"}),
         "AL2023_x86_64_STANDARD has no driver of NVIDIA",
+        level=Level.ADVISORY,
     ),
 )
