@@ -48,8 +48,11 @@ def test_what_machines_take_is_taken(pool: Any, most: int) -> None:
         ),
         (
             {
-                **{"instanceTypes": ["a3-ultragpu-8g"], "capacity": [SPOT]},
-                **{**ZONE, "fabric": "rdma", "image": "ubuntu-gke"},
+                "instanceTypes": ["a3-ultragpu-8g"],
+                "capacity": [SPOT],
+                **ZONE,
+                "fabric": "rdma",
+                "image": "ubuntu-gke",
             },
             "gke-arguments-exclude-each-other",
             "pools[0].gke.nodePool.nodeConfig.imageType",
