@@ -11,8 +11,9 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from gpufleet.cli.explain import command as explain
+from gpufleet.cli.explain import pools_as_text
 from gpufleet.cli.output import format_option, print_json
+from gpufleet.cli.source import compile_source
 from gpufleet_sandbox import bootstrap, engine, environment
 from gpufleet_sandbox.engine_result import EngineError
 from gpufleet_sandbox.errors import SandboxError
@@ -99,7 +100,8 @@ def _show_fleet(stack: str) -> None:
         file = folder / f"Pulumi.{stack}.yaml"
         if file.is_file():
             click.echo(f"While programs are built, `gpufleet explain {file}`:\n")
-            explain.main([str(file)], standalone_mode=False)
+            fleet = compile_source(str(file), None, None).fleet
+            click.echo("" if fleet is None else pools_as_text(fleet, fleet.pools))
             return
 
 

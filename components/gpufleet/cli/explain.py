@@ -1,7 +1,7 @@
 """`gpufleet explain`: a compiled fleet for people, with the proof of each MIG layout."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 import click
@@ -22,7 +22,7 @@ from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import quota_lines
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
-from gpufleet.fleet.explained import Term, contract_of
+from gpufleet.fleet.explained import contract_of
 from gpufleet.render.slots_svg import draw_partition_svg
 
 
@@ -67,12 +67,16 @@ def command(
         print_json({"pools": [pool_as_dict(one) for one in pools], "findings": findings})
     else:
         print_findings(compiled.findings)
-        terms = {} if fleet is None else _contract(fleet)
-        texts = [explain_pool(one, terms.get(one.name, ())) for one in pools]
-        quotas = ["\n".join(_quotas(fleet, one)) for one in pools]
-        parts = zip(texts, quotas, strict=True)
-        click.echo("\n\n".join("\n".join(filter(None, one)) for one in parts))
+        click.echo("" if fleet is None else pools_as_text(fleet, pools))
     sys.exit(exit_code(compiled.findings))
+
+
+def pools_as_text(fleet: Fleet, pools: Iterable[Pool]) -> str:
+    """What the command prints about pools of a fleet."""
+    terms = {pool.name: contract_of(pool, fleet) for pool in fleet.pools}
+    return "\n\n".join(
+        "\n".join([explain_pool(one, terms[one.name]), *_quotas(fleet, one)]) for one in pools
+    )
 
 
 def _chosen(fleet: Fleet, name: str | None) -> tuple[Pool, ...]:
@@ -93,11 +97,6 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
     write_file(file, picture)
 
 
-def _quotas(fleet: Fleet | None, pool: Pool) -> Iterator[str]:
-    if fleet is not None and fleet.spec.queues is not None:
+def _quotas(fleet: Fleet, pool: Pool) -> Iterator[str]:
+    if fleet.spec.queues is not None:
         yield from quota_lines(fleet, fleet.spec.queues, pool.name)
-
-
-def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:
-    """The terms of each pool, by name."""
-    return {pool.name: contract_of(pool, fleet) for pool in fleet.pools}

@@ -6,6 +6,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet_sandbox import Sandbox, SandboxError, bootstrap
 from gpufleet_sandbox.command import command
+from gpufleet_sandbox.program_cache import CACHE_VARIABLE
 from gpufleet_sandbox.status import NodeStatus, PodStatus, ProcessStatus, Status
 from gpufleet_sandbox.status_tables import print_status
 
@@ -54,6 +55,22 @@ def test_an_error_is_one_text_and_exit_1(tmp_path: Path, monkeypatch: pytest.Mon
     result = run("up", "--dir", str(tmp_path))
     assert result.exit_code == 1
     assert result.stderr.strip() == "gpufleet: etcd: ended while starting"
+
+
+def test_the_first_up_shows_the_fleet_and_then_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a built program, the drawing is something to read before the build, not the end."""
+
+    def begin(self: Sandbox, **_: object) -> None:
+        raise SandboxError("the build began")
+
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(Sandbox, "up", begin)
+    result = run("up", "--dir", str(tmp_path / "box"), "--deploy", "sandbox-dev")
+    assert "one node offers: nvidia.com/gpu x 8" in result.stdout
+    assert (result.exit_code, result.stderr) == (1, "gpufleet: the build began\n")
 
 
 def test_a_reader_that_ended_is_not_an_error_of_the_sandbox(
