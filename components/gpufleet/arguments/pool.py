@@ -5,12 +5,11 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import NotRequired, TypedDict
 
-from gpufleet.arguments.idle import IdlePolicyArgs
-
 from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, TeamCommitmentArgs
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.existing import ExistingOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
+from gpufleet.arguments.idle import IdlePolicyArgs
 from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
 from gpufleet.arguments.kubelet import KubeletArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs

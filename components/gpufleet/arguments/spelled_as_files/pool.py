@@ -6,8 +6,6 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from gpufleet.arguments.spelled_as_files.idle import IdlePolicyDict
-
 from gpufleet.arguments.capacity import MaintenanceWindowArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.pool import NodesArgs, TaintArgs
@@ -15,6 +13,7 @@ from gpufleet.arguments.spelled_as_files.capacity import CapacityDict, TeamCommi
 from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
 from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
 from gpufleet.arguments.spelled_as_files.gke import GkeOptionsDict
+from gpufleet.arguments.spelled_as_files.idle import IdlePolicyDict
 from gpufleet.arguments.spelled_as_files.karpenter import KarpenterPoolOptionsDict
 from gpufleet.arguments.spelled_as_files.kubelet import KubeletDict
 from gpufleet.arguments.spelled_as_files.openshift import OpenShiftOptionsDict
