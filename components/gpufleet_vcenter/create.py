@@ -13,12 +13,7 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, group_of, put_in, take_out
-from gpufleet_vcenter.errors import (
-    Code,
-    OutcomeUnknownError,
-    VsphereError,
-    interrupted,
-)
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
 from gpufleet_vcenter.inventory import read_inventory

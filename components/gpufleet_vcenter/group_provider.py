@@ -35,12 +35,7 @@ from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet_vcenter.lookup import datacenter_of, find_place, references
 from gpufleet_vcenter.machine import drop, look
 from gpufleet_vcenter.objects import Objects, has_unknown, names_of
-from gpufleet_vcenter.opened import (
-    VsphereProvider,
-    declared,
-    logged_in,
-    read_settings,
-)
+from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in, read_settings
 from gpufleet_vcenter.owned import clones_in_flight
 from gpufleet_vcenter.remove import (
     GroupMachine,

@@ -9,12 +9,7 @@ from gpufleet_vcenter.create import clone, rooms_of
 from gpufleet_vcenter.drs import keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.faults import in_words
-from gpufleet_vcenter.group_plan import (
-    GroupStep,
-    Machine,
-    StepKind,
-    refusals_of,
-)
+from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
 from gpufleet_vcenter.lookup import machines_with

@@ -7,38 +7,21 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet_vcenter.adapters import network_names
-from gpufleet_vcenter.changes import (
-    MachineChange,
-    changes,
-    impossible,
-)
+from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.create import create, run_declared
-from gpufleet_vcenter.described import (
-    check_description,
-    found_on,
-)
+from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.opened import (
-    logged_in,
-    read_settings,
-)
-from gpufleet_vcenter.outputs import (
-    MachineContext,
-    inputs_kept,
-    observed_of,
-    outputs,
-)
+from gpufleet_vcenter.opened import logged_in, read_settings
+from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
 from gpufleet_vcenter.owned import MachineWork, work_on
 from gpufleet_vcenter.power import await_ready, still_there
 from gpufleet_vcenter.preflight import validate_new
-from gpufleet_vcenter.properties import (
-    MachineChangeKind,
-)
+from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.remove import remove
 from gpufleet_vcenter.rooms import Rooms

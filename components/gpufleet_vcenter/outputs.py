@@ -9,13 +9,7 @@ from typing import Any
 
 from gpufleet_vcenter.adapters import adapter_type, on_network
 from gpufleet_vcenter.described import Description, wanted_of
-from gpufleet_vcenter.disks import (
-    disk_bytes,
-    disk_drift,
-    disks_told,
-    first_disk,
-    store_of,
-)
+from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.objects import UNKNOWN
 from gpufleet_vcenter.observed import Observed

@@ -6,12 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi.dynamic import (
-    CheckResult,
-    CreateResult,
-    DiffResult,
-    UpdateResult,
-)
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
 
 from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet_vcenter.drs import remove_rule

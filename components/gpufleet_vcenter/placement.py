@@ -16,12 +16,7 @@ from gpufleet_vcenter.settings import (
     SharedProfile,
     nic_attachment,
 )
-from gpufleet_vcenter.slots import (
-    Slots,
-    dynamic_slots,
-    fixed_slots,
-    profile_slots,
-)
+from gpufleet_vcenter.slots import Slots, dynamic_slots, fixed_slots, profile_slots
 
 
 @dataclass(frozen=True, slots=True)

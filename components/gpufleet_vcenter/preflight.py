@@ -20,12 +20,7 @@ from gpufleet_vcenter.inventory import Inventory, read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight, work_on
-from gpufleet_vcenter.placement import (
-    MachinePlacement,
-    RequiredAccess,
-    Wish,
-    place,
-)
+from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, place
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
@@ -135,10 +130,7 @@ def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
 
 
 def wish_for(
-    settings: NodeSettings,
-    reach: RequiredAccess,
-    group: DrsGroup | None = None,
-    count: int = 1,
+    settings: NodeSettings, reach: RequiredAccess, group: DrsGroup | None = None, count: int = 1
 ) -> Wish:
     """What machines of this kind ask of a host."""
     return Wish(

@@ -14,21 +14,9 @@ from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
-from gpufleet_vcenter.errors import (
-    Code,
-    OutcomeUnknownError,
-    VsphereError,
-    interrupted,
-)
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
 from gpufleet_vcenter.faults import in_words
-from gpufleet_vcenter.identity import (
-    GENERATION,
-    LIFE,
-    OWNER,
-    Standing,
-    key_of,
-    standing,
-)
+from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import datacenter_of, last_name
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
 from gpufleet_vcenter.opened import read_settings
@@ -226,13 +214,7 @@ def without_copies(session: Session, rows: Iterable[GroupMachine]) -> list[Group
     return made
 
 
-def sweep(
-    session: Session,
-    common: Mapping[str, Any],
-    group: str,
-    life: str,
-    width: int,
-) -> None:
+def sweep(session: Session, common: Mapping[str, Any], group: str, life: str, width: int) -> None:
     """Remove all machines of a group. A copy that someone made of one stays, and
     is named in a warning.
 

@@ -9,14 +9,7 @@ from pyVmomi import vim
 
 from gpufleet_vcenter.adapters import adapter_changes
 from gpufleet_vcenter.changes import older_hardware, smaller_disk
-from gpufleet_vcenter.disks import (
-    disk_bytes,
-    disk_changes,
-    first_disk,
-    grown,
-    has_gib,
-    profiles,
-)
+from gpufleet_vcenter.disks import disk_bytes, disk_changes, first_disk, grown, has_gib, profiles
 from gpufleet_vcenter.guest_data import guest_keys
 from gpufleet_vcenter.identity import PENDING, MachineIdentity
 from gpufleet_vcenter.lookup import former_networks
