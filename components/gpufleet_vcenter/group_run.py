@@ -13,14 +13,14 @@ from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_o
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
 from gpufleet_vcenter.lookup import machines_with
-from gpufleet_vcenter.machine import change, drop, look, make
+from gpufleet_vcenter.machine import change, look, make
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.opened import read_settings
 from gpufleet_vcenter.outputs import inputs_kept, observed_of
 from gpufleet_vcenter.owned import MachineWork, work_on
 from gpufleet_vcenter.placement import slots_of
 from gpufleet_vcenter.preflight import check_before, validate_new, wish_for
-from gpufleet_vcenter.remove import drop_found, each
+from gpufleet_vcenter.remove import drop, drop_found, each
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 
@@ -143,9 +143,7 @@ class GroupRun:
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
-            own = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")
-            common = {k: v for k, v in (step.new or self.common).items() if k not in own}
-            drop_found(self.session, common, step.row)
+            drop_found(self.session, step.new or self.common, step.row)
 
     def _roll(self, steps: Sequence[GroupStep]) -> None:
         """Change and replace: the first machine alone, then lanes. One that fails stops its lane,

@@ -1,4 +1,4 @@
-"""What is done with one machine of a group: make, look, change and drop it. Idempotent."""
+"""What is done with one machine of a group: make, look and change it. Idempotent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,6 @@ from gpufleet_vcenter.power import await_ready, still_there
 from gpufleet_vcenter.preflight import validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
-from gpufleet_vcenter.remove import remove
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
@@ -118,18 +117,6 @@ def change(
         live = still_there(work.session, await_ready(work, live))
         seen = _seen(work, live, olds)
     return outputs(given, settings, live, seen)
-
-
-def drop(uuid: str, olds: Mapping[str, Any]) -> None:
-    """Remove the machine. One that is gone already is fine.
-
-    Args:
-        uuid: Its instance uuid.
-        olds: Outputs.
-    """
-    work = _opened(olds, uuid)
-    with in_words(f"removing {work.settings.name}"):
-        remove(work, str(olds.get("biosUuid") or ""), str(olds.get("moRef") or ""))
 
 
 def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:
