@@ -25,7 +25,8 @@ from tests.engine.vsphere.direct import group_inputs, owner_inputs
 from tests.engine.vsphere.test_copies import copy
 from tests.vcenter.fault_proxy import Action, Rule
 
-SEEDS = 20
+SHORT = (0, 1, 3, 5, 6, 13, 14, 15)
+"""Seeds of one life for each next command, of each change, killed and interrupted."""
 CAMPAIGN = 300
 CALLS = 150
 """Calls of a change: a later one than there are is no failure at all, and fine."""
@@ -225,12 +226,12 @@ def _more(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SHORT)
 def test_any_next_command(cloud: Vcenter, seed: int) -> None:
     one_life(cloud, seed)
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("seed", range(SEEDS, CAMPAIGN))
+@pytest.mark.parametrize("seed", [seed for seed in range(CAMPAIGN) if seed not in SHORT])
 def test_campaign_of_next_commands(cloud: Vcenter, seed: int) -> None:
     one_life(cloud, seed)
