@@ -2,7 +2,7 @@
 answer to the clone call is lost, late, or the name is taken."""
 
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -12,7 +12,7 @@ from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move
 from gpufleet_vcenter.described import describe
-from gpufleet_vcenter.drs import add, behave, group_of, put_in, take_out
+from gpufleet_vcenter.drs import add, behave, group_of, regroup
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
@@ -53,11 +53,13 @@ def create(
     if work.settings.adopt is not None:
         taken = _taken_over(work)
         if taken is not None:
+            release(work.identity)
             live = run_declared(work.of(known_uuid=taken.instance_uuid), taken)
             return _ready(work, live, adopted=True)
     live = _begun(work)
     adopted = live is not None
     if live is not None:
+        release(work.identity)  # it has its host
         incomplete = bool(live.extra_config.get(PENDING))
         try:
             live = run_declared(work.of(pending=incomplete), live)
@@ -124,34 +126,37 @@ def rooms_of(work: MachineWork) -> Rooms:
 
 
 def _make(work: MachineWork, rooms: Rooms) -> Observed:
-    """Clone and start, on one host after the other until one can."""
-    _clear_incomplete(work)
-    check_name(work)
-    reach, size = check_before(work)
-    group, machine = group_of(work), work.identity.instance_uuid
-    refused: set[str] = set()
-    last: VsphereError | None = None
-    while True:
-        name = rooms.claim(work.settings, machine, reach, group, refused)
-        if name is None:
-            assert last is not None
-            raise last
-        live: Observed | None = None
-        try:
-            live = _cloned(work, name, size)
-            live = run_declared(work, live)
-        except VsphereError as failure:
-            release(work.identity)
-            if live is None:
-                raise
-            _clean_up(work, live, failure)
-            if failure.code is not Code.GPU_CAPACITY:
-                raise
-            refused.add(name)  # another stack was faster there
-            last = failure
-        else:
-            runs(work.identity)
-            return live
+    """Clone and start, on one host after the other until one can. What fails claims no host."""
+    with ExitStack() as failed:
+        failed.callback(release, work.identity)
+        _clear_incomplete(work)
+        check_name(work)
+        reach, size = check_before(work)
+        group, machine = group_of(work), work.identity.instance_uuid
+        refused: set[str] = set()
+        last: VsphereError | None = None
+        while True:
+            name = rooms.claim(work.settings, machine, reach, group, refused)
+            if name is None:
+                assert last is not None
+                raise last
+            live: Observed | None = None
+            try:
+                live = _cloned(work, name, size)
+                live = run_declared(work, live)
+            except VsphereError as failure:
+                release(work.identity)
+                if live is None:
+                    raise
+                _clean_up(work, live, failure)
+                if failure.code is not Code.GPU_CAPACITY:
+                    raise
+                refused.add(name)  # another stack was faster there
+                last = failure
+            else:
+                failed.pop_all()
+                runs(work.identity)
+                return live
 
 
 def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None = None) -> Observed:
@@ -166,11 +171,9 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     first = before is None and live.power == "poweredOff"
     live = converge(work, live, first_boot=first, before=before)
     former = None if before is None else before.vm_group
-    if former != settings.vm_group:
-        if former is not None:
-            take_out(work, former, machine)
-        if settings.vm_group is not None:
-            put_in(work, settings.vm_group, machine)
+    for name in (former, settings.vm_group) if former != settings.vm_group else ():
+        if name is not None:
+            regroup(work, name, inside=name == settings.vm_group, machine=machine)
     if before is None:
         add(work, machine)
     if settings.drs_behavior is not (None if before is None else before.drs_behavior):

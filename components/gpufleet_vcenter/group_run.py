@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpufleet_vcenter.create import clone, rooms_of
-from gpufleet_vcenter.drs import keep_apart
+from gpufleet_vcenter.drs import group_of, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of
@@ -117,8 +118,18 @@ class GroupRun:
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
             return None
-        with in_words(f"looking for the place of {steps[0].name}"):
-            return rooms_of(work_on(self.session, read_settings(steps[0].new)))
+        works = [work_on(self.session, read_settings(step.new)) for step in steps]
+        rooms = rooms_of(works[0])
+        new = {
+            work.identity.instance_uuid: work.settings
+            for work, step in zip(works, steps, strict=True)
+            if step.kind is StepKind.MAKE and not step.old
+        }
+        with suppress(VsphereError), in_words(f"looking for the place of {steps[0].name}"):
+            # What prevents it is said of each machine that it concerns.
+            if new:
+                rooms.assign(new, check_before(works[0], len(new))[0], group_of(works[0]))
+        return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:
         known = "" if step.row is None else step.row.uuid
