@@ -2,7 +2,7 @@
 answer to the clone call is lost, late, or the name is taken."""
 
 import time
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -50,6 +50,14 @@ def create(
         VsphereError: it cannot be made. What was made in this call is removed again, or the text
             says what was left.
     """
+    try:
+        return _created(work, rooms)
+    except Exception:
+        release(work.identity)  # what fails claims no host
+        raise
+
+
+def _created(work: MachineWork, rooms: Rooms | None) -> tuple[Observed, bool, VsphereError | None]:
     if work.settings.adopt is not None:
         taken = _taken_over(work)
         if taken is not None:
@@ -126,37 +134,34 @@ def rooms_of(work: MachineWork) -> Rooms:
 
 
 def _make(work: MachineWork, rooms: Rooms) -> Observed:
-    """Clone and start, on one host after the other until one can. What fails claims no host."""
-    with ExitStack() as failed:
-        failed.callback(release, work.identity)
-        _clear_incomplete(work)
-        check_name(work)
-        reach, size = check_before(work)
-        group, machine = group_of(work), work.identity.instance_uuid
-        refused: set[str] = set()
-        last: VsphereError | None = None
-        while True:
-            name = rooms.claim(work.settings, machine, reach, group, refused)
-            if name is None:
-                assert last is not None
-                raise last
-            live: Observed | None = None
-            try:
-                live = _cloned(work, name, size)
-                live = run_declared(work, live)
-            except VsphereError as failure:
-                release(work.identity)
-                if live is None:
-                    raise
-                _clean_up(work, live, failure)
-                if failure.code is not Code.GPU_CAPACITY:
-                    raise
-                refused.add(name)  # another stack was faster there
-                last = failure
-            else:
-                failed.pop_all()
-                runs(work.identity)
-                return live
+    """Clone and start, on one host after the other until one can."""
+    _clear_incomplete(work)
+    check_name(work)
+    reach, size = check_before(work)
+    group, machine = group_of(work), work.identity.instance_uuid
+    refused: set[str] = set()
+    last: VsphereError | None = None
+    while True:
+        name = rooms.claim(work.settings, machine, reach, group, refused)
+        if name is None:
+            assert last is not None
+            raise last
+        live: Observed | None = None
+        try:
+            live = _cloned(work, name, size)
+            live = run_declared(work, live)
+        except VsphereError as failure:
+            release(work.identity)
+            if live is None:
+                raise
+            _clean_up(work, live, failure)
+            if failure.code is not Code.GPU_CAPACITY:
+                raise
+            refused.add(name)  # another stack was faster there
+            last = failure
+        else:
+            runs(work.identity)
+            return live
 
 
 def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None = None) -> Observed:
