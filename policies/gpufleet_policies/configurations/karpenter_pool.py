@@ -133,14 +133,17 @@ def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
     """A limit of processors that the GPUs do not reach: the limit of a node counts all of it."""
     limits = as_mapping(pool.spec.get("limits")) or {}
     cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", "nvidia.com/gpu"))
-    machines = [row for row in pool.machines if row.vcpu and row.accelerator.count]
+    machines = [
+        (row.vcpu, row.accelerator.count, row.name)
+        for row in pool.machines
+        if row.vcpu and row.accelerator.count
+    ]
     if cpus is None or not machines or len(machines) < len(pool.machines):
         return
-    nodes = {row.name: int(cpus // row.vcpu) for row in machines}
-    most = max(nodes[row.name] * (row.accelerator.count or 0) for row in machines)
+    most = max(int(cpus // vcpu) * count for vcpu, count, _ in machines)
     if most and (gpus is None or most >= gpus):
         return
-    smallest = min(machines, key=lambda row: row.vcpu)
+    vcpu, _, name = min(machines)
     report.add(
         "karpenter-limit-reached-first" if most else "karpenter-limit-below-one-node",
         child(place, "cpu"),
@@ -148,7 +151,7 @@ def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
         + (
             f"is reached with {most} GPU(s), and {limits['nvidia.com/gpu']} are allowed"
             if most
-            else f"is less than one node: {smallest.name} has {smallest.vcpu}"
+            else f"is less than one node: {name} has {vcpu}"
         ),
         "raise limits.cpu, or remove it",
         found=str(limits["cpu"]),
