@@ -91,6 +91,8 @@ def eks_pool(draw: st.DrawFn, name: str) -> dict[str, Any]:
         pool |= {"fabric": "efa", "zones": ["us-east-1a"]}
     by_karpenter = pool["provisioner"] in {"karpenter", "autoMode"}
     sections = {"eks": some(draw, EKS)}
+    if sections["eks"].get("placementGroup"):
+        pool.setdefault("zones", ["us-east-1a"])  # the connection has subnets in two
     if by_karpenter:
         sections["karpenter"] = some(draw, KARPENTER)
         pool["capacity"] = draw(

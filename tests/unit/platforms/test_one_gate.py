@@ -54,7 +54,12 @@ def enumerated(cloud: str, type_: str) -> list[tuple[str, tuple[str, ...]]]:
 
 def nested(path: str, value: str) -> dict[str, Any]:
     first, _, rest = path.partition(".")
-    return {first: nested(rest, value) if rest else value}
+    below = nested(rest, value) if rest else value
+    return {first: [below] if first in LISTS else below}
+
+
+LISTS = ("nodeAffinities", "storagePools", "taints", "values")
+"""Lists of the node pool (pulumi_gcp 10.2.0, `NodePoolNodeConfigArgs`)."""
 
 
 DECIDED = {
@@ -110,6 +115,67 @@ def test_labels_that_do_not_fit_into_tags_of_a_scaling_group_are_refused() -> No
 def test_karpenter_has_neither_a_node_group_nor_a_launch_template(key: str) -> None:
     pool = {**L4, "provisioner": "karpenter", "eks": {key: {"tenancy": "dedicated"}}}
     assert codes(spec("eks", pool))["karpenter-decides"] == f"pools[0].eks.{key}"
+
+
+@pytest.mark.parametrize(
+    ("platform", "option", "raw", "message"),
+    [
+        (
+            "gke",
+            "nodePool",
+            {"colour": 1},
+            "the provider refuses colour of gcp:container/nodePool:NodePool: it is not an argument "
+            "of the provider",
+        ),
+        (
+            "gke",
+            "nodePool",
+            {"nodeConfig": {"minCpuPlatforms": "x"}},
+            "the provider refuses nodeConfig.minCpuPlatforms of gcp:container/nodePool:NodePool: it "
+            "is not an argument of the provider; did you mean minCpuPlatform?",
+        ),
+        (
+            "gke",
+            "nodePool",
+            {"nodeConfig": {"tags": "web"}},
+            "the provider refuses nodeConfig.tags of gcp:container/nodePool:NodePool: it must be a "
+            "list, and is 'web'",
+        ),
+        (
+            "eks",
+            "nodeGroup",
+            {"nodeGroupNamePrefixes": "a"},
+            "the provider refuses nodeGroupNamePrefixes of aws:eks/nodeGroup:NodeGroup: it is not "
+            "an argument of the provider; did you mean nodeGroupNamePrefix?",
+        ),
+        (
+            "eks",
+            "launchTemplate",
+            {"cpuOptions": {"coreCount": "many"}},
+            "the provider refuses cpuOptions.coreCount of aws:ec2/launchTemplate:LaunchTemplate: it "
+            "must be a whole number, and is 'many'",
+        ),
+    ],
+)
+def test_a_raw_argument_that_the_provider_does_not_have_is_refused(
+    platform: str, option: str, raw: dict[str, Any], message: str
+) -> None:
+    found = compile_data(spec(platform, {**L4, platform: {option: raw}})).findings
+    assert message in [one.message for one in found]
+
+
+@pytest.mark.parametrize(
+    ("platform", "option", "raw"),
+    [
+        ("gke", "nodePool", {"nodeConfig": {"metadata": {"any-name": "x"}, "tags": ["web"]}}),
+        ("eks", "launchTemplate", {"ebsOptimized": True, "cpuOptions": {"coreCount": "4"}}),
+    ],
+)
+def test_what_the_provider_converts_is_not_refused(
+    platform: str, option: str, raw: dict[str, Any]
+) -> None:
+    found = codes(spec(platform, {**L4, platform: {option: raw}}))
+    assert "provider-refuses-argument" not in found
 
 
 def test_a_pool_with_another_error_does_not_hide_what_is_wrong_with_raw_arguments() -> None:

@@ -50,6 +50,20 @@ def disk_size(mappings: Any) -> int | None:
     return int(digits[-1]) if digits and digits[-1].isdigit() else None
 
 
+def node_options(mappings: Any, user_data: Any, hops: Any) -> Declaration:
+    """`eks` of a pool that volumes, user data and the hop limit of the metadata service show."""
+    volumes = [mapping(mapping(one).get("ebs")) for one in items(mappings)]
+    keys = [one.get("kmsKeyId") or one.get("kmsKeyID") for one in volumes]
+    options: Declaration = {}
+    if keys and isinstance(keys[-1], str):
+        options["kmsKeyArn"] = keys[-1]
+    if isinstance(user_data, str) and "FastImagePull: true" in user_data:
+        options["fastImagePull"] = True
+    if isinstance(hops, int) and hops != 1:
+        options["metadataHopLimit"] = hops
+    return options
+
+
 def has_accelerator(name: str) -> bool:
     """Whether the catalogue knows an AWS machine of that name."""
     row = load().instances.get(name)

@@ -23,6 +23,7 @@ from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
     has_accelerator,
+    node_options,
     other_taints,
     prefix_of,
     sorted_taints,
@@ -31,6 +32,7 @@ from gpufleet.platforms.eks.adopted_fields import (
 )
 from gpufleet.platforms.eks.karpenter_adoption import karpenter_pools
 from gpufleet.platforms.eks.node_group_arguments import EFFECTS
+from gpufleet.platforms.eks.user_data import without_cluster
 from gpufleet.spec.base import Platform
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
@@ -84,7 +86,10 @@ class EksAdoption(PlatformAdoption):
         "nodeGroup": "eks.nodeGroup",
         "launchTemplate": "eks.launchTemplate",
     }
-    kept = ("eks.nodeRepair",)
+    kept = (
+        *("eks.nodeRepair", "eks.placementGroup"),
+        *("karpenter.placementGroup", "karpenter.priceAdjustment"),
+    )
     choices = (
         INTENT,
         Choice("eks.localStorage", ("none", "raid0")),
@@ -214,8 +219,8 @@ def _options(group: Mapping[str, Any], template: Mapping[str, Any]) -> Declarati
     if repair is not True:
         options["nodeRepair"] = False
     hops = mapping(template.get("metadataOptions")).get("httpPutResponseHopLimit")
-    if isinstance(hops, int) and hops != 1:
-        options["metadataHopLimit"] = hops
+    text = _template_inputs(template).get("userData")
+    options |= node_options(template.get("blockDeviceMappings"), text, hops)
     update = mapping(group.get("updateConfig"))
     written: Declaration = {}
     if _UPDATES.get(str(update.get("updateStrategy"))) == "surge":
@@ -281,9 +286,10 @@ def _template_inputs(template: Mapping[str, Any]) -> dict[str, Any]:
     text = found.get("userData")
     if isinstance(text, str):
         try:
-            found["userData"] = base64.b64decode(text, validate=True).decode()
+            text = base64.b64decode(text, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
-            found["userData"] = text
+            pass  # written as text
+        found["userData"] = without_cluster(text)
     if items(found.get("networkInterfaces")):
         found["networkInterfaces"] = [
             {k: v for k, v in mapping(one).items() if k != "securityGroups"}

@@ -23,11 +23,15 @@ from gpufleet.platforms.eks.adopted_fields import (
     gpus_of,
     has_accelerator,
     is_neuron,
+    node_options,
     other_taints,
     prefix_of,
     sorted_taints,
     text_values,
 )
+from gpufleet.platforms.eks.karpenter_intent import disruption
+from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.pool import Intent
 
 _KARPENTER_OWN = {
     "node.kubernetes.io/instance-type",
@@ -36,6 +40,8 @@ _KARPENTER_OWN = {
     "karpenter.sh/capacity-type",
     "topology.kubernetes.io/zone",
 }
+_LIFETIME = ("expireAfter", "terminationGracePeriod")
+_RESERVATIONS = {"tags": "tags", "ownerId": "ownerID", "match": "instanceMatchCriteria"}
 _WAYS = {"reserved": "reserved", "spot": "spot", "on-demand": "onDemand"}
 
 
@@ -112,6 +118,8 @@ def _pool(
         pool["taints"] = taints
     _karpenter_options(pool, spec, inner, wanted)
     _class_options(pool, node_class, kubernetes_version)
+    _placed(pool, node_class, seen)
+    _priced(pool, seen)
     if _repair_is_off(seen):
         pool["eks"] = {**pool.get("eks", {}), "nodeRepair": False}
     sharing = bottlerocket_sharing(node_class.get("userData"), types[0])
@@ -208,8 +216,17 @@ def _repair_is_off(seen: Observations) -> bool:
 def _karpenter_options(
     pool: Declaration, spec: Mapping[str, Any], inner: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> None:
-    """What only Karpenter is told, without the disruption that follows from an intent."""
-    options: Declaration = {}
+    """What only Karpenter is told. The intent is that whose disruption is the most alike."""
+    shown = {**mapping(spec.get("disruption")), **inner}
+    intent = max(Intent, key=lambda one: sum(shown.get(k) == v for k, v in _default(one).items()))
+    own = {k: shown[k] for k, v in _default(intent).items() if k in shown and shown[k] != v}
+    pool["intent"] = intent.value
+    options: Declaration = {key: own.pop(key) for key in _LIFETIME if key in own}
+    if own:
+        options["disruption"] = own
+    if isinstance(spec.get("replicas"), int):
+        options["static"] = True
+        pool["nodes"]["min"] = spec["replicas"]
     if isinstance(spec.get("weight"), int):
         options["weight"] = spec["weight"]
     if inner.get("startupTaints"):
@@ -219,6 +236,29 @@ def _karpenter_options(
         options["requirements"] = more
     if options:
         pool["karpenter"] = options
+
+
+def _default(intent: Intent) -> dict[str, Any]:
+    rules, lifetime = disruption(intent, KarpenterPoolOptions())
+    return {**rules, **lifetime}
+
+
+def _placed(pool: Declaration, spec: Mapping[str, Any], seen: Observations) -> None:
+    """The placement group: one of the pool's own, or one that exists."""
+    name = mapping(spec.get("placementGroupSelector")).get("name")
+    made = {one.properties.get("name") for one in seen.of("aws:ec2/placementGroup:PlacementGroup")}
+    if name in made:
+        pool["eks"] = {**pool.get("eks", {}), "placementGroup": True}
+    elif isinstance(name, str):
+        pool["karpenter"] = {**pool.get("karpenter", {}), "placementGroup": name}
+
+
+def _priced(pool: Declaration, seen: Observations) -> None:
+    for one in seen.objects("NodeOverlay"):
+        labels = mapping(mapping(one.properties.get("metadata")).get("labels"))
+        price = mapping(one.properties.get("spec")).get("priceAdjustment")
+        if labels.get(POOL_LABEL) == pool["name"] and isinstance(price, str):
+            pool["karpenter"] = {**pool.get("karpenter", {}), "priceAdjustment": price}
 
 
 def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_version: str) -> None:
@@ -239,8 +279,14 @@ def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_versio
     if image is not None:
         options["amiId"] = image
     hops = mapping(spec.get("metadataOptions")).get("httpPutResponseHopLimit")
-    if isinstance(hops, int) and hops != 1:
-        options["metadataHopLimit"] = hops
+    options |= node_options(spec.get("blockDeviceMappings"), spec.get("userData"), hops)
+    found = [
+        {ours: term[theirs] for ours, theirs in _RESERVATIONS.items() if theirs in term}
+        for term in map(mapping, items(spec.get("capacityReservationSelectorTerms")))
+        if "id" not in term
+    ]
+    if found:
+        pool["karpenter"] = {**pool.get("karpenter", {}), "reservations": found}
     size = disk_size(spec.get("blockDeviceMappings"))
     if size is not None:
         pool["disk"] = {"sizeGib": size}

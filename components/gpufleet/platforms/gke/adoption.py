@@ -64,10 +64,6 @@ class GkeAdoption(PlatformAdoption):
     choices = (
         INTENT,
         Choice("gpuTaint", (False, True)),
-        Choice("gke.imageStreaming", (True, False)),
-        Choice("gke.autoRepair", (True, False)),
-        Choice("gke.autoUpgrade", (True, False)),
-        Choice("gke.secureBoot", (True, False)),
         Choice("gke.openReservations", (True,)),
         Choice("fabric", ("rdma", "tcpx", "tcpxo")),
     )

@@ -46,7 +46,7 @@ def fixed_settings(pool: Pool) -> dict[str, str]:
         "gke.localSsds": f"{shape.local_ssds} {options.local_ssd_use.value}",
         "gke.kmsKey": str(options.kms_key),
         "gke.maintenanceInterval": str(options.maintenance_interval),
-        "gke.imageCache": f"{options.image_cache}, streaming {bool(options.image_streaming)}",
+        "gke.imageCache": f"{options.image_cache}, streaming {bool(options.image_streaming or options.image_cache)}",
         "gke.maxPods": str(options.max_pods),
         "gke.compactPlacement": str(options.compact_placement),
         "gke.secureBoot": str(shape.secure_boot),
