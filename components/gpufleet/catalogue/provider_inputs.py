@@ -101,7 +101,7 @@ def constraints(cloud: str) -> Mapping[str, tuple[InputConstraint, ...]]:
 
 @cache
 def provider_rows(cloud: str) -> Sequence[Mapping[str, Any]]:
-    """The rows of a cloud's file: sources, constraints, and inputs of a type; none without a file."""
+    """Sources, constraints and inputs of types: the rows of a cloud's file; none without one."""
     if not (FOLDER / f"{cloud}.jsonl").is_file():
         return ()
     text = (FOLDER / f"{cloud}.jsonl").read_text(encoding="utf-8")

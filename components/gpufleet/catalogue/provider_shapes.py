@@ -1,7 +1,7 @@
 """Which inputs a resource has and of which type they are, where a declaration may write them raw.
 
-The rows `inputs` of `providers/<cloud>.jsonl`, from the SDK of the provider: an object is a mapping,
-a list a list of its one shape, `*` any name, and a null what is not checked.
+The rows `inputs` of `providers/<cloud>.jsonl`, from the SDK of the provider: an object is a
+mapping, a list a list of its one shape, `*` any name, and a null what is not checked.
 """
 
 import difflib
@@ -20,6 +20,11 @@ def _shape_of(token: str) -> Any:
     return next(
         (one["inputs"] for one in rows if one.get("type") == token and "inputs" in one), None
     )
+
+
+def inputs_of(token: str) -> Mapping[str, Any]:
+    """Inputs of a resource and their types; empty for a type without a row."""
+    return _shape_of(token) or {}
 
 
 def unknown_inputs(token: str, inputs: Mapping[str, Any]) -> Iterator[InputViolation]:

@@ -6,8 +6,8 @@ import pytest
 
 from gpufleet.catalogue.provider_inputs import constraints
 from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
-from gpufleet.platforms.gke.node_pool_contract import NODE_POOL_TYPE
 
 
 def spec(platform: str, pool: dict[str, Any], **top: Any) -> dict[str, Any]:
@@ -72,7 +72,7 @@ DECIDED = {
 """Enumerated arguments that raw ones may not set -> what decides them."""
 
 
-@pytest.mark.parametrize(("path", "values"), enumerated("gcp", NODE_POOL_TYPE))
+@pytest.mark.parametrize(("path", "values"), enumerated("gcp", NODE_POOL))
 def test_every_value_of_every_enumeration_of_gke_is_known(
     path: str, values: tuple[str, ...]
 ) -> None:
@@ -117,50 +117,51 @@ def test_karpenter_has_neither_a_node_group_nor_a_launch_template(key: str) -> N
     assert codes(spec("eks", pool))["karpenter-decides"] == f"pools[0].eks.{key}"
 
 
+NODE_GROUP, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate"
+
+
 @pytest.mark.parametrize(
-    ("platform", "option", "raw", "message"),
+    ("type_", "raw", "what"),
     [
+        (NODE_POOL, {"colour": 1}, "colour: it is not an argument of the provider"),
         (
-            "gke",
-            "nodePool",
-            {"colour": 1},
-            "the provider refuses colour of gcp:container/nodePool:NodePool: it is not an argument "
-            "of the provider",
-        ),
-        (
-            "gke",
-            "nodePool",
+            NODE_POOL,
             {"nodeConfig": {"minCpuPlatforms": "x"}},
-            "the provider refuses nodeConfig.minCpuPlatforms of gcp:container/nodePool:NodePool: it "
-            "is not an argument of the provider; did you mean minCpuPlatform?",
+            (
+                "nodeConfig.minCpuPlatforms: it is not an argument of the provider; did you mean "
+                "minCpuPlatform?"
+            ),
         ),
         (
-            "gke",
-            "nodePool",
+            NODE_POOL,
             {"nodeConfig": {"tags": "web"}},
-            "the provider refuses nodeConfig.tags of gcp:container/nodePool:NodePool: it must be a "
-            "list, and is 'web'",
+            "nodeConfig.tags: it must be a list, and is 'web'",
         ),
         (
-            "eks",
-            "nodeGroup",
+            NODE_GROUP,
             {"nodeGroupNamePrefixes": "a"},
-            "the provider refuses nodeGroupNamePrefixes of aws:eks/nodeGroup:NodeGroup: it is not "
-            "an argument of the provider; did you mean nodeGroupNamePrefix?",
+            (
+                "nodeGroupNamePrefixes: it is not an argument of the provider; did you mean "
+                "nodeGroupNamePrefix?"
+            ),
         ),
         (
-            "eks",
-            "launchTemplate",
+            TEMPLATE,
             {"cpuOptions": {"coreCount": "many"}},
-            "the provider refuses cpuOptions.coreCount of aws:ec2/launchTemplate:LaunchTemplate: it "
-            "must be a whole number, and is 'many'",
+            "cpuOptions.coreCount: it must be a whole number, and is 'many'",
         ),
     ],
+    ids=["unknown", "nearOne", "noList", "nearGroup", "noNumber"],
 )
 def test_a_raw_argument_that_the_provider_does_not_have_is_refused(
-    platform: str, option: str, raw: dict[str, Any], message: str
+    type_: str, raw: dict[str, Any], what: str
 ) -> None:
-    found = compile_data(spec(platform, {**L4, platform: {option: raw}})).findings
+    option = type_.rpartition(":")[2]
+    platform = "gke" if type_ == NODE_POOL else "eks"
+    options = {option[0].lower() + option[1:]: raw}
+    found = compile_data(spec(platform, {**L4, platform: options})).findings
+    place, _, reason = what.partition(":")
+    message = f"the provider refuses {place} of {type_}:{reason}"
     assert message in [one.message for one in found]
 
 

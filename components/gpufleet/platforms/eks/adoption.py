@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from gpufleet.fleet.observed import (
     ProposedPool,
 )
 from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
+from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
@@ -60,7 +62,12 @@ class EksAdoption(PlatformAdoption):
     """Node groups, and NodePools with their EC2NodeClasses."""
 
     platform = Platform.EKS
-    tokens = frozenset({GROUP, CLUSTER, "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"})
+    tokens = frozenset(
+        {
+            *(GROUP, CLUSTER, "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"),
+            f"kubernetes:{auto_mode.API_VERSION}:{auto_mode.KIND}",
+        }
+    )
     wired: ClassVar[Mapping[str, Sequence[str]]] = {
         "nodeGroup": (
             *("clusterName", "nodeRoleArn", "launchTemplate", "nodeGroupName", "region"),
@@ -285,10 +292,8 @@ def _template_inputs(template: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(template)
     text = found.get("userData")
     if isinstance(text, str):
-        try:
+        with contextlib.suppress(binascii.Error, UnicodeDecodeError):  # written as text
             text = base64.b64decode(text, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            pass  # written as text
         found["userData"] = without_cluster(text)
     if items(found.get("networkInterfaces")):
         found["networkInterfaces"] = [

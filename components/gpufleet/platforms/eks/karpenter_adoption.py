@@ -17,6 +17,7 @@ from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
 from gpufleet.fleet.observed_nodes import pool_name
+from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
@@ -89,8 +90,10 @@ def _pool(
         )
     if not _named_types(requirements):
         notes.append(_by_labels(requirements, types))
-    reference = mapping(inner.get("nodeClassRef")).get("name")
-    cls = next((c for c in seen.objects("EC2NodeClass") if _named(c) == reference), None)
+    reference = mapping(inner.get("nodeClassRef"))
+    auto = reference.get("kind") == auto_mode.KIND
+    classes = seen.objects(auto_mode.KIND if auto else "EC2NodeClass")
+    cls = next((c for c in classes if _named(c) == reference.get("name")), None)
     node_class = {} if cls is None else mapping(cls.properties.get("spec"))
     reserved = [
         {"id": mapping(t)["id"]}
@@ -101,7 +104,7 @@ def _pool(
         "name": name,
         "instanceTypes": types,
         "nodes": {"min": 0, "max": most},
-        "provisioner": "karpenter",
+        "provisioner": "autoMode" if auto else "karpenter",
     }
     zones = [str(z) for z in items(wanted.get("topology.kubernetes.io/zone", {}).get("values"))]
     ways: list[Declaration] = []
@@ -120,7 +123,7 @@ def _pool(
     _class_options(pool, node_class, kubernetes_version)
     _placed(pool, node_class, seen)
     _priced(pool, seen)
-    if _repair_is_off(seen):
+    if not auto and _repair_is_off(seen):
         pool["eks"] = {**pool.get("eks", {}), "nodeRepair": False}
     sharing = bottlerocket_sharing(node_class.get("userData"), types[0])
     if sharing is not None:
@@ -146,7 +149,7 @@ def _pool(
     if cls is not None:
         found["nodeClass"] = {
             "apiVersion": cls.properties.get("apiVersion"),
-            "kind": "EC2NodeClass",
+            "kind": cls.properties.get("kind"),
             "metadata": {
                 k: v
                 for k, v in mapping(cls.properties.get("metadata")).items()
@@ -218,8 +221,11 @@ def _karpenter_options(
 ) -> None:
     """What only Karpenter is told. The intent is that whose disruption is the most alike."""
     shown = {**mapping(spec.get("disruption")), **inner}
-    intent = max(Intent, key=lambda one: sum(shown.get(k) == v for k, v in _default(one).items()))
-    own = {k: shown[k] for k, v in _default(intent).items() if k in shown and shown[k] != v}
+    auto = pool["provisioner"] == "autoMode"
+    defaults = {one: _disruption(one, auto=auto) for one in Intent}
+    alike = {one: sum(shown.get(k) == v for k, v in defaults[one].items()) for one in Intent}
+    intent = max(Intent, key=lambda one: alike[one])
+    own = {k: shown[k] for k, v in defaults[intent].items() if k in shown and shown[k] != v}
     pool["intent"] = intent.value
     options: Declaration = {key: own.pop(key) for key in _LIFETIME if key in own}
     if own:
@@ -238,8 +244,8 @@ def _karpenter_options(
         pool["karpenter"] = options
 
 
-def _default(intent: Intent) -> dict[str, Any]:
-    rules, lifetime = disruption(intent, KarpenterPoolOptions())
+def _disruption(intent: Intent, *, auto: bool) -> dict[str, Any]:
+    rules, lifetime = disruption(intent, KarpenterPoolOptions(), auto_mode=auto)
     return {**rules, **lifetime}
 
 
@@ -279,7 +285,9 @@ def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_versio
     if image is not None:
         options["amiId"] = image
     hops = mapping(spec.get("metadataOptions")).get("httpPutResponseHopLimit")
-    options |= node_options(spec.get("blockDeviceMappings"), spec.get("userData"), hops)
+    disk = mapping(spec.get("ephemeralStorage"))  # of EKS Auto Mode
+    volumes = spec.get("blockDeviceMappings") or [{"ebs": {**disk, "volumeSize": disk.get("size")}}]
+    options |= node_options(volumes, spec.get("userData"), hops)
     found = [
         {ours: term[theirs] for ours, theirs in _RESERVATIONS.items() if theirs in term}
         for term in map(mapping, items(spec.get("capacityReservationSelectorTerms")))
@@ -287,7 +295,7 @@ def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_versio
     ]
     if found:
         pool["karpenter"] = {**pool.get("karpenter", {}), "reservations": found}
-    size = disk_size(spec.get("blockDeviceMappings"))
+    size = disk_size(volumes)
     if size is not None:
         pool["disk"] = {"sizeGib": size}
     if spec.get("networkInterfaces"):

@@ -88,7 +88,7 @@ _OF_CLUSTER = re.compile(
 
 
 def without_cluster(text: str) -> str:
-    """User data without the lines that say how a node finds its cluster: no declaration has them."""
+    """User data without the lines by which a node finds its cluster: no declaration has them."""
     return _OF_CLUSTER.sub("", text)
 
 

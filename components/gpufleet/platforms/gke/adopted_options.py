@@ -66,11 +66,9 @@ def adopted_options(
         if isinstance(config.get(theirs), str):
             options[ours] = config[theirs]
     interval = mapping(config.get("hostMaintenancePolicy")).get("maintenanceInterval")
-    options |= {
-        "maintenanceInterval": ours
-        for ours, theirs in MAINTENANCE_INTERVALS.items()
-        if theirs == interval
-    }
+    spelt = {theirs: ours for ours, theirs in MAINTENANCE_INTERVALS.items()}
+    if interval in spelt:
+        options["maintenanceInterval"] = spelt[interval]
     switches = (
         ("autoRepair", inputs.get("management"), "autoRepair"),
         ("autoUpgrade", inputs.get("management"), "autoUpgrade"),
@@ -78,6 +76,7 @@ def adopted_options(
         ("imageStreaming", config.get("gcfsConfig"), "enabled"),
     )
     for ours, section, theirs in switches:
-        if isinstance(value := mapping(section).get(theirs), bool):
+        value = mapping(section).get(theirs)
+        if isinstance(value, bool) and (ours, value) != ("autoRepair", True):
             options[ours] = value
     return options

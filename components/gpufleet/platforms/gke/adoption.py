@@ -23,10 +23,10 @@ from gpufleet.platforms.gke.daemon_sets import chosen_pools
 from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
 from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 
-NODE_POOL = "gcp:container/nodePool:NodePool"
 CLUSTER = "gcp:container/cluster:Cluster"
 _EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",
@@ -34,6 +34,7 @@ _EFFECTS = {
     "NO_EXECUTE": "NoExecute",
 }
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, *(one.key for one in GKE_TAINTS))
+_DYNAMIC = ("flexStart", "queued")
 _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
 
 
@@ -188,9 +189,8 @@ def _pool(
         pool["disk"] = {"sizeGib": config["diskSizeGb"]}
     if str(config.get("imageType", "")).startswith("UBUNTU"):
         pool["image"] = "ubuntu-gke"
-    options = adopted_options(
-        {**inputs, "upgradeSettings": _upgrade(members)}, config, per_zone=per_zone
-    )
+    shared = {"upgradeSettings": _upgrade(members), "management": _management(members)}
+    options = adopted_options({**inputs, **shared}, config, per_zone=per_zone)
     if options:
         pool["gke"] = options
     names = ["", *[_suffix(way) for way in pool["capacity"]]][1:] if len(members) > 1 else [""]
@@ -225,6 +225,16 @@ def _upgrade(members: list[ObservedResource]) -> dict[str, Any]:
         return {}
     declared = len(given) == len(members)
     return {key: value for key, value in given[0].items() if declared or key != "strategy"}
+
+
+def _management(members: list[ObservedResource]) -> dict[str, Any]:
+    """Management of all steps, without the repair that dynamic capacity never has."""
+    ways = [next(iter(_capacity(one, []))) for one in members]
+    found = [mapping(one.properties.get("management")) for one in members]
+    repairs = [
+        one.get("autoRepair") for one, way in zip(found, ways, strict=True) if way not in _DYNAMIC
+    ]
+    return {**found[0], "autoRepair": repairs[0] if repairs else None}
 
 
 def _machine(config: Mapping[str, Any]) -> Declaration:

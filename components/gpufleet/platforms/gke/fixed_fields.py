@@ -22,6 +22,7 @@ def fixed_settings(pool: Pool) -> dict[str, str]:
     shape = gke_shape(pool)
     options, partition = shape.options, pool.partition
     slice_ = tpu_slice(pool)
+    streaming = bool(options.image_streaming or options.image_cache)
     profile = "" if shape.operator else ", ".join(sorted(partition.slices))
     clients = 1 if shape.operator else partition.replicas
     return {
@@ -46,7 +47,7 @@ def fixed_settings(pool: Pool) -> dict[str, str]:
         "gke.localSsds": f"{shape.local_ssds} {options.local_ssd_use.value}",
         "gke.kmsKey": str(options.kms_key),
         "gke.maintenanceInterval": str(options.maintenance_interval),
-        "gke.imageCache": f"{options.image_cache}, streaming {bool(options.image_streaming or options.image_cache)}",
+        "gke.imageCache": f"{options.image_cache}, streaming {streaming}",
         "gke.maxPods": str(options.max_pods),
         "gke.compactPlacement": str(options.compact_placement),
         "gke.secureBoot": str(shape.secure_boot),
