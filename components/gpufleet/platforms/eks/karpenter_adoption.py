@@ -252,8 +252,9 @@ def _disruption(intent: Intent, *, auto: bool) -> dict[str, Any]:
 def _placed(pool: Declaration, spec: Mapping[str, Any], seen: Observations) -> None:
     """The placement group: one of the pool's own, or one that exists."""
     name = mapping(spec.get("placementGroupSelector")).get("name")
-    made = {one.properties.get("name") for one in seen.of("aws:ec2/placementGroup:PlacementGroup")}
-    if name in made:
+    groups = seen.of("aws:ec2/placementGroup:PlacementGroup")
+    tags = [mapping(one.properties.get("tags")) for one in groups]
+    if name is not None and any(one.get(POOL_LABEL) == pool["name"] for one in tags):
         pool["eks"] = {**pool.get("eks", {}), "placementGroup": True}
     elif isinstance(name, str):
         pool["karpenter"] = {**pool.get("karpenter", {}), "placementGroup": name}
