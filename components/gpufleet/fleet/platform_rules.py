@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
-from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.catalogue import Catalogue, InstanceType, NodeImage
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding
 from gpufleet.fleet.input_differences import InputDifference, differing, plain

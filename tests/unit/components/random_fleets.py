@@ -4,8 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS, GCP, InstanceType
+from gpufleet.catalogue import AWS, GCP, InstanceType, load
 from tests.unit.components.random_options import EKS, GKE, KARPENTER, some
 
 CATALOGUE = load("2026.11")

@@ -4,8 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS
+from gpufleet.catalogue import AWS, load
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.observed import Declaration, Observations

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from gpufleet.catalogue import load
+from gpufleet.catalogue import GCP, load
 from gpufleet.catalogue.google_zones import region_of_google_zone
-from gpufleet.catalogue.model import GCP
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
