@@ -3,9 +3,9 @@
     from gpufleet.catalogue import load
     load().gpu("A100-80GB").mig
 
-Importing this package parses no data and reads no file. Units: memory is integer bytes, money integer
-micro-dollars (1 USD = 1_000_000), bandwidth integer bytes per second unless the name says otherwise;
-marketing figures keep the unit in their name (`nominal_gb`). None: no source gave the figure.
+Importing this package parses no data and reads no file. Units: memory is integer bytes, money is
+integer micro-dollars (1 USD = 1_000_000), bandwidth is integer bytes per second unless the name
+says otherwise; marketing figures keep their unit (`nominal_gb`). None: no source gave the figure.
 """
 
 from gpufleet.catalogue.catalogue import Catalogue
