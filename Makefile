@@ -24,11 +24,10 @@ NIGHTLY_TESTS := nightly or chaos
 # The tests of a file share what they compute: each file is run by one process. No test of tests/engine is one of these.
 RUN_UNIT_TESTS := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/engine
 # Tests of one root, for a change of that root alone: those of the core are the rest.
-VCENTER_TESTS := tests/unit/platforms/vsphere tests/vcenter
+VCENTER_TESTS := tests/vcenter
 POLICY_TESTS := tests/policies tests/corpus
 PLANNER_TESTS := tests/planner
-CORE_TESTS := tests --ignore tests/planner --ignore tests/policies --ignore tests/corpus --ignore tests/vcenter \
-  --ignore tests/unit/platforms/vsphere
+CORE_TESTS := tests --ignore tests/planner --ignore tests/policies --ignore tests/corpus --ignore tests/vcenter
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 

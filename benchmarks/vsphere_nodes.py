@@ -14,11 +14,11 @@ from typing import Any
 import psutil
 
 from benchmarks.paired import seconds
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet.platforms.vsphere.vcenter.machine import make
-from gpufleet.platforms.vsphere.vcenter.session import close_all
 from gpufleet_sandbox import bootstrap
 from gpufleet_sandbox.progress import SilentProgress
+from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet_vcenter.machine import make
+from gpufleet_vcenter.session import close_all
 from tests.vcenter.simulator import (
     SimulatedGpu,
     SimulatedHost,

@@ -66,7 +66,7 @@ OF_VCENTER = (
 `vsphere/test_own_plugin.py` and `vsphere/test_group.py` show: run with every commit that changes
 the provider or what it stands on, else at night."""
 VCENTER = (
-    *("platforms/vsphere/*.py", "platforms/vsphere/*/*.py", "spec/platforms/vsphere*.py"),
+    *("platforms/vsphere/*.py", "gpufleet_vcenter/*.py", "spec/platforms/vsphere*.py"),
     *("components_base/*.py", "tests/engine/*.py", "tests/engine/vsphere/*.py"),
     *("tests/vcenter/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
 )
@@ -85,6 +85,7 @@ NIGHTLY = {
     "test_from_nothing.py": 90,
     "test_kill.py": 35,
     "test_cloud_stand_in.py": 30,
+    "test_idle.py": 240,
     "test_prometheus.py": 20,
     "test_promtool.py": 20,
     "test_operands.py": 18,

@@ -17,7 +17,7 @@ from typing import Any
 from pyVim.connect import Disconnect, SmartConnect
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER
+from gpufleet_vcenter.identity import OWNER
 from tests.engine.conftest import require
 from tests.vcenter.fault_proxy import FaultProxy, fault_proxy
 from tests.vcenter.mortal import MortalVcenter

@@ -13,9 +13,9 @@ import traceback
 from typing import Any
 
 from gpufleet.components_base.resource_plugin import NotReadyError
-from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
+from gpufleet_vcenter.errors import VsphereError
+from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.vsphere.direct import PROVIDER
 
 

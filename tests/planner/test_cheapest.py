@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet_planner.packing import Mode, PackingMachine, PackingProblem, ShareClass, pack
+from gpufleet_planner.pictures.plan_rows import plan_rows
 from gpufleet_planner.planning.filled_pool import FilledPool
 from gpufleet_planner.planning.manifest import manifests
 from gpufleet_planner.planning.option import Option
@@ -93,3 +94,22 @@ def test_no_packing_of_the_same_shares_costs_less(seed: int) -> None:
         drawn += 1
         close += float(answer.usd_per_hour) <= 1.05 * float(answer.bound_usd_per_hour)
     assert close >= 0.95 * drawn
+
+
+def test_whole_gpus_and_slices_share_nodes() -> None:
+    """Six sevenths, four halves and two whole A100-40GB: one GPU of sevenths, two of halves and two
+    whole are five of the eight of a p4d.24xlarge (21.96 USD/h), which the packer proves too."""
+    sizes = {"sevenths": (6, 3.5), "halves": (4, 18), "whole": (2, 36)}
+    rows = [
+        {"name": name, "workload": "notebook", "count": count, "memoryGib": gib}
+        for name, (count, gib) in sizes.items()
+    ]
+    answer = plan(file(*({**row, "isolation": "hardware"} for row in rows), gpus=["A100-40GB"]))
+    assert answer.fleet is not None
+    assert [pool.nodes for _, pool in answer.pools] == [1]
+    assert float(answer.usd_per_hour or 0) == packed_alike(answer) == 21.957642
+    assert schedule(answer.fleet, manifests(answer)) == 0
+    (row,) = plan_rows(answer)
+    owners = {part.owner: part.text for gpu in row.gpus for part in gpu if part.owner is not None}
+    assert set(owners) == set(sizes)
+    assert owners["whole"] == "GPU"

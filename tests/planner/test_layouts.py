@@ -69,3 +69,15 @@ def test_one_profile_is_in_two_pools_where_that_takes_fewer_nodes() -> None:
     """4g, 3g, 2g and 1g on machines of one A100: 4g + 3g fill one, 2g and 1g are on another."""
     pools = lay_out_pools(A100, {"4g.40gb": 1, "3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 1}, 1)
     assert sum(pool.nodes for pool in pools) == 2
+
+
+def test_copies_of_several_whole_gpus_stay_on_one_node() -> None:
+    """Three copies of two GPUs and ten sevenths on nodes of four: the second node has the third
+    copy and both GPUs that are cut."""
+    pools = lay_out_pools(A100, {"": 6, "1g.10gb": 10}, 4, 2)
+    assert [(pool.nodes, pool.asked) for pool in pools] == [
+        (1, {"": 4}),
+        (1, {"": 2, "1g.10gb": 10}),
+    ]
+    assert [pool.before for pool in pools] == [{"": 0}, {"": 4, "1g.10gb": 0}]
+    assert [sum(n for _, n in pool.gpus) for pool in pools] == [0, 2]

@@ -67,6 +67,7 @@ def test_each_source_file_of_the_three_roots_is_counted_once_or_generated(tool: 
         len(path.read_bytes().splitlines())
         for root in (
             "components/gpufleet",
+            "components/gpufleet_vcenter",
             "policies/gpufleet_policies",
             "planner/gpufleet_planner",
         )

@@ -8,7 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("components/gpufleet", "policies/gpufleet_policies", "planner/gpufleet_planner")
+PACKAGES = (
+    "components/gpufleet",
+    "components/gpufleet_vcenter",
+    "policies/gpufleet_policies",
+    "planner/gpufleet_planner",
+)
 
 Edit = tuple[str, str, str]
 """File, text that is in it once, text that replaces it."""

@@ -31,7 +31,7 @@ def test_tests_of_the_vcenter_provider_run_where_its_files_changed() -> None:
     ]
     for end in VCENTER:
         assert any(path.match(end) for path in sources), end
-    provider = ROOT / "components/gpufleet/platforms/vsphere/vcenter"
+    provider = ROOT / "components/gpufleet_vcenter"
     assert all(any(path.match(end) for end in VCENTER) for path in provider.rglob("*.py"))
 
 

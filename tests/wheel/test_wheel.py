@@ -24,6 +24,7 @@ from tests.wheel.environments import OURS, Installed, build, install
 ROOT = Path(__file__).parents[2]
 PRODUCT_SOURCES = {
     "gpufleet": ROOT / "components" / "gpufleet",
+    "gpufleet_vcenter": ROOT / "components" / "gpufleet_vcenter",
     "gpufleet_policies": ROOT / "policies" / "gpufleet_policies",
     "gpufleet_planner": ROOT / "planner" / "gpufleet_planner",
 }

@@ -227,6 +227,10 @@ class Catalogue:
         of nodes that exist may be of such machines."""
         return frozen({one.name: machine_offer.machine(one, self.region) for one in self.offers})
 
+    def sold(self, name: str) -> InstanceType | None:
+        """A machine type of any cloud; None where no list has it."""
+        return self.instances.get(name) or self.offered.get(name)
+
     @cached_property
     def feature_tables(self) -> Mapping[str, FeatureTable]:
         """Feature gates and chart values by release, by program."""

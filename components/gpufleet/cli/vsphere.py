@@ -19,6 +19,7 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.installation import install_command
+from gpufleet.platforms.vsphere.machine_arguments import placed_machines
 
 
 @click.group("vsphere")
@@ -70,20 +71,23 @@ def inventory(
     JSON: {"hosts": [...], "pools": [...], "vgpu": [...]}. Exits 1 when a pool does not fit or SPEC
     has an error, 2 when SPEC cannot be read, vCenter cannot be asked or the cluster has no host.
     """
-    pools: tuple[Any, ...] = ()
-    prefix = name_prefix or "gpu"
+    pools: dict[str, list[dict[str, Any]]] = {}
     if source is not None:
         compiled = compile_source(source, None)
         if compiled.fleet is None or not compiled.deployable:
             print_findings(compiled.findings)
             sys.exit(1)
-        pools = compiled.fleet.pools
         spec = compiled.fleet.spec
         prefix = name_prefix or spec.name_prefix or spec.cluster.name
+        pools = {
+            pool.name: list(placed_machines(prefix, pool).values())
+            for pool in compiled.fleet.pools
+            if pool.spec.vsphere is not None
+        }
     with _library():
-        from gpufleet.platforms.vsphere.vcenter.inventory_report import ask_inventory
+        from gpufleet_vcenter.inventory_report import ask_inventory
 
-        found = ask_inventory(_endpoint(asked), asked["datacenter"], cluster, pools, prefix)
+        found = ask_inventory(_endpoint(asked), asked["datacenter"], cluster, pools)
     if output_format == "json":
         print_json(found)
     else:
@@ -119,7 +123,7 @@ def orphans(
     were not completed; 2 when a STATE cannot be read or vCenter cannot be asked.
     """
     with _library():
-        from gpufleet.platforms.vsphere.vcenter.orphan_report import (
+        from gpufleet_vcenter.orphan_report import (
             StateStanding,
             ask_orphans,
             declared_by,
@@ -161,8 +165,8 @@ def _state(name: str) -> Any:
 def _library() -> Generator[None, None, None]:
     """What lacks or fails on the way to vCenter, as an error of the command."""
     try:
-        from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
-        from gpufleet.platforms.vsphere.vcenter.session import (
+        from gpufleet_vcenter.errors import VsphereError
+        from gpufleet_vcenter.session import (
             Session,  # noqa: F401  # pyright: ignore[reportUnusedImport]
         )
     except ModuleNotFoundError as problem:

@@ -4,27 +4,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, Field, model_validator
 
-from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
-from gpufleet.messages import shown_value
 from gpufleet_planner.packing.amount import read_cpu, read_memory, read_part
 from gpufleet_planner.packing.problem import Mode
-from gpufleet_planner.sizing.request import LIKE_A_KEY, problem_words
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        populate_by_name=True,
-        use_attribute_docstrings=True,
-        arbitrary_types_allowed=True,
-    )
-
+from gpufleet_planner.sizing.request import RequestModel, read_model
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -43,7 +28,7 @@ PartOfGpu = Annotated[Fraction, BeforeValidator(read_part)]
 """`0.25`, `1/4` or `25%`."""
 
 
-class MachineRequest(_Part):
+class MachineRequest(RequestModel):
     """A machine type that may be bought. From the catalogue, or described here."""
 
     name: Name | None = None
@@ -79,7 +64,7 @@ class MachineRequest(_Part):
         return self
 
 
-class SliceRequest(_Part):
+class SliceRequest(RequestModel):
     """Any MIG instance or whole GPU that is large enough."""
 
     memory: Memory | None = None
@@ -96,7 +81,7 @@ class SliceRequest(_Part):
         return self
 
 
-class FractionRequest(_Part):
+class FractionRequest(RequestModel):
     """A part of a GPU through MPS or time-slicing."""
 
     part: PartOfGpu | None = None
@@ -111,7 +96,7 @@ class FractionRequest(_Part):
         return self
 
 
-class ShareRequest(_Part):
+class ShareRequest(RequestModel):
     """Shares that are all alike: exactly one of mig, slice, gpus, mps, timeSlicing."""
 
     name: Name
@@ -149,7 +134,7 @@ class ShareRequest(_Part):
         return self
 
 
-class GroupRequest(_Part):
+class GroupRequest(RequestModel):
     """Several shares that must not crowd together."""
 
     name: Name
@@ -164,7 +149,7 @@ class GroupRequest(_Part):
         return self
 
 
-class ExistingInstance(_Part):
+class ExistingInstance(RequestModel):
     """A MIG instance that is there."""
 
     profile: str
@@ -174,7 +159,7 @@ class ExistingInstance(_Part):
     """Share of this file it belongs to; counts for spread groups only."""
 
 
-class ExistingClients(_Part):
+class ExistingClients(RequestModel):
     """A GPU that is divided by MPS or time-slicing."""
 
     replicas: Annotated[int, Field(ge=1, le=1024)]
@@ -184,7 +169,7 @@ class ExistingClients(_Part):
     """Share of this file they belong to."""
 
 
-class ExistingGpuRequest(_Part):
+class ExistingGpuRequest(RequestModel):
     """One GPU of an existing node; nothing written: it is free."""
 
     mig: tuple[ExistingInstance, ...] | None = None
@@ -204,7 +189,7 @@ class ExistingGpuRequest(_Part):
         return self
 
 
-class ExistingRequest(_Part):
+class ExistingRequest(RequestModel):
     """A node that is there and paid for. Nothing on it is moved."""
 
     node: Name
@@ -218,7 +203,7 @@ class ExistingRequest(_Part):
     """Host memory that is left on it. Default: all, where nothing is on its GPUs."""
 
 
-class QuotaRequest(_Part):
+class QuotaRequest(RequestModel):
     """Maximum number of GPUs that may be bought over several machine types."""
 
     name: Name
@@ -226,7 +211,7 @@ class QuotaRequest(_Part):
     machines: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class PackRequest(_Part):
+class PackRequest(RequestModel):
     """A packing file."""
 
     catalogue: str | None = None
@@ -240,26 +225,11 @@ class PackRequest(_Part):
 
 def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Finding, ...]]:
     """Plain data of a file -> request, with every structural problem at once."""
-    try:
-        request = PackRequest.model_validate(data)
-    except ValidationError as problem:
-        findings: list[Finding] = []
-        for detail in problem.errors():
-            if detail["type"] == "too_short" and detail["input"]:
-                continue  # the entries are there, each with an error of its own
-            path = _written(detail["loc"])
-            text, fix = problem_words(detail, path)
-            if detail["type"] == "extra_forbidden":
-                known = _keys(detail["loc"][:-1])
-                close = nearest_names(str(detail["loc"][-1]), known, likeness=LIKE_A_KEY)
-                text = f"`{detail['loc'][-1]}` is not a key here; the keys are {', '.join(known)}"
-                fix = f"write {' or '.join(close)}" if close else "remove it"
-            elif detail["type"] != "missing" and not isinstance(detail["input"], (dict, list)):
-                text += f", not {shown_value(str(detail['input']))}"
-            findings.append(error("pack-request-invalid", path, text, fix))
-        return None, tuple(findings)
-    crowd = _too_many(request)
-    return (None, crowd) if crowd else (request, ())
+    findings: list[Finding] = []
+    request = read_model(PackRequest, data, "", "pack-request-invalid", findings)
+    if request is not None:
+        findings += _too_many(request)
+    return (None if findings else request), tuple(findings)
 
 
 def _too_many(request: PackRequest) -> tuple[Finding, ...]:
@@ -277,33 +247,3 @@ def _too_many(request: PackRequest) -> tuple[Finding, ...]:
             limit=MOST_SHARES,
         ),
     )
-
-
-def _written(place: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in place:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
-
-
-_INSIDE: dict[str, type[BaseModel]] = {
-    "machines": MachineRequest,
-    "shares": ShareRequest,
-    "groups": GroupRequest,
-    "existing": ExistingRequest,
-    "quotas": QuotaRequest,
-    "gpus": ExistingGpuRequest,
-    "slice": SliceRequest,
-    "mps": FractionRequest,
-    "timeSlicing": FractionRequest,
-    "mig": ExistingInstance,
-}
-
-
-def _keys(place: tuple[int | str, ...]) -> list[str]:
-    """The keys of the part that is at a place."""
-    names = [part for part in place if isinstance(part, str)]
-    model = _INSIDE.get(names[-1], PackRequest) if names else PackRequest
-    if model is FractionRequest and names[0] == "existing":
-        model = ExistingClients
-    return [field.alias or name for name, field in model.model_fields.items()]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.pictures.node_row import Blocks, GpuPart, PictureRow
 from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.layouts import WHOLE_GPU
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.sizing.device import DeviceShare
 
@@ -43,8 +44,10 @@ def _slices(pool: FilledPool) -> Iterator[Blocks]:
     assert pool.layout is not None
     waiting: dict[str, list[str]] = defaultdict(list)
     for name, option in pool.members:
-        waiting[option.share.profile or ""] += [name] * option.devices
+        waiting[option.share.profile or WHOLE_GPU] += [name] * option.devices
     for profile, names in waiting.items():
+        if profile not in pool.layout.asked:
+            continue
         first = pool.layout.before.get(profile, 0)
         names[:] = reversed(names[first : first + pool.layout.asked[profile]])
     for _ in range(pool.nodes):
@@ -61,6 +64,9 @@ def _slices(pool: FilledPool) -> Iterator[Blocks]:
                     )
                     for instance in sorted(proof.instances, key=lambda i: i.start)
                 )
+        for _ in range(pool.key.machine.gpus - sum(count for _, count in pool.layout.gpus)):
+            whole = waiting[WHOLE_GPU]
+            yield (GpuPart(*_WHOLE, whole.pop(), "GPU"),) if whole else ()
 
 
 def _whole(pool: FilledPool) -> Iterator[Blocks]:

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from gpufleet_planner.planning.layouts import NodeLayout, gpus_needed, lay_out_pools, stranded_by
+from gpufleet_planner.planning.layouts import WHOLE_GPU, NodeLayout, gpus_needed, lay_out_pools
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
@@ -47,7 +47,7 @@ class FilledPool:
     nodes: int
     members: Members
     layout: NodeLayout | None
-    """MIG: what each node is cut into."""
+    """MIG, and whole GPUs beside slices: what each node is cut into."""
 
     @property
     def micro_usd(self) -> int | None:
@@ -64,7 +64,7 @@ class FilledPool:
     def spare_gpus(self) -> Fraction:
         """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
         if self.layout is not None:
-            parts = {o.share.profile or "": o.share.weighted(_HALF) for _, o in self.members}
+            parts = {o.share.profile or WHOLE_GPU: o.share.weighted(_HALF) for _, o in self.members}
             slices = self.layout.asked.items()
             used = sum((count * parts[name] for name, count in slices), Fraction(0))
         else:
@@ -109,30 +109,29 @@ def nodes_of(key: PoolKey, demand: Demand) -> int:
     """Nodes that a demand needs, all pools of the key together; of slices a few more than the pools
     will have."""
     machine = key.machine
-    if key.kind is DeviceShare.MIG:
-        slices = {str(name): count for name, count in demand.items()}
-        if key.profile is not None:
-            return _one_profile(machine, slices).nodes
-        return ceil(gpus_needed(machine.gpu, slices) / machine.gpus)
-    if key.kind is not DeviceShare.WHOLE:
+    if key.kind is not DeviceShare.MIG and key.kind is not DeviceShare.WHOLE:
         return ceil(sum(demand.values()) / (key.replicas * machine.gpus))
-    return _whole_nodes(machine.gpus, {int(size): copies for size, copies in demand.items()})
-
-
-def stranded_of(key: PoolKey, demand: Demand) -> int:
-    """Compute slices that a demand makes unusable where profiles are mixed."""
-    if key.kind is not DeviceShare.MIG or key.profile is not None:
-        return 0
-    return stranded_by(key.machine.gpu, {str(name): count for name, count in demand.items()})
-
-
-def layouts_of(key: PoolKey, demand: Demand) -> tuple[NodeLayout, ...]:
-    """MIG: what the nodes of each pool are cut into."""
-    machine = key.machine
-    slices = {str(name): count for name, count in demand.items()}
+    slices, sizes = _divided(demand)
     if key.profile is not None:
-        return (_one_profile(machine, slices),)
-    return lay_out_pools(machine.gpu, slices, machine.gpus)
+        return _one_profile(machine, slices).nodes
+    if slices:
+        sizes[1] = sizes.get(1, 0) + gpus_needed(machine.gpu, slices)
+    return _whole_nodes(machine.gpus, sizes)
+
+
+def _divided(demand: Demand) -> tuple[dict[str, int], dict[int, int]]:
+    """Slices by profile, and copies by their whole GPUs."""
+    slices = {item: count for item, count in demand.items() if isinstance(item, str)}
+    return slices, {item: count for item, count in demand.items() if isinstance(item, int)}
+
+
+def beside_slices(key: PoolKey, option: Option) -> PoolKey | None:
+    """The pool of slices on whose nodes an option of whole GPUs can be too; None: on none."""
+    each = option.reached.gpus_each
+    gpus = key.machine.gpus
+    if key.kind is not DeviceShare.WHOLE or key.fabric != "none" or each >= gpus or gpus % each:
+        return None
+    return replace(key, kind=DeviceShare.MIG)
 
 
 def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
@@ -141,9 +140,20 @@ def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
     if key.kind is not DeviceShare.MIG:
         yield FilledPool(key, nodes_of(key, demand), members, None)
         return
-    for layout in layouts_of(key, demand):
-        own = tuple(row for row in members if row[1].share.profile in layout.asked)
-        yield FilledPool(key, layout.nodes, own, layout)
+    slices, sizes = _divided(demand)
+    if key.profile is not None:
+        layouts: Iterable[NodeLayout] = (_one_profile(key.machine, slices),)
+    else:
+        whole = sum(size * copies for size, copies in sizes.items())
+        wanted = slices | ({WHOLE_GPU: whole} if whole else {})
+        gpus = key.machine.gpus
+        layouts = lay_out_pools(key.machine.gpu, wanted, gpus, max(sizes, default=1))
+    # Large copies first, as nodes are filled.
+    ordered = sorted(members, key=lambda row: -row[1].reached.gpus_each)
+    for layout in layouts:
+        own = tuple(row for row in ordered if (row[1].share.profile or WHOLE_GPU) in layout.asked)
+        kind = DeviceShare.MIG if layout.gpus else DeviceShare.WHOLE
+        yield FilledPool(replace(key, kind=kind), layout.nodes, own, layout)
 
 
 def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> NodeLayout:

@@ -11,6 +11,9 @@ from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing import highs
 from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
 
+WHOLE_GPU = ""
+"""What stands for a whole GPU among the profiles of slices."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeLayout:
@@ -20,15 +23,15 @@ class NodeLayout:
     gpus: tuple[tuple[Mapping[str, int], int], ...]
     """Devices of a GPU, and on how many GPUs of each node; GPUs left over stay whole."""
     asked: Mapping[str, int]
-    """Slices that the nodes are for."""
+    """Slices, and whole GPUs (`WHOLE_GPU`), that the nodes are for."""
     offered: Mapping[str, int]
-    """Slices of all nodes together."""
+    """The same of all nodes together."""
     bound: int
     """GPUs that the slices need at least, by compute and memory volume."""
     stranded: int = 0
     """Compute slices of all nodes that no instance can use."""
     before: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Slices of the same profiles that earlier pools are for."""
+    """What earlier pools are for of the same."""
 
     @property
     def gpus_cut(self) -> int:
@@ -41,25 +44,24 @@ def gpus_needed(gpu: Gpu, wanted: Mapping[str, int]) -> int:
     return _filled(gpu, tuple(sorted(wanted.items()))).total()
 
 
-def stranded_by(gpu: Gpu, wanted: Mapping[str, int]) -> int:
-    """Compute slices that those GPUs make unusable."""
-    return _lost(gpu, _filled(gpu, tuple(sorted(wanted.items()))))
-
-
 def lay_out_pools(
-    gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int
+    gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int, largest: int = 1
 ) -> tuple[NodeLayout, ...]:
-    """Pools for these slices, of the fewest nodes where the integer program can be solved: one with
-    all nodes alike, else one for each layout of a node. Slices of one profile may be in several."""
-    return _pools(gpu, tuple(sorted(wanted.items())), gpus_per_node)
+    """Pools for these slices and whole GPUs, of the fewest nodes where the integer program can be
+    solved: one with all nodes alike, else one for each layout of a node. Slices of one profile may
+    be in several. `largest`: whole GPUs that one copy needs on a node, a part of the node's."""
+    return _pools(gpu, tuple(sorted(wanted.items())), gpus_per_node, largest)
 
 
 @lru_cache(maxsize=4096)
-def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int) -> tuple[NodeLayout, ...]:
-    cut = _fewest(gpu, wanted)
+def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int, largest: int) -> tuple[NodeLayout, ...]:
+    slices = {name: count for name, count in wanted if name != WHOLE_GPU}
+    # Whole GPUs first: no copy of several is divided between nodes.
+    cut = Counter({(): dict(wanted).get(WHOLE_GPU, 0)})
+    cut += _fewest(gpu, tuple(slices.items()))
     nodes = ceil(cut.total() / gpus_per_node)
     alike = Counter({devices: ceil(count / nodes) for devices, count in cut.items()})
-    if alike.total() <= gpus_per_node:
+    if alike.total() <= gpus_per_node and (nodes == 1 or largest == 1):
         kinds = Counter({tuple(alike.elements()): nodes})
     else:
         each = list(cut.elements())
@@ -68,8 +70,8 @@ def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int) -> tuple[NodeLayout, .
     left, before = dict(wanted), dict[str, int]()
     pools: list[NodeLayout] = []
     for node, count in kinds.items():
-        full = Counter(_completed(gpu, devices) for devices in node)
-        offered: Counter[str] = Counter()
+        full = Counter(_completed(gpu, devices) for devices in node if devices)
+        offered = Counter({WHOLE_GPU: count * node.count(())})
         for devices, number in full.items():
             offered.update({name: count * number * n for name, n in devices})
         asked = {name: n for name in offered if (n := min(left.get(name, 0), offered[name]))}
@@ -87,9 +89,9 @@ def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int) -> tuple[NodeLayout, .
 def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
     """GPUs these slices need at least: the larger of compute and memory volume."""
     assert gpu.mig is not None
-    rows = gpu.mig.profiles
-    compute = sum(rows[name].compute_slices * n for name, n in wanted.items())
-    memory = sum(rows[name].memory_slots * n for name, n in wanted.items())
+    slices = [(gpu.mig.profiles[name], n) for name, n in wanted.items() if name != WHOLE_GPU]
+    compute = sum(row.compute_slices * n for row, n in slices)
+    memory = sum(row.memory_slots * n for row, n in slices)
     return max(ceil(compute / gpu.mig.compute_slices), ceil(memory / gpu.mig.memory_slots))
 
 
@@ -105,7 +107,7 @@ def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
     program = highs.IntegerProgram()
     # A stranded slice decides between as many GPUs: all together weigh less than one.
     most = 1 + filled.total() * gpu.mig.compute_slices
-    columns = [program.column(most + _stranded(gpu, pattern)) for pattern in patterns]
+    columns = [program.column(most + stranded_of(gpu, pattern)) for pattern in patterns]
     for name, count in wanted:
         held = {c: n for c, p in zip(columns, patterns, strict=True) if (n := dict(p).get(name))}
         program.row(held, lower=count)
@@ -126,7 +128,7 @@ def _filled(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
         used = [(rows[name], min(count, left[name])) for name, count in pattern]
         memory = sum(row.memory_slots * n for row, n in used)
         compute = sum(row.compute_slices * n for row, n in used)
-        return memory, compute, -_stranded(gpu, pattern), pattern
+        return memory, compute, -stranded_of(gpu, pattern), pattern
 
     while left:
         best = max(maximal_patterns(gpu.mig, left), key=served)
@@ -168,11 +170,11 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
 
 
 def _lost(gpu: Gpu, layouts: Counter[Pattern]) -> int:
-    return sum(_stranded(gpu, devices) * count for devices, count in layouts.items())
+    return sum(stranded_of(gpu, devices) * count for devices, count in layouts.items())
 
 
 @lru_cache(maxsize=4096)
-def _stranded(gpu: Gpu, devices: Pattern) -> int:
+def stranded_of(gpu: Gpu, devices: Pattern) -> int:
     """Compute slices that a legal layout makes unusable."""
     assert gpu.mig is not None
     proof = place(gpu.mig, dict(devices))

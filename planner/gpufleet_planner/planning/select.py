@@ -1,25 +1,22 @@
 """One option for each workload so that the whole is cheap: shares of one machine are bought once.
 
-Start from the options that are cheapest alone and from those cheapest for their part of a machine;
-move single workloads while the total falls. Where that is above the bound
-and HiGHS is installed, the integer program finds a cheaper choice or proves that there is none.
+The options that are cheapest alone, and those cheapest for their part of a machine, give a first
+answer. Where that is above the bound and HiGHS is installed, the integer program finds a cheaper
+choice or proves that there is none.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpufleet_planner.packing import highs
 from gpufleet_planner.planning.filled_pool import (
-    Demand,
     FilledPool,
     PoolKey,
+    beside_slices,
     filled_pools,
     item_of,
-    layouts_of,
-    nodes_of,
     pool_key,
-    stranded_of,
 )
 from gpufleet_planner.planning.lower_bound import (
     UNPRICED,
@@ -31,11 +28,6 @@ from gpufleet_planner.planning.lower_bound import (
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.selection_program import OptionRow, choose_rows
-from gpufleet_planner.sizing.device import DeviceShare
-
-_PASSES = 4
-_IMPOSSIBLE = 1e18
-"""Cost of a pool that cannot be: above all that can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +69,59 @@ def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) ->
             raise KeyError(candidate.name)
         usable[candidate.name] = rows[:1] if candidate.ends else rows
     pools = list(keys)
-    costs: dict[tuple[int, frozenset[tuple[str | int, int]]], float] = {}
+    for rows in usable.values():
+        rows += [
+            replace(row, pool=keys[shared])
+            for row in rows
+            if (shared := beside_slices(pools[row.pool], row.option)) in keys
+        ]
     starts = (
         {name: rows[0] for name, rows in usable.items()},
         {name: min(rows, key=lambda row: (row.part, row.order)) for name, rows in usable.items()},
     )
-    best: _Search | None = None
-    for start in starts:
-        search = _Search(pools, usable, dict(start), costs)
-        search.improve()
-        if best is None or search.total < best.total:
-            best = search
-    assert best is not None
-    best.refuse_impossible()
-    filled, chosen = best.filled(), best.chosen
+    found = min((_Choice.of(pools, start) for start in starts), key=lambda choice: choice.cost)
     bound = _bound(candidates, usable)
-    if highs.available() and cost_of(filled) > bound:
-        found, least = _by_program(candidates, usable, pools, filled)
+    if highs.available() and found.cost > bound:
+        picked, least = _by_program(candidates, usable, pools, found)
         bound = max(bound, least)
-        if found:
-            other = _Search(pools, usable, found, costs)
-            other.prefer()
-            if cost_of(other.filled()) < cost_of(filled):
-                filled, chosen = other.filled(), other.chosen
-    options = {name: row.option for name, row in chosen.items()}
-    return Selection(filled, options, cost_of(filled), min(bound, cost_of(filled)))
+        if picked:
+            found = min(_Choice.of(pools, picked), found, key=lambda choice: choice.cost)
+    if found.crowded is not None:
+        raise KeyError(found.crowded)
+    options = {name: row.option for name, row in found.rows.items()}
+    return Selection(found.pools, options, found.cost, min(bound, found.cost))
 
 
-def cost_of(pools: Iterable[FilledPool]) -> float:
-    """Micro-dollars an hour of their machines; those without a price count by their GPUs."""
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """One row for each workload, and the pools that come of it."""
+
+    rows: Mapping[str, OptionRow]
+    pools: tuple[FilledPool, ...]
+    cost: float
+    """Infinite where own machines do not suffice."""
+    crowded: str | None
+    """A workload that has no room on them."""
+
+    @classmethod
+    def of(cls, pools: Sequence[PoolKey], rows: Mapping[str, OptionRow]) -> "_Choice":
+        """Fill the pools, in order of their first member."""
+        members: dict[int, list[tuple[str, Option]]] = defaultdict(list)
+        for name, row in rows.items():
+            members[row.pool].append((name, row.option))
+        filled = tuple(
+            one for pool, own in members.items() for one in filled_pools(pools[pool], tuple(own))
+        )
+        nodes: dict[OfferedMachine, int] = defaultdict(int)
+        for pool in filled:
+            machine = pool.key.machine
+            nodes[machine] += pool.nodes
+            if machine.most_nodes is not None and nodes[machine] > machine.most_nodes:
+                return cls(rows, filled, float("inf"), pool.members[0][0])
+        return cls(rows, filled, _cost(filled), None)
+
+
+def _cost(pools: Iterable[FilledPool]) -> float:
     return sum(pool.nodes * machine_price(pool.key.machine) for pool in pools)
 
 
@@ -113,7 +129,7 @@ def _by_program(
     candidates: Sequence[Candidate],
     usable: Mapping[str, list[OptionRow]],
     pools: Sequence[PoolKey],
-    known: Sequence[FilledPool],
+    known: _Choice,
 ) -> tuple[dict[str, OptionRow], float]:
     """A choice by the integer program, empty where it gave none, and what every choice costs at
     least. Workloads of different intents share no machine, unless it is owned: each intent has a
@@ -126,13 +142,15 @@ def _by_program(
     chosen: dict[str, OptionRow] = {}
     least, complete = 0.0, True
     for intent, names in groups.items():
-        spent = cost_of(pool for pool in known if owned or pool.key.intent == intent)
+        spent = known.cost
+        if not owned:
+            spent = _cost(pool for pool in known.pools if pool.key.intent == intent)
         rows = _within([usable[name] for name in names], spent)
         picked, bound = choose_rows(pools, prices, rows)
         least += min(bound, spent)
         chosen |= dict(zip(names, picked, strict=False))
         complete = complete and bool(picked)
-    return (chosen if complete else {}), least
+    return ({name: chosen[name] for name in usable} if complete else {}), least
 
 
 def _within(usable: Sequence[Sequence[OptionRow]], spent: float) -> list[list[OptionRow]]:
@@ -179,116 +197,3 @@ def _part(option: Option) -> float:
     part = option.part_micro_usd
     # Without a price GPUs are counted, above every price: priced options win.
     return float(part) if part is not None else UNPRICED * float(option.gpu_part)
-
-
-class _Search:
-    """The state of one descent: who is where, what each pool must hold and costs."""
-
-    def __init__(
-        self,
-        pools: Sequence[PoolKey],
-        usable: Mapping[str, list[OptionRow]],
-        chosen: dict[str, OptionRow],
-        costs: dict[tuple[int, frozenset[tuple[str | int, int]]], float],
-    ) -> None:
-        self.pools, self.usable, self.chosen, self.known = pools, usable, chosen, costs
-        self.demands: dict[int, dict[str | int, int]] = {}
-        for row in chosen.values():
-            demand = self.demands.setdefault(row.pool, {})
-            demand[row.item] = demand.get(row.item, 0) + row.count
-        self.costs = {pool: self._cost(pool, demand) for pool, demand in self.demands.items()}
-
-    @property
-    def total(self) -> float:
-        """Micro-dollars an hour of all pools."""
-        return sum(self.costs.values())
-
-    def _cost(self, pool: int, demand: Demand) -> float:
-        if not demand:
-            return 0.0
-        memo = (pool, frozenset(demand.items()))
-        found = self.known.get(memo)
-        if found is None:
-            found = self.known[memo] = self._fresh_cost(self.pools[pool], demand)
-        return found
-
-    def _fresh_cost(self, key: PoolKey, demand: Demand) -> float:
-        nodes, most = nodes_of(key, demand), key.machine.most_nodes
-        if most is not None and nodes > most and key.kind is DeviceShare.MIG:
-            nodes = sum(layout.nodes for layout in layouts_of(key, demand))
-        if most is not None and nodes > most:
-            return _IMPOSSIBLE
-        # A small amount for each node and each stranded slice decides between equal prices.
-        return nodes * (machine_price(key.machine) + 1e-3) + stranded_of(key, demand) * 1e-4
-
-    def _changed(self, row: OptionRow, sign: int) -> dict[str | int, int]:
-        demand = dict(self.demands.get(row.pool, {}))
-        left = demand.get(row.item, 0) + sign * row.count
-        if left:
-            demand[row.item] = left
-        else:
-            demand.pop(row.item, None)
-        return demand
-
-    def _delta(self, name: str, row: OptionRow) -> float:
-        old = self.chosen[name]
-        less = self._changed(old, -1)
-        if old.pool == row.pool:
-            less[row.item] = less.get(row.item, 0) + row.count
-            return self._cost(old.pool, less) - self.costs[old.pool]
-        more = self._changed(row, 1)
-        before = self.costs[old.pool] + self.costs.get(row.pool, 0.0)
-        return self._cost(old.pool, less) + self._cost(row.pool, more) - before
-
-    def _put(self, name: str, row: OptionRow) -> None:
-        old = self.chosen[name]
-        self.demands[old.pool] = self._changed(old, -1)
-        self.demands[row.pool] = self._changed(row, 1)
-        self.chosen[name] = row
-        for pool in (old.pool, row.pool):
-            self.costs[pool] = self._cost(pool, self.demands[pool])
-
-    def improve(self) -> None:
-        """Move single workloads until nothing falls."""
-        for _ in range(_PASSES):
-            if not sum(self._move(name) for name in self.usable):
-                return
-
-    def _move(self, name: str) -> bool:
-        best, least = None, -1e-6
-        for row in self.usable[name]:
-            delta = 0.0 if row is self.chosen[name] else self._delta(name, row)
-            if delta < least:
-                best, least = row, delta
-        if best is None:
-            return False
-        self._put(name, best)
-        return True
-
-    def prefer(self) -> None:
-        """The best option alone that costs no more, for each workload."""
-        for name, rows in self.usable.items():
-            for row in rows[: rows.index(self.chosen[name])]:
-                if self._delta(name, row) <= 0:
-                    self._put(name, row)
-                    break
-
-    def refuse_impossible(self) -> None:
-        """Raise KeyError where a pool cannot be, or own machines do not suffice."""
-        nodes: dict[OfferedMachine, int] = defaultdict(int)
-        for pool in self.filled():
-            machine = pool.key.machine
-            nodes[machine] += pool.nodes
-            if machine.most_nodes is not None and nodes[machine] > machine.most_nodes:
-                raise KeyError(pool.members[0][0])
-
-    def filled(self) -> tuple[FilledPool, ...]:
-        """The pools with their nodes, in order of their first member."""
-        members: dict[int, list[tuple[str, Option]]] = defaultdict(list)
-        for name in self.usable:
-            members[self.chosen[name].pool].append((name, self.chosen[name].option))
-        return tuple(
-            filled
-            for pool, rows in members.items()
-            for filled in filled_pools(self.pools[pool], tuple(rows))
-        )

@@ -14,6 +14,7 @@ from math import ceil
 from gpufleet_planner.packing import highs
 from gpufleet_planner.packing.patterns import maximal_patterns
 from gpufleet_planner.planning.filled_pool import PoolKey
+from gpufleet_planner.planning.layouts import stranded_of
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
@@ -44,7 +45,8 @@ def choose_rows(
     demand: dict[int, dict[str | int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
     columns: list[dict[int, OptionRow]] = []
     for rows in workloads:
-        own = {program.column(upper=1): row for row in rows}
+        # Of choices that cost as much, the one that is best alone: a micro-dollar for each place.
+        own = {program.column(row.order, upper=1): row for row in rows}
         program.row(dict.fromkeys(own, 1), 1, 1)
         columns.append(own)
         for column, row in own.items():
@@ -109,16 +111,20 @@ def _slices(
     price: int,
     items: Mapping[str | int, Mapping[int, int]],
 ) -> dict[int, int]:
-    """Slices come from GPUs that are cut by layouts, and GPUs from machines."""
+    """Slices come from GPUs that are cut by layouts, GPUs and whole ones from machines."""
     geometry = key.machine.gpu.mig
     assert geometry is not None
-    names = [str(name) for name in items]
     if key.profile is not None:
         full = geometry.profiles[key.profile].max_instances
         return _machines(program, price, items[key.profile], full * key.machine.gpus)
+    gpus: dict[int, int] = {}
+    names = [name for name in items if isinstance(name, str)]
     patterns = maximal_patterns(geometry, names)
-    cut = [program.column() for _ in patterns]
+    cut = [program.column(stranded_of(key.machine.gpu, pattern)) for pattern in patterns]
     for name in names:
         held = {c: -n for c, p in zip(cut, patterns, strict=True) if (n := dict(p).get(name))}
         program.row({**items[name], **held}, upper=0)
-    return _machines(program, price, dict.fromkeys(cut, 1), key.machine.gpus)
+    for size, counts in items.items():
+        if isinstance(size, int):
+            gpus |= {column: copies * size for column, copies in counts.items()}
+    return _machines(program, price, {**gpus, **dict.fromkeys(cut, 1)}, key.machine.gpus)

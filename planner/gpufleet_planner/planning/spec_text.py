@@ -51,7 +51,7 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
     zones = pool.key.zones
     if pool.joined and len(zones) > 1:
         yield f"in {zones[0]}, the first of {', '.join(zones)}: its machines work on one job"
-    if pool.layout is not None:
+    if pool.layout is not None and pool.layout.gpus:
         cut, bound = pool.layout.gpus_cut, pool.layout.bound
         yield f"{cut} GPUs cut, {bound} needed at least by compute and memory volume"
     if pool.spare_gpus:

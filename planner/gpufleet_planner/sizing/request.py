@@ -1,11 +1,11 @@
 """What someone asks to be sized: one workload, as a file or as the options of a command."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from functools import reduce
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -278,6 +278,19 @@ def parse_request(data: dict[str, Any]) -> tuple[SizeRequest | None, tuple[Findi
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
+def _keys_at(kind: type[BaseModel], place: Sequence[str | int]) -> list[str]:
+    """The keys of the part of a model that is at a place."""
+    for step in place:
+        fields = {field.alias or name: field for name, field in kind.model_fields.items()}
+        waiting: list[Any] = [fields[step].annotation] if step in fields else []
+        while waiting:
+            one = waiting.pop()
+            waiting += get_args(one)
+            if isinstance(one, type) and issubclass(one, BaseModel):
+                kind = one
+    return [field.alias or name for name, field in kind.model_fields.items()]
+
+
 def read_model(
     kind: type[_Model], data: Mapping[str, Any], path: str, code: str, findings: list[Finding]
 ) -> _Model | None:
@@ -285,7 +298,6 @@ def read_model(
     try:
         return kind.model_validate(data)
     except ValidationError as problem:
-        known = [field.alias or name for name, field in kind.model_fields.items()]
         places = [detail["loc"] for detail in problem.errors()]
         for detail in problem.errors():
             if detail["type"] == "too_short" and any(
@@ -298,12 +310,13 @@ def read_model(
             if detail["type"] == "extra_forbidden" and missing is not None:
                 findings.append(missing)
                 continue
-            if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
+            if detail["type"] == "extra_forbidden":
+                known = _keys_at(kind, detail["loc"][:-1])
                 close = nearest_names(str(detail["loc"][-1]), known, likeness=LIKE_A_KEY)
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
             fix = fix or unit_fix(detail["type"], detail["input"], place.rpartition(".")[2])
             text, remediate = problem_words(detail, place)
-            if detail["type"] in {"missing", "extra_forbidden"}:
+            if detail["type"] in {"missing", "extra_forbidden", "too_short"}:
                 findings.append(error(code, place, text, fix or remediate))
                 continue
             shown = shown_value(detail["input"])

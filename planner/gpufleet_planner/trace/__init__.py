@@ -1,8 +1,6 @@
 """Traces: tasks that arrive one by one on a cluster with CPU, host memory and parts of GPUs."""
 
 from gpufleet_planner.trace.as_dict import trace_as_dict
-from gpufleet_planner.trace.document import is_tasks_file, read_tasks_file
-from gpufleet_planner.trace.handed_out import GpuSharing, read_sharing
 from gpufleet_planner.trace.place import (
     FailureCause,
     TracePlacement,
@@ -10,8 +8,15 @@ from gpufleet_planner.trace.place import (
     TraceRun,
     place_trace,
 )
-from gpufleet_planner.trace.read import read_trace
-from gpufleet_planner.trace.trace import TaskShape, Trace, TraceNode, TraceTask
+from gpufleet_planner.trace.read import is_tasks_file, read_tasks_file, read_trace
+from gpufleet_planner.trace.trace import (
+    GpuSharing,
+    TaskShape,
+    Trace,
+    TraceNode,
+    TraceTask,
+    read_sharing,
+)
 
 __all__ = [
     "FailureCause",

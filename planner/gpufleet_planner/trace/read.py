@@ -1,21 +1,31 @@
-"""Reads the two tables of a trace, as Alibaba publishes them: nodes and tasks.
+"""Reads a trace: from a YAML or JSON file of nodes and tasks, or from two tables as Alibaba
+publishes them.
 
-Columns and units are those of alibaba/clusterdata, cluster-trace-gpu-v2023 (README.md at 0c9677bb):
-`sn,cpu_milli,memory_mib,gpu,model` and `name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,
-creation_time,deletion_time`. Other columns are ignored.
+Columns and units of the tables are those of alibaba/clusterdata, cluster-trace-gpu-v2023 (README.md
+at 0c9677bb): `sn,cpu_milli,memory_mib,gpu,model` and `name,cpu_milli,memory_mib,num_gpu,gpu_milli,
+gpu_spec,creation_time,deletion_time`. Other columns are ignored.
 """
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from io import StringIO
+from typing import Annotated, Any, Self
 
+from pydantic import BeforeValidator, Field, model_validator
+
+from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
-from gpufleet_planner.trace.handed_out import GpuSharing
+from gpufleet_planner.packing.amount import read_cpu, read_memory, read_part
+from gpufleet_planner.sizing.request import RequestModel, read_model
 from gpufleet_planner.trace.trace import (
     MOST_GPUS,
     MOST_NODES,
     MOST_TASKS,
     WHOLE_GPU,
+    GpuSharing,
     TaskShape,
     Trace,
     TraceNode,
@@ -23,46 +33,275 @@ from gpufleet_planner.trace.trace import (
     too_varied,
 )
 
-_NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
-_TASK_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+_MIB = 1 << 20
 _SHOWN = 20
 """Findings of one table; the rest is counted."""
+_Read = tuple[Trace | None, tuple[Finding, ...]]
 
 
-def read_trace(
-    nodes: str, tasks: str, sharing: GpuSharing
-) -> tuple[Trace | None, tuple[Finding, ...]]:
+def _read_part(value: object) -> Fraction:
+    """A part of a GPU, in thousandths too: `250m`. Raises ValueError."""
+    text = str(value).strip()
+    milli = quantity(text) if text.endswith("m") else None
+    return read_part(value if milli is None else milli)
+
+
+Cpu = Annotated[int, BeforeValidator(read_cpu)]
+Memory = Annotated[int, BeforeValidator(read_memory)]
+PartOfGpu = Annotated[Fraction, BeforeValidator(_read_part)]
+Name = Annotated[str, Field(min_length=1, max_length=253)]
+Seconds = Annotated[int, Field(ge=0, le=10**12)]
+
+
+class NodeEntry(RequestModel):
+    """Nodes that are all alike."""
+
+    name: Name
+    """Numbered from 0 where count is above 1: `a-0`, `a-1`."""
+    count: Annotated[int, Field(ge=1, le=MOST_NODES)] = 1
+    instance_type: str | None = None
+    """Machine type of the catalogue: brings GPU, GPUs, CPUs and memory."""
+    gpu: Name | None = None
+    """GPU model, as tasks name it; default: the node has no GPU."""
+    gpus: Annotated[int, Field(ge=1, le=MOST_GPUS)] | None = None
+    """1 by default, where there is a model."""
+    cpu: Cpu | None = None
+    memory: Memory | None = None
+    """Host memory."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.instance_type is None and (self.cpu is None or self.memory is None):
+            raise ValueError("write instanceType, or cpu and memory")
+        if self.instance_type is not None and (self.gpu is not None or self.gpus is not None):
+            raise ValueError("gpu and gpus follow from instanceType: leave them out")
+        if self.gpus is not None and self.gpu is None and self.instance_type is None:
+            raise ValueError("gpus need gpu, their model")
+        return self
+
+
+class TaskEntry(RequestModel):
+    """Tasks that are all alike."""
+
+    name: Name
+    """Numbered from 0 where count is above 1."""
+    count: Annotated[int, Field(ge=1, le=MOST_TASKS)] = 1
+    gpus: Annotated[int, Field(ge=0, le=MOST_GPUS)] | None = None
+    """GPUs of one node; 1 by default where part or models are written, else 0."""
+    part: PartOfGpu = Fraction(1)
+    """Of each GPU: 0.25, 1/4, 25% or 250m; in thousandths, rounded up."""
+    models: tuple[Name, ...] = ()
+    """GPU models that it may use; default: any."""
+    cpu: Cpu | None = None
+    memory: Memory | None = None
+    """Host memory."""
+    arrives: Seconds = 0
+    """Seconds; tasks of one time come in the order of the file."""
+    leaves: Seconds | None = None
+    """Seconds; default: it stays."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.gpus == 0 and (self.part != 1 or self.models):
+            raise ValueError("part and models are of GPUs, and gpus is 0")
+        if self.leaves is not None and self.leaves < self.arrives:
+            raise ValueError(f"leaves {self.leaves} is before arrives {self.arrives}")
+        return self
+
+
+class TasksFile(RequestModel):
+    """Nodes, and tasks in the order of their arrival."""
+
+    nodes: Annotated[tuple[NodeEntry, ...], Field(min_length=1)]
+    tasks: Annotated[tuple[TaskEntry, ...], Field(min_length=1)]
+
+
+def is_tasks_file(document: Mapping[str, object]) -> bool:
+    """Whether a file has tasks for given nodes, and not shares for machines that may be bought."""
+    return "tasks" in document and "shares" not in document
+
+
+def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Catalogue) -> _Read:
+    """The trace of a file. None exactly when there are findings."""
+    findings: list[Finding] = []
+    request = read_model(TasksFile, document, "", "pack-request-invalid", findings)
+    if request is None:
+        return None, tuple(findings)
+    for what, entries, limit in (
+        ("nodes", request.nodes, MOST_NODES),
+        ("tasks", request.tasks, MOST_TASKS),
+    ):
+        count = sum(entry.count for entry in entries)
+        if count > limit:
+            text, fix = f"{count} {what} in all; at most {limit} are placed", "split the cluster"
+            findings.append(error("pack-trace-too-long", what, text, fix, found=count, limit=limit))
+    if findings:
+        return None, tuple(findings)
+    nodes: list[TraceNode] = []
+    for index, entry in enumerate(request.nodes):
+        nodes += _nodes(entry, f"nodes[{index}]", catalogue, findings)
+    tasks = [task for entry in request.tasks for task in _tasks(entry, sharing)]
+    models = {node.model for node in nodes} - {""}
+    for index, entry in enumerate(request.tasks):
+        for model in (one for one in entry.models if one not in models):
+            near = nearest_names(model, sorted(models)) or sorted(models)
+            text, fix = f"no node has a GPU {model!r}", f"write {' or '.join(near)}"
+            path = f"tasks[{index}].models"
+            findings.append(error("pack-name-unknown", path, text, fix, value=model))
+    findings += list(_repeated("nodes", nodes))[:_SHOWN] + list(_repeated("tasks", tasks))[:_SHOWN]
+    return _trace(nodes, tasks, findings)
+
+
+def _trace(nodes: list[TraceNode], tasks: list[TraceTask], findings: list[Finding]) -> _Read:
+    findings = findings or list(too_varied(tasks, len(nodes)))
+    if findings:
+        return None, tuple(findings)
+    return Trace(tuple(nodes), tuple(sorted(tasks, key=lambda task: task.created))), ()
+
+
+def _repeated(section: str, rows: Iterable[TraceNode | TraceTask]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for row in rows:
+        if row.name in seen and row.name not in twice:
+            twice.add(row.name)
+            text = f"{row.name!r} is there twice"
+            yield error("pack-name-repeated", section, text, "rename one")
+        seen.add(row.name)
+
+
+def _nodes(
+    entry: NodeEntry, path: str, catalogue: Catalogue, findings: list[Finding]
+) -> list[TraceNode]:
+    model, gpus, cpu, memory = entry.gpu or "", entry.gpus or 1, entry.cpu, entry.memory
+    if entry.instance_type is not None:
+        path = f"{path}.instanceType"
+        try:
+            machine = catalogue.instance(entry.instance_type)
+        except UnknownKeyError as problem:
+            near = f"write {' or '.join(problem.nearest)}" if problem.nearest else None
+            findings.append(error("pack-instancetype-unknown", path, str(problem), near))
+            return []
+        model, gpus = machine.accelerator.gpu, machine.accelerator.count or 0
+        cpu = cpu or (machine.vcpu or 0) * 1000
+        memory = memory or machine.memory_bytes
+    if not gpus or not cpu or memory is None:
+        text = f"GPUs, CPUs or memory of {entry.instance_type} were not sourced"
+        fix = "write gpu, gpus, cpu and memory instead of instanceType"
+        findings.append(error("pack-gpus-unknown", path, text, fix))
+        return []
+    names = _numbered(entry.name, entry.count)
+    return [TraceNode(n, cpu, memory // _MIB, gpus if model else 0, model) for n in names]
+
+
+def _tasks(entry: TaskEntry, sharing: GpuSharing) -> list[TraceTask]:
+    gpus = entry.gpus
+    if gpus is None:
+        gpus = 1 if entry.part != 1 or entry.models else 0
+    milli = -(-entry.part.numerator * WHOLE_GPU // entry.part.denominator)
+    memory = -(-(entry.memory or 0) // _MIB)
+    shape = _shape(entry.cpu or 0, memory, gpus, milli, entry.models, sharing)
+    names = _numbered(entry.name, entry.count)
+    return [TraceTask(name, shape, entry.arrives, entry.leaves) for name in names]
+
+
+def _shape(
+    cpu: int, memory: int, gpus: int, milli: int, models: Iterable[str], sharing: GpuSharing
+) -> TaskShape:
+    if not gpus:
+        return TaskShape(cpu, memory, 0, 0, frozenset())
+    part = sharing.handed_out(milli) if gpus == 1 else milli
+    return TaskShape(cpu, memory, gpus, part, frozenset(models))
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> _Read:
     """The trace of two tables. None exactly when there are findings.
 
     Tasks arrive by `creation_time`, then in the order of the table; without that column in the
     order of the table. A part of a GPU counts as what `sharing` hands out for it.
     """
-    node_table = _Table("nodes", nodes, _NODE_COLUMNS, MOST_NODES)
-    task_table = _Table("tasks", tasks, _TASK_COLUMNS, MOST_TASKS)
-    found = [node for row in node_table if (node := _node(row)) is not None]
-    arrivals = [task for row in task_table if (task := _task(row, sharing)) is not None]
-    node_table.unique([node.name for node in found])
-    task_table.unique([task.name for task in arrivals])
-    findings = (*node_table.findings, *task_table.findings)
-    findings = findings or too_varied(arrivals, len(found))
-    if findings:
-        return None, findings
-    arrivals.sort(key=lambda task: task.created)
-    return Trace(tuple(found), tuple(arrivals)), ()
+    of_nodes = _Table("nodes", ("sn", "cpu_milli", "memory_mib", "gpu", "model"), MOST_NODES)
+    of_tasks = _Table(
+        "tasks", ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"), MOST_TASKS
+    )
+    found = [node for row in of_nodes.rows(nodes) if (node := _node(row)) is not None]
+    arrivals = [task for row in of_tasks.rows(tasks) if (task := _task(row, sharing)) is not None]
+    return _trace(found, arrivals, [*of_nodes.all(found), *of_tasks.all(arrivals)])
+
+
+class _Table:
+    """One CSV file and what is wrong with it."""
+
+    def __init__(self, name: str, columns: tuple[str, ...], most: int) -> None:
+        self.name, self._columns, self._most = name, columns, most
+        self.findings: list[Finding] = []
+
+    def report(self, code: str, path: str, message: str, fix: str) -> None:
+        """Add a finding."""
+        self.findings.append(error(code, path, message, fix))
+
+    def all(self, rows: Iterable[TraceNode | TraceTask]) -> list[Finding]:
+        """All findings, names that are there twice too; of many the first, and how many more."""
+        found = [*self.findings, *_repeated(self.name, rows)]
+        more = len(found) - _SHOWN
+        if more <= 0:
+            return found
+        text = f"{more} more values are wrong in this way"
+        return [*found[:_SHOWN], error("pack-trace-value", self.name, text)]
+
+    def rows(self, text: str) -> Iterator["_Row"]:
+        """The lines that are complete."""
+        # What a quotation mark opens must close: else it swallows the lines that follow.
+        reader = csv.DictReader(StringIO(text, newline=""), strict=True)
+        try:
+            given = [(column or "").strip() for column in reader.fieldnames or ()]
+            reader.fieldnames = given
+            missing = [column for column in self._columns if column not in given]
+            if missing:
+                found = f"{', '.join(missing)}; it has {', '.join(given) or 'nothing'}"
+                text = f"the first line lacks the column{'s' * (len(missing) > 1)} {found}"
+                fix = f"write a CSV table with the columns {', '.join(self._columns)}"
+                self.report("pack-trace-columns", self.name, text, fix)
+                return
+            yield from self._complete(reader)
+        except csv.Error as problem:
+            text = f"line {reader.line_num} is not valid CSV: {problem}"
+            self.report("pack-trace-columns", self.name, text, "write a CSV table")
+
+    def _complete(self, lines: Iterable[dict[str | Any, Any]]) -> Iterator["_Row"]:
+        number = -1
+        for number, values in enumerate(lines):
+            if number == self._most:
+                text = f"more than {self._most} lines"
+                self.report("pack-trace-too-long", self.name, text, "take a part of the trace")
+                return
+            row = _Row(self, number, values)
+            if None in values or None in values.values():
+                row.wrong("", "the line has more or fewer values than the first", "complete it")
+            else:
+                yield row
+        if number < 0:
+            text = "there is no line after the first"
+            self.report("pack-trace-empty", self.name, text, "add one")
 
 
 class _Row:
     """One line of a table: values by column, and the place of each."""
 
-    def __init__(self, table: "_Table", number: int, values: Mapping[str | None, object]) -> None:
-        self._table, self._number = table, number
-        self._values = values
+    def __init__(self, table: _Table, number: int, values: Mapping[str, str]) -> None:
+        self._table, self._number, self._values = table, number, values
         self.sound = True
 
     def text(self, column: str) -> str:
         """The value; empty where it is `nan` or the column is missing."""
-        value = self._values.get(column)
-        text = value.strip() if isinstance(value, str) else ""
+        text = self._values.get(column, "").strip()
         return "" if text.lower() in ("nan", "none") else text
 
     def number(self, column: str, default: int | None, most: int) -> int:
@@ -84,98 +323,6 @@ class _Row:
         self.sound = False
         path = f"{self._table.name}[{self._number}]" + (f".{column}" if column else "")
         self._table.report("pack-trace-value", path, message, fix)
-
-
-class _Table:
-    """One CSV file and what is wrong with it."""
-
-    def __init__(self, name: str, text: str, columns: tuple[str, ...], most: int) -> None:
-        self.name = name
-        # What a quotation mark opens must close: else it swallows the lines that follow.
-        self._reader = csv.DictReader(StringIO(text, newline=""), strict=True)
-        self._most = most
-        self._found: list[Finding] = []
-        self._more = 0
-        given: list[str] = []
-        try:
-            given = [(column or "").strip() for column in self._reader.fieldnames or ()]
-        except csv.Error as problem:
-            self._unreadable(problem)
-        self._reader.fieldnames = given
-        self._missing = [column for column in columns if column not in given]
-        if self._missing:
-            self.report(
-                "pack-trace-columns",
-                name,
-                f"the first line lacks the column{'s' * (len(self._missing) > 1)} "
-                f"{', '.join(self._missing)}; it has {', '.join(given) or 'nothing'}",
-                f"write a CSV table with the columns {', '.join(columns)}",
-            )
-
-    def __iter__(self) -> Iterator[_Row]:
-        if self._missing:
-            return
-        number = -1
-        for number, values in enumerate(self._rows()):
-            if number == self._most:
-                self.report(
-                    "pack-trace-too-long",
-                    self.name,
-                    f"more than {self._most} lines",
-                    "take a part of the trace",
-                )
-                return
-            row = _Row(self, number, values)
-            if None in values or None in values.values():
-                row.wrong("", "the line has more or fewer values than the first", "complete it")
-            else:
-                yield row
-        if number < 0 and not self._found:
-            self.report(
-                "pack-trace-empty", self.name, "there is no line after the first", "add one"
-            )
-
-    def _rows(self) -> Iterator[Mapping[str | None, object]]:
-        try:
-            yield from self._reader
-        except csv.Error as problem:
-            self._unreadable(problem)
-
-    def _unreadable(self, problem: csv.Error) -> None:
-        line = self._reader.line_num
-        self.report(
-            "pack-trace-columns",
-            self.name,
-            f"line {line} is not valid CSV: {problem}",
-            "write a CSV table",
-        )
-
-    def report(self, code: str, path: str, message: str, fix: str) -> None:
-        """Add a finding, or count it where there are many."""
-        if len(self._found) < _SHOWN:
-            self._found.append(error(code, path, message, fix))
-        else:
-            self._more += 1
-
-    def unique(self, names: list[str]) -> None:
-        """Report names that are there twice."""
-        seen: set[str] = set()
-        for name in names:
-            if name in seen:
-                self.report(
-                    "pack-name-repeated", self.name, f"{name!r} is there twice", "rename one"
-                )
-            seen.add(name)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What is wrong."""
-        if not self._more:
-            return tuple(self._found)
-        rest = error(
-            "pack-trace-value", self.name, f"{self._more} more values are wrong in this way"
-        )
-        return (*self._found, rest)
 
 
 def _node(row: _Row) -> TraceNode | None:
@@ -204,7 +351,5 @@ def _task(row: _Row, sharing: GpuSharing) -> TraceTask | None:
         row.wrong("deletion_time", f"{deleted} is before creation_time {created}", "swap them")
     if not row.sound:
         return None
-    models = frozenset(part for part in row.text("gpu_spec").split("|") if part)
-    part = sharing.handed_out(milli) if gpus == 1 else milli
-    shape = TaskShape(cpu, memory, gpus, part if gpus else 0, models if gpus else frozenset())
-    return TraceTask(name, shape, created, deleted)
+    models = [part for part in row.text("gpu_spec").split("|") if part]
+    return TraceTask(name, _shape(cpu, memory, gpus, milli, models, sharing), created, deleted)

@@ -8,6 +8,7 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.machine_images import (
     image_driver_problem,
     image_mismatch,
+    lacks_driver,
     named_architectures,
 )
 from gpufleet.contract.programs.karpenter_keys import (
@@ -52,6 +53,9 @@ def validate_class(
     _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
     _validate_drivers(terms, machines, where, report)
     _validate_architecture(terms, machines, where, report)
+    _validate_user_data(spec, terms, child(place, "userData"), report)
+    if machines and "nvidia" not in str(spec.get("userData", "")).lower():
+        _validate_parts(terms, where, report)
     if machines:
         _validate_disk(spec, place, report)
     interfaces = as_list(spec.get("networkInterfaces")) or []
@@ -183,6 +187,46 @@ def _validate_architecture(
                 "choose the image of their architecture, or an alias, which follows the machine",
                 needed=list(other.needed),
             )
+
+
+def _validate_parts(terms: Sequence[Mapping[str, Any]], where: str, report: CheckReport) -> None:
+    """Images without a driver, where every term is one. User data may install it: then silent."""
+    texts = [f"{term.get('name', '')}{term.get('ssmParameter', '')}" for term in terms]
+    if texts and all(map(lacks_driver, texts)):
+        report.add(
+            "karpenter-image-without-driver",
+            where,
+            f"{texts[0]} has no driver of NVIDIA: nodes would advertise no GPU",
+            "choose the image with `nvidia` in its name, or an alias, which follows the machine",
+            value=texts[0],
+        )
+
+
+def _validate_user_data(
+    spec: Mapping[str, Any], terms: Sequence[Mapping[str, Any]], place: str, report: CheckReport
+) -> None:
+    """User data that the image's family does not read."""
+    text = spec.get("userData")
+    aliases = [str(term.get("alias", "")).partition("@")[0] for term in terms]
+    family = str(spec.get("amiFamily") or next(iter(aliases), "")).lower()
+    if not isinstance(text, str):
+        return
+    if family == "al2023" and "/etc/eks/bootstrap.sh" in text:
+        report.add(
+            "karpenter-user-data-of-other-family",
+            place,
+            "/etc/eks/bootstrap.sh is a script of Amazon Linux 2: Amazon Linux 2023 has none, and "
+            "Karpenter writes the NodeConfig that nodeadm reads",
+            "remove the call; write what the kubelet needs under `kubelet`, or as a NodeConfig",
+        )
+    shell = text.lstrip().startswith(("#!", "MIME-Version"))
+    if family == "bottlerocket" and shell:
+        report.add(
+            "karpenter-user-data-of-other-family",
+            place,
+            "Bottlerocket reads settings in TOML and runs no script: Karpenter launches no node",
+            "write settings, `[settings.kubernetes]`; a script belongs into a bootstrap container",
+        )
 
 
 def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:

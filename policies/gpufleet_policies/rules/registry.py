@@ -44,6 +44,7 @@ from gpufleet_policies.rules import (
     servers,
     shared_use,
     sharing,
+    software_pairs,
     training_jobs,
     vgpu,
 )
@@ -65,6 +66,7 @@ FAMILIES = (
     gpu_software,
     gpu_drivers,
     relations,
+    software_pairs,
     vgpu,
     model_fit,
     parallelism,

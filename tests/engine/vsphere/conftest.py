@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from gpufleet.platforms.vsphere.vcenter.session import close_all
+from gpufleet_vcenter.session import close_all
 from tests.engine.vcenter_fixture import PASSWORD, USER, Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import Made
 
@@ -23,7 +23,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The credentials, and no session of this process that outlives its test."""
     monkeypatch.setenv("VSPHERE_USER", USER)
     monkeypatch.setenv("VSPHERE_PASSWORD", PASSWORD)
-    monkeypatch.setattr("gpufleet.platforms.vsphere.vcenter.session.PATIENCE_SECONDS", 6.0)
+    monkeypatch.setattr("gpufleet_vcenter.session.PATIENCE_SECONDS", 6.0)
     yield
     close_all()
     gc.collect()  # while the connection of a refused login is still passed over

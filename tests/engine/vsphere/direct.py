@@ -16,12 +16,12 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.components_base.resource_plugin import NotReadyError
-from gpufleet.platforms.vsphere.vcenter.changes import changes, refusals, replaces
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet.platforms.vsphere.vcenter.machine import change, drop, look, make
-from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept
-from gpufleet.platforms.vsphere.vcenter.settings import normalised, problems
+from gpufleet_vcenter.changes import changes, refusals, replaces
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet_vcenter.machine import change, drop, look, make
+from gpufleet_vcenter.outputs import inputs_kept
+from gpufleet_vcenter.settings import normalised, problems
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 
 Made = Callable[..., Vcenter]

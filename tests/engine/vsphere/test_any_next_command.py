@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.identity import PENDING
-from gpufleet.platforms.vsphere.vcenter.orphan_report import (
+from gpufleet_vcenter.identity import PENDING
+from gpufleet_vcenter.orphan_report import (
     StateStanding,
     ask_orphans,
     declared_by,

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gpufleet.platforms.vsphere.vcenter.certificate import tls_context
-from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.session import Session
-from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
+from gpufleet_vcenter.certificate import tls_context
+from gpufleet_vcenter.credentials import Credentials
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import Endpoint
 from tests.engine.vcenter_fixture import PASSWORD, USER
 from tests.engine.vsphere.direct import UNCLOSED, Made, refused
 

@@ -2,8 +2,8 @@
 
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.guest_data import USER_DATA_KEYS
 from tests.engine.vcenter_fixture import VGPU, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
 from tests.vcenter.fault_proxy import Action, Rule

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
-from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet_vcenter.drs import check_cluster
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.guest_data import USER_DATA_KEYS
+from gpufleet_vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import (
     GROUP,

@@ -7,9 +7,9 @@ from urllib.parse import unquote
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.adapters import adapter_type, on_network
-from gpufleet.platforms.vsphere.vcenter.disks import MARK
-from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet_vcenter.adapters import adapter_type, on_network
+from gpufleet_vcenter.disks import MARK
+from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
 from tests.vcenter.fault_proxy import Action, Rule

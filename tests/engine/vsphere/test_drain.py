@@ -6,11 +6,11 @@ import pytest
 from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
-from gpufleet.platforms.vsphere.vcenter.cluster_api import ClusterApi
-from gpufleet.platforms.vsphere.vcenter.cluster_node import ClusterNode
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess, NodeSettings
 from gpufleet_sandbox.sandbox import Sandbox
+from gpufleet_vcenter.cluster_api import ClusterApi
+from gpufleet_vcenter.cluster_node import ClusterNode
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from tests.engine.vcenter_fixture import DYNAMIC
 from tests.engine.vsphere.direct import refused
 

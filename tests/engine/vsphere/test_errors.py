@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import FIXED, Vcenter
 from tests.engine.vsphere.direct import (
     GROUP,

@@ -3,8 +3,8 @@
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.identity import OWNER
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
 

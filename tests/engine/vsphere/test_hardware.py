@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import VGPU, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
 from tests.vcenter.fault_proxy import Action, Rule

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from tests.engine.vcenter_fixture import SECRET, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
 from tests.engine.vsphere.played_cluster import PlayedCluster, played_cluster

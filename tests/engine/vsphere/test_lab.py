@@ -15,9 +15,9 @@ from kubernetes import client
 from pyVim.connect import Disconnect, SmartConnect
 from pyVmomi import vim, vmodl
 
-from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER
 from gpufleet_sandbox.sandbox import Sandbox
+from gpufleet_vcenter.guest_data import USER_DATA_KEYS
+from gpufleet_vcenter.identity import OWNER
 from tests.engine.conftest import require
 from tests.engine.sandbox_stack import Stack, stack_files
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER

@@ -5,11 +5,11 @@ import time
 import psutil
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
-from gpufleet.platforms.vsphere.vcenter.inventory import read_inventory
-from gpufleet.platforms.vsphere.vcenter.lookup import by_name
-from gpufleet.platforms.vsphere.vcenter.session import session_for
-from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
+from gpufleet_vcenter.credentials import Credentials
+from gpufleet_vcenter.inventory import read_inventory
+from gpufleet_vcenter.lookup import by_name
+from gpufleet_vcenter.session import session_for
+from gpufleet_vcenter.settings import Endpoint
 from tests.engine.vcenter_fixture import PASSWORD, USER
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created
 

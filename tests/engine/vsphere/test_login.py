@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.session import close_all
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.session import close_all
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read, refused
 from tests.vcenter.fault_proxy import Action, Rule

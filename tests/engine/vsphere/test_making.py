@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError
 from tests.engine.vcenter_fixture import FIXED, Vcenter
 from tests.engine.vsphere.direct import UNCLOSED, Made, created, refused
 from tests.vcenter.fault_proxy import Action, Rule

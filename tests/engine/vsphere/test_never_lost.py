@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet.platforms.vsphere.vcenter.identity import LIFE, OWNER, PENDING
-from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet_vcenter.identity import LIFE, OWNER, PENDING
+from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.vcenter_fixture import DYNAMIC, FIXED, Vcenter
 from tests.engine.vsphere.direct import (
     PROVIDER,
@@ -252,7 +252,7 @@ def test_an_interrupted_update_stops_waiting_and_the_machine_stays(cloud: Vcente
 def test_a_vcenter_that_is_away_for_a_while_is_waited_for(
     cloud: Vcenter, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr("gpufleet.platforms.vsphere.vcenter.session.PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr("gpufleet_vcenter.session.PATIENCE_SECONDS", 60.0)
     present = cloud.proxy.life
 
     def away() -> None:

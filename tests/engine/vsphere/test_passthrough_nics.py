@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import UNCLOSED, created, finished, read, refused
 from tests.engine.vsphere.test_devices import of, updated

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet_vcenter.drs import check_cluster
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
 from tests.vcenter.fault_proxy import Action, Rule

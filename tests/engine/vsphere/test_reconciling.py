@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.identity import PENDING
-from gpufleet.platforms.vsphere.vcenter.session import close_all
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.identity import PENDING
+from gpufleet_vcenter.session import close_all
 from tests.engine.vcenter_fixture import FIXED, PASSWORD, SECRET, Vcenter
 from tests.engine.vsphere.direct import (
     PROVIDER,

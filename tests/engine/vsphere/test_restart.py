@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
+from gpufleet_vcenter.errors import VsphereError
 from tests.engine.vcenter_fixture import DYNAMIC, FIXED, VGPU, Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read
 from tests.vcenter.fault_proxy import Action, Rule

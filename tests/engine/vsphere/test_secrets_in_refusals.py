@@ -18,11 +18,11 @@ import gpufleet
 from gpufleet.components_base.resource_plugin import SECRET as SECRET_MARK
 from gpufleet.components_base.resource_plugin import SIGNATURE, ResourceServicer
 from gpufleet.platforms.registry import platform_resource
-from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS
-from gpufleet.platforms.vsphere.vcenter.properties import (
+from gpufleet_vcenter.outputs import SECRETS
+from gpufleet_vcenter.properties import (
     PROPERTIES,
 )
-from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet_vcenter.settings import NodeSettings
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
 from tests.engine.vsphere.direct import UNCLOSED, created, finished, group_inputs, owner_inputs

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.drs import check_cluster
-from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.owner_provider import VsphereGpuNodeOwnerProvider
-from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, normalised
+from gpufleet_vcenter.drs import check_cluster
+from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
+from gpufleet_vcenter.settings import NodeSettings, normalised
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import (
     GROUP,
@@ -181,7 +181,7 @@ def test_a_storage_policy_that_cannot_be_kept_is_refused(
     def wrong(_session: Any, _policy: str, stores: list[Any]) -> dict[str, str]:
         return {store._moId: "no flash" for store in stores}
 
-    monkeypatch.setattr("gpufleet.platforms.vsphere.vcenter.storage.not_compliant", wrong)
+    monkeypatch.setattr("gpufleet_vcenter.storage.not_compliant", wrong)
     place["storagePolicy"] = POLICY
     (reason,) = (f.reason for f in GROUP.check({}, group_inputs(cloud, 1, place=place)).failures)
     assert "does not comply with the storage policy: no flash" in reason

@@ -77,7 +77,7 @@ existing:
         ("shares: [{name: x, gpus: 1, memory: 18}]", "shares[0].memory", "write 18GiB"),
         ("shares: [{name: x, mps: {part: 2}}]", "shares[0].mps.part", "at most 1"),
         ("shares: [{name: x, gpus: 1, cuont: 3}]", "shares[0].cuont", "not a key here"),
-        ("shares: [{name: x, gpus: 0}]", "shares[0].gpus", "not '0'"),
+        ("shares: [{name: x, gpus: 0}]", "shares[0].gpus", "at least 1: 0"),
         ("shares: []", "shares", "at least 1"),
     ],
 )

@@ -23,15 +23,15 @@ from gpufleet.platforms.vsphere.machine_arguments import (
     place_inputs,
     pool_machines,
 )
-from gpufleet.platforms.vsphere.vcenter.properties import (
-    PROPERTIES,
-    MachineChangeKind,
-)
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.platform_files import platform_files
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet_sandbox.cloud.difference import changes
+from gpufleet_vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+)
 from tests.unit.change.leaf_mutations import mutations
 
 SLICED: dict[str, Any] = {"timeSlicing": {"replicas": 4}}

@@ -253,7 +253,7 @@ def test_preflight_that_got_no_answer(
 def test_an_inventory_without_a_host(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = "gpufleet.platforms.vsphere.vcenter.inventory_report.ask_inventory"
+    report = "gpufleet_vcenter.inventory_report.ask_inventory"
     monkeypatch.setattr(report, lambda *_: {"hosts": [], "pools": []})
     where = ("--server", "vc.example", "--datacenter", "DC1", "--cluster", "gpu")
     code, _, err = run(monkeypatch, capsys, "vsphere", "inventory", *where)

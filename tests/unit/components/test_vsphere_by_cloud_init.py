@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.vsphere.node_join import Join, JoinMethod, join_user_data
-from gpufleet.platforms.vsphere.vcenter.guest_data import StaticAddress, guest_keys, network_kargs
+from gpufleet_vcenter.guest_data import StaticAddress, guest_keys, network_kargs
 
 WHERE = os.environ.get("CLOUD_INIT", "")
 needs_cloud_init = pytest.mark.skipif(not WHERE, reason="CLOUD_INIT does not name a cloud-init")

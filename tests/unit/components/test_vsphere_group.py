@@ -7,8 +7,8 @@ import pytest
 
 from gpufleet import GpuFleet, VsphereGpuNodeGroup
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.platforms.vsphere.vcenter.opened import declared
-from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet_vcenter.opened import declared
+from gpufleet_vcenter.settings import NodeSettings
 
 TOKEN = "token-0123456789"
 RKE2 = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}

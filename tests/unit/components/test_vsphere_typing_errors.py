@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from gpufleet import VsphereGpuNodeGroup
-from gpufleet.platforms.vsphere.vcenter.group_inputs import GroupInputs, state_of
-from gpufleet.platforms.vsphere.vcenter.group_plan import (
+from gpufleet_vcenter.group_inputs import GroupInputs, state_of
+from gpufleet_vcenter.group_plan import (
     StepKind,
     refusals_of,
     settled,
     steps_of,
 )
-from gpufleet.platforms.vsphere.vcenter.settings import normalised
+from gpufleet_vcenter.settings import normalised
 from tests.unit.components.test_vsphere_group import RKE2, arguments, group_of, refused
 
 SHAPE = {"cpus": 8, "memory_gib": 64, "template": "gpu-template"}

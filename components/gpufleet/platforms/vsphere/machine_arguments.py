@@ -109,6 +109,23 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
     }
 
 
+def placed_machines(prefix: str, pool: Pool) -> dict[str, dict[str, Any]]:
+    """The inputs of each machine by its key, as far as the pool decides them.
+
+    Raises:
+        ValueError: the longest name is too long.
+    """
+    common, place = machine_inputs(pool), place_inputs(options_of(pool))
+    return {
+        machine.key: {
+            **common,
+            "place": {**place, **own_hosts(machine)},
+            **own_inputs(machine, pool),
+        }
+        for machine in pool_machines(prefix, pool)
+    }
+
+
 def place_inputs(options: VsphereOptions) -> dict[str, Any]:
     """What the pool says of a machine's place, in the spelling of `VsphereGpuNode`."""
     place = _written(options, VspherePlaceOptions)

@@ -26,18 +26,18 @@ from gpufleet.platforms.vsphere.machine_arguments import (
     place_inputs,
     pool_machines,
 )
-from gpufleet.platforms.vsphere.vcenter.adapters import ADAPTERS
-from gpufleet.platforms.vsphere.vcenter.guest_data import META_DATA_KEYS
-from gpufleet.platforms.vsphere.vcenter.node import (
+from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
+from gpufleet_vcenter.adapters import ADAPTERS
+from gpufleet_vcenter.guest_data import META_DATA_KEYS
+from gpufleet_vcenter.node import (
     GROUP,
     OWNER,
     VcenterResource,
     formerly,
     generation,
 )
-from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS
-from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, KubernetesAccess, problems_of
-from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
+from gpufleet_vcenter.outputs import SECRETS
+from gpufleet_vcenter.settings import Endpoint, KubernetesAccess, problems_of
 
 DEFAULT_PREFIX = "gpu"
 PREFLIGHT = ("preview", "create")

@@ -11,24 +11,20 @@ from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.vsphere.machine_arguments import (
-    machine_inputs,
     node_labels,
     options_of,
-    own_hosts,
-    own_inputs,
-    place_inputs,
-    pool_machines,
+    placed_machines,
 )
 from gpufleet.platforms.vsphere.rules import validate_vsphere
-from gpufleet.platforms.vsphere.vcenter.changes import (
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import GpuPool
+from gpufleet_vcenter.changes import (
     changes,
     refusals,
     replaces,
 )
-from gpufleet.platforms.vsphere.vcenter.properties import MachineChangeKind
-from gpufleet.spec.base import Ownership
-from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import GpuPool
+from gpufleet_vcenter.properties import MachineChangeKind
 
 _CLASSES = {
     MachineChangeKind.REPLACE: LeafClass.REPLACEMENT,
@@ -78,16 +74,11 @@ class VsphereRules(PlatformRules):
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         """`machine/<key>` -> inputs of the machine. Labels and taints are first-boot data, which a
         guest reads once."""
-        options = options_of(pool)
-        prefix, common = fleet.spec.name_prefix or fleet.spec.cluster.name, machine_inputs(pool)
+        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        placed = placed_machines(prefix, pool)
         return {
-            f"machine/{machine.key}": {
-                **common,
-                "place": {**place_inputs(options), **own_hosts(machine)},
-                **own_inputs(machine, pool),
-                "bootSha256": str(_boot(pool, machine.position)),
-            }
-            for machine in pool_machines(prefix, pool)
+            f"machine/{key}": {**inputs, "bootSha256": str(_boot(pool, position))}
+            for position, (key, inputs) in enumerate(placed.items())
         }
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:

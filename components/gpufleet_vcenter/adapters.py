@@ -1,0 +1,224 @@
+# pyright: standard
+"""Network adapters of a machine: their networks change while it runs, their types do not. Networks
+are standard and distributed port groups, and NSX's own.
+
+An adapter with SR-IOV is a device of the host: it is not added, edited or removed while the machine
+runs, and needs all memory reserved, as GPUs do (VMware, vSphere 6.7 Networking, SR-IOV Support and
+Configure a Virtual Machine to Use SR-IOV, read 2026-11-23). Which virtual function of the port
+group's uplinks it gets, the host decides at power-on (`sriovBacking` is left out).
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from pyVmomi import vim
+
+from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.reading import one, properties
+from gpufleet_vcenter.session import Session
+
+_Card = vim.vm.device.VirtualEthernetCard
+_Portgroup = vim.dvs.DistributedVirtualPortgroup
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNetwork:
+    """A network, as an adapter on it speaks of it."""
+
+    reference: Any
+    id: str
+    """As `on_network` spells it."""
+    backing: Any
+    """What puts an adapter onto it."""
+
+
+def found_network(session: Session, network: Any) -> FoundNetwork:
+    """What an adapter needs to know of the network, asked once."""
+    if isinstance(network, _Portgroup):
+        paths = ("key", "config.distributedVirtualSwitch")
+        known = one(session, network, _Portgroup, paths) or {}
+        switch = known.get("config.distributedVirtualSwitch")
+        about = one(session, switch, vim.DistributedVirtualSwitch, ("uuid",)) or {}
+        key = str(known.get("key", ""))
+        port = vim.dvs.PortConnection(portgroupKey=key, switchUuid=about.get("uuid"))
+        return FoundNetwork(network, key, _Card.DistributedVirtualPortBackingInfo(port=port))
+    if isinstance(network, vim.OpaqueNetwork):
+        paths = ("summary.opaqueNetworkId", "summary.opaqueNetworkType")
+        known = one(session, network, vim.OpaqueNetwork, paths) or {}
+        key, kind = (str(known.get(path, "")) for path in paths)
+        backing = _Card.OpaqueNetworkBackingInfo(opaqueNetworkId=key, opaqueNetworkType=kind)
+        return FoundNetwork(network, key, backing)
+    known = one(session, network, vim.Network, ("name",)) or {}
+    # As vCenter says it, escapes included: so govmomi writes it, too (object/network.go, 0.56).
+    backing = _Card.NetworkBackingInfo(network=network, deviceName=known.get("name", ""))
+    return FoundNetwork(network, str(network._moId), backing)
+
+
+def on_network(adapter: Any) -> str:
+    """Id of the network that an adapter is on: the key of a distributed port group, NSX's id of an
+    opaque network, vCenter's reference of another; empty: of none."""
+    backing = adapter.backing
+    port = getattr(backing, "port", None)
+    if port is not None:
+        return str(port.portgroupKey or "")
+    opaque = getattr(backing, "opaqueNetworkId", None)
+    if opaque is not None:
+        return str(opaque)
+    return str(getattr(getattr(backing, "network", None), "_moId", ""))
+
+
+def network_names(session: Session, networks: Iterable[Any]) -> dict[str, str]:
+    """Id of each network, as `on_network` spells it, and its name."""
+    listed = list(networks)
+    kinds = (
+        (_Portgroup, "key"),
+        (vim.OpaqueNetwork, "summary.opaqueNetworkId"),
+    )
+    names: dict[str, str] = {}
+    for kind, path in kinds:
+        of_kind = [network for network in listed if isinstance(network, kind)]
+        for _, found in properties(session, of_kind, kind, ("name", path)):
+            names[str(found.get(path, ""))] = unquote(str(found.get("name", "")))
+    plain = [item for item in listed if not isinstance(item, tuple(kind for kind, _ in kinds))]
+    for network, found in properties(session, plain, vim.Network, ("name",)):
+        names[str(network._moId)] = unquote(str(found.get("name", "")))
+    return names
+
+
+_Change = vim.vm.device.VirtualDeviceSpec
+SRIOV = "sriov"
+_TYPES = {
+    "vmxnet3": vim.vm.device.VirtualVmxnet3,
+    "e1000e": vim.vm.device.VirtualE1000e,
+    SRIOV: vim.vm.device.VirtualSriovEthernetCard,
+}
+ADAPTERS = tuple(_TYPES)
+"""Types of adapter that can be declared."""
+
+_ADDED_KEY = -50
+"""Keys of devices that do not exist yet are negative, each its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedAdapter:
+    """An adapter that a machine is to have."""
+
+    network: FoundNetwork | None
+    """None: the network it is on."""
+    type: str | None
+    """None: whatever it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterChanges:
+    """What lacks of the adapters."""
+
+    changes: list[Any]
+    needs_power_off: bool
+    """Whether an adapter goes, or one with SR-IOV changes: its type cannot change, so another type
+    is another adapter."""
+
+
+def adapter_type(adapter: Any | None) -> str:
+    """`vmxnet3`, `e1000e`, `sriov`, or vCenter's name of another type; empty: no adapter."""
+    if adapter is None:
+        return ""
+    known = (name for name, kind in _TYPES.items() if type(adapter) is kind)
+    return next(known, type(adapter).__name__.rsplit(".", 1)[-1])
+
+
+def adapter_changes(
+    wanted: Sequence[WantedAdapter],
+    live: Observed,
+    former: Sequence[str | None] | None,
+    *,
+    all_told: bool,
+) -> AdapterChanges:
+    """What to do so that the machine has these adapters.
+
+    An adapter that is as it should be is left, wherever it stands; one of ours that is not is put
+    onto the network that lacks one, and keeps its MAC address; only then are adapters added and
+    removed. What someone else added is left alone.
+
+    Args:
+        wanted: What is declared.
+        live: The machine.
+        former: Ids of the networks of the adapters that were declared before, None for one that is
+            not known; None instead of them: the guest has not started, and every adapter is the
+            template's.
+        all_told: Whether the declaration names all adapters: then the template's others go before
+            the first boot.
+    """
+    free = list(live.adapters)
+    lacking: list[WantedAdapter] = []
+    matched = 0
+    # Those that name a network choose first: one that does not takes what is left.
+    for wish in sorted(wanted, key=lambda item: item.network is None):
+        card = next((card for card in free if _is(card, wish)), None)
+        if card is None:
+            lacking.append(wish)
+        else:
+            free.remove(card)
+            matched += 1
+    ours = len(free) if former is None else max(0, max(1, len(former)) - matched)
+    edited: list[Any] = []
+    removed: list[Any] = []
+    added: list[Any] = []
+    types = {adapter_type(card) for card in free[:ours]}
+    for wish in sorted(lacking, key=lambda item: item.type not in types):
+        card = _taken(free[:ours], wish)
+        if card is not None:
+            free.remove(card)
+            ours -= 1
+        if card is not None and wish.type in (None, adapter_type(card)):
+            moved = copy.copy(card)  # the observed one stays as it is
+            moved.backing = card.backing if wish.network is None else wish.network.backing
+            edited.append(_Change(operation=_Change.Operation.edit, device=moved))
+        elif card is not None or wish.network is not None:
+            old = None if card is None else card.backing
+            backing = old if wish.network is None else wish.network.backing
+            removed += [] if card is None else [card]
+            added.append(_added(wish, backing, _ADDED_KEY - len(added), live))
+    removed += _surplus(free, former, ours, all_told=all_told)
+    gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
+    of_host = any(adapter_type(one.device) == SRIOV for one in (*edited, *added))
+    return AdapterChanges([*gone, *edited, *added], bool(gone) or of_host)
+
+
+def _is(card: Any, wish: WantedAdapter) -> bool:
+    of_type = wish.type in (None, adapter_type(card))
+    return of_type and (wish.network is None or on_network(card) == wish.network.id)
+
+
+def _taken(cards: Sequence[Any], wish: WantedAdapter) -> Any | None:
+    """Of the cards one to change for the wish: of its type, if there is one."""
+    alike = (card for card in cards if wish.type in (None, adapter_type(card)))
+    return next(alike, next(iter(cards), None))
+
+
+def _surplus(
+    free: Sequence[Any], former: Sequence[str | None] | None, ours: int, *, all_told: bool
+) -> list[Any]:
+    """Adapters that nothing declares and that are ours to remove."""
+    if former is None:
+        return list(free) if all_told else []
+    return [card for card in free if on_network(card) in former][:ours]
+
+
+def _added(wish: WantedAdapter, backing: Any, key: int, live: Observed) -> Any:
+    kind = _TYPES[wish.type or ADAPTERS[0]]
+    return _Change(
+        operation=_Change.Operation.add,
+        device=kind(
+            key=key,
+            backing=backing,
+            connectable=vim.vm.device.VirtualDevice.ConnectInfo(
+                startConnected=True,
+                allowGuestControl=True,
+                connected=live.power == "poweredOn",
+            ),
+        ),
+    )

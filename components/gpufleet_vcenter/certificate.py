@@ -1,0 +1,92 @@
+"""Whom to trust: the system's authorities, a file's, one fingerprint, or anybody."""
+
+import hashlib
+import ssl
+
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.settings import Endpoint
+
+CONNECT_SECONDS = 20
+
+
+def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
+    """A context for the endpoint.
+
+    With a fingerprint, the certificate the server offers is compared first and is then the only
+    one this context accepts, so that no one slips in between comparing and talking. pyVmomi's own
+    `thumbprint` is consulted only when ordinary verification fails, and never for localhost.
+
+    Raises:
+        VsphereError: the fingerprint differs (the text holds the one offered), the file with
+            authorities cannot be read, or the server cannot be reached.
+    """
+    if endpoint.insecure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    if endpoint.thumbprint_sha256 is not None:
+        return _pinned(endpoint, endpoint.thumbprint_sha256)
+    try:
+        return ssl.create_default_context(cafile=endpoint.ca_cert_file)
+    except OSError as problem:
+        raise VsphereError(
+            Code.CERTIFICATE,
+            f"the file with authorities, {endpoint.ca_cert_file}, cannot be used: {problem}",
+            "give a PEM file that this machine can read as caCertFile",
+        ) from None
+
+
+def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
+    offered = _offered(endpoint)
+    found = _fingerprint(offered)
+    if found != fingerprint:
+        raise VsphereError(
+            Code.CERTIFICATE,
+            f"{endpoint.server}:{endpoint.port} offers a certificate with the SHA-256 fingerprint "
+            f"{found}, and thumbprintSha256 is {fingerprint}",
+            "compare with the vCenter's administrator; after a renewal write the new fingerprint",
+        )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False  # the one certificate is known; its names say nothing more
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=offered)
+    return context
+
+
+def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
+    """That the certificate of the server is not trusted, and which one it offers."""
+    try:
+        offered = f"; it offers the SHA-256 fingerprint {_fingerprint(_offered(endpoint))}"
+    except VsphereError:
+        offered = ""  # it does not speak TLS as we do, and offers nothing one could compare
+    return VsphereError(
+        Code.CERTIFICATE,
+        f"the certificate of {endpoint.server}:{endpoint.port} is not trusted: "
+        f"{getattr(problem, 'verify_message', '') or problem.reason or problem}{offered}",
+        "give its authority as caCertFile, or, once the vCenter's administrator has confirmed it, "
+        "its fingerprint as thumbprintSha256; one that is not valid yet, or no longer, may mean "
+        "that a clock is wrong",
+    )
+
+
+def _fingerprint(certificate: str) -> str:
+    offered = ssl.PEM_cert_to_DER_cert(certificate)
+    return hashlib.sha256(offered).digest().hex(":").upper()
+
+
+def _offered(endpoint: Endpoint) -> str:
+    try:
+        address = (endpoint.server, endpoint.port)
+        return ssl.get_server_certificate(address, timeout=CONNECT_SECONDS)
+    except OSError as problem:
+        raise unreachable(endpoint, problem) from None
+
+
+def unreachable(endpoint: Endpoint, problem: object) -> VsphereError:
+    """That the server could not be talked to, and why."""
+    return VsphereError(
+        Code.CONNECTION,
+        f"{endpoint.server}:{endpoint.port} cannot be reached: {problem}",
+        "check server, port, and the way there (firewall, proxy, VPN)",
+    )

@@ -1,0 +1,249 @@
+# pyright: standard
+"""What a change of inputs means for a machine.
+
+Compared are the inputs of the last run (`old`, with what a refresh found different in vCenter under
+`drifted`) and the inputs as they are now declared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy as UpdatePolicy
+from gpufleet_vcenter.objects import (
+    Objects,
+    has_unknown,
+    meant,
+    plain_value,
+    value_at,
+)
+from gpufleet_vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+    Rows,
+)
+
+
+def by_name(rows: Any) -> Any:
+    """Disks in the order of their names: the order they are written in decides only where new ones
+    are plugged in. What is not a list is given back."""
+    if not isinstance(rows, list):
+        return rows
+    listed: list[Any] = rows
+    return sorted(listed, key=lambda row: str(row.get("name")) if isinstance(row, Mapping) else "")
+
+
+def impossible_disks(old: Rows, new: Rows) -> str | None:
+    """Why a disk cannot become what it is to be, or None."""
+    before = {str(row.get("name")): row for row in old}
+    wrong: list[str] = []
+    for row in new:
+        name = str(row.get("name"))
+        if name in before:
+            wrong += _impossible_disk(name, before[name], row)
+    return "; ".join(wrong) or None
+
+
+def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    wrong: list[str] = []
+    has, wanted = old.get("sizeGib"), new.get("sizeGib")
+    if isinstance(has, int) and isinstance(wanted, int):
+        reason = smaller_disk(has, wanted, ANOTHER_DISK)
+        wrong += [] if reason is None else [f"{name}: {reason}"]
+    fixed = (
+        ("format", "thin", "is chosen when a disk is made"),
+        ("datastore", None, "changes with Storage vMotion, by an administrator"),
+    )
+    for key, default, why in fixed:
+        before, after = old.get(key, default), new.get(key, default)
+        if before != after:
+            wrong.append(
+                f"{name}: {key} {before!r} cannot become {after!r}: it {why}. Give the disk "
+                "another name for a new one"
+            )
+    return wrong
+
+
+@dataclass(frozen=True, slots=True)
+class MachineChange:
+    """One property that differs."""
+
+    path: str
+    kind: MachineChangeKind
+    old: Any
+    new: Any
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the new value, or a part of it, is not known yet."""
+        return has_unknown(self.new)
+
+
+def changes(
+    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
+) -> tuple[MachineChange, ...]:
+    """Every property of the table (`PROPERTIES`) that differs, in the table's order.
+
+    Args:
+        old: Inputs or outputs of before.
+        new: Inputs.
+        objects: What the names of both lead to: two names of one object do not differ. Default:
+            names are compared as they are written.
+    """
+    objects = objects or {}
+    found: list[MachineChange] = []
+    drifted: Mapping[str, Any] = old.get("drifted") or {}
+    for path, row in PROPERTIES.items():
+        before, after, kind = value_at(old, path), value_at(new, path), row.kind
+        if path == "extraDisks":
+            before, after = by_name(before), by_name(after)
+        if row.actual:
+            before = value_at(old, row.actual) or before
+        if row.first_boot and new.get("ignoreUserDataChanges"):
+            continue
+        if path == "bootSha256" and before is None:
+            continue  # the state is of a time when the whole data decided
+        if path == "userDataSha256" and new.get("bootSha256"):
+            continue
+        if (row.as_in_template and after is None) or (row.drift_only and path not in drifted):
+            continue
+        if path in drifted:
+            before = plain_value(drifted[path])
+        elif before == after:
+            continue
+        elif meant(row, before, objects) == meant(row, after, objects):
+            kind = MachineChangeKind.SETTING  # another name of the same object
+        if (
+            row.takes_away
+            and not has_unknown(after)
+            and row.takes_away(_rows(before), _rows(after))
+        ):
+            kind = MachineChangeKind.POWERED_OFF
+        found.append(MachineChange(path, kind, before, after))
+    return tuple(found)
+
+
+def _rows(value: Any) -> Rows:
+    return value if isinstance(value, list) else ()
+
+
+def replaces(found: tuple[MachineChange, ...], policy: str) -> list[str]:
+    """Properties whose change recreates the machine."""
+    also = policy == UpdatePolicy.REPLACE.value
+    return [
+        change.path
+        for change in found
+        if change.kind is MachineChangeKind.REPLACE
+        or (also and change.kind is MachineChangeKind.POWERED_OFF)
+    ]
+
+
+def is_same_machine(
+    old: Mapping[str, Any], new: Mapping[str, Any], objects: Objects | None = None
+) -> bool:
+    """Whether nothing makes it another machine. Its generation then stays, whatever went into the
+    digest when the machine was made."""
+    kinds = {change.kind for change in changes(old, new, objects)}
+    return MachineChangeKind.REPLACE not in kinds
+
+
+def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Property and reason of each change that would fail later, before anything is changed, and of
+    each that would end a machine without the word for it.
+
+    What `old` does not say (inputs do not say what a machine has of its template) refuses nothing
+    yet.
+    """
+    return refused(changes(old, new), str(new.get("updatePolicy", UpdatePolicy.REFUSE.value)))
+
+
+def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
+    """The same of changes that are known."""
+    replaced = replaces(found, policy)
+    if replaced and policy != UpdatePolicy.REPLACE.value:
+        ends = [change for change in found if change.path in replaced and not change.unknown]
+        return [(one.path, _ends(one)) for one in ends if one.path != "nodeReady"]
+    if replaced:
+        return []
+    wrong: list[tuple[str, str]] = []
+    for change in found:
+        reason = impossible(change)
+        if reason is not None:
+            wrong.append((change.path, reason))
+        elif change.unknown or (PROPERTIES[change.path].actual and change.old is None):
+            continue
+        elif change.kind is MachineChangeKind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
+            wrong.append((change.path, _needs_power_off(change)))
+    return wrong
+
+
+def _ends(change: MachineChange) -> str:
+    if PROPERTIES[change.path].first_boot:  # what it holds may be secret
+        return f"a guest reads it once, so that its change needs another machine: {WORD}"
+    return f"{change.old!r} cannot become {change.new!r} without another machine: {WORD}"
+
+
+WORD = "write `updatePolicy: replace` if running machines may be ended, or take the change back"
+"""What lets a change end machines that run."""
+
+
+def impossible(change: MachineChange) -> str | None:
+    """Why nothing can make this change of a machine, or None."""
+    if change.unknown or (PROPERTIES[change.path].actual and change.old is None):
+        return None
+    if change.kind is MachineChangeKind.REFUSED:
+        return _refused(change)
+    if change.path == "diskGib" and change.old is not None:
+        return smaller_disk(change.old, change.new)
+    if change.path == "extraDisks":
+        return impossible_disks(_rows(change.old), _rows(change.new))
+    if change.path == "hardwareVersion" and change.old is not None:
+        return older_hardware(change.old, change.new)
+    return None
+
+
+def _refused(change: MachineChange) -> str:
+    found = f"{change.old!r} cannot become {change.new!r}"
+    if change.path == "firmware":
+        found = f"it is {change.old!r} now"
+    because = PROPERTIES[change.path].because
+    return f"{found}: {because}. For a new machine give the node another ordinal or name"
+
+
+def older_hardware(has: int, wanted: int) -> str | None:
+    """Why a machine cannot have this version of virtual hardware, or None."""
+    if wanted >= has:
+        return None
+    return (
+        f"{wanted} is older than the {has} the machine has, and virtual hardware cannot go back: "
+        f"write {has} or later, or replace the machine"
+    )
+
+
+def smaller_disk(has_gib: int, wanted_gib: int, otherwise: str = "") -> str | None:
+    """Why a disk cannot have this size, or None."""
+    if wanted_gib >= has_gib:
+        return None
+    return (
+        f"{wanted_gib} GiB is less than the present {has_gib} GiB, and a disk cannot shrink: write "
+        f"{has_gib} or more{otherwise}"
+    )
+
+
+ANOTHER_DISK = ", or another name to get a new disk"
+
+
+def _needs_power_off(change: MachineChange) -> str:
+    found = f"{change.old!r} becomes {change.new!r}"
+    if change.path == "extraConfig":  # its values are free text, and may be secrets
+        found = f"{', '.join(_keys_that_differ(change.old, change.new))} changes"
+    return (
+        f"{found} only while the machine is off, and updatePolicy is "
+        "refuse: drain the node and set restart, or replace"
+    )
+
+
+def _keys_that_differ(old: Any, new: Any) -> list[str]:
+    before: Mapping[str, Any] = old or {}
+    after: Mapping[str, Any] = new or {}
+    return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))

@@ -1,0 +1,192 @@
+"""Making a machine what is declared, from whatever state it is in. Safe to run again and again."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
+from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
+from gpufleet_vcenter.cluster_node import node_of
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.power import power_off, still_there
+from gpufleet_vcenter.preflight import check_name
+from gpufleet_vcenter.reading import last_event, one
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.specs import (
+    MachineDifference,
+    difference,
+    mmio_of,
+)
+from gpufleet_vcenter.tasks import changed_until, reported, run, step
+
+_ATTEMPTS = 4
+"""Times a reconfiguration is worked out anew when someone else changed the machine meanwhile."""
+
+
+def converge(
+    work: MachineWork, live: Observed, *, first_boot: bool, before: NodeSettings | None = None
+) -> Observed:
+    """Reconfigure what differs. Returns the machine as it is afterwards.
+
+    A machine that must be off for it, and may, is drained first and powered off.
+
+    Args:
+        work: What is declared.
+        live: The machine.
+        first_boot: Whether its guest has not started yet.
+        before: What was declared before, and goes if it is not wanted. Default: nothing.
+
+    Raises:
+        VsphereError: a difference cannot be fixed, or needs the machine off and the update
+            policy does not allow that.
+    """
+    session, settings = work.session, work.settings
+    for _ in range(_ATTEMPTS):
+        lacking = _lacks(work, live, first_boot, before)
+        if lacking.refused:
+            raise VsphereError(Code.FAULT, f"{live.name}: {'; '.join(lacking.refused)}")
+        if not lacking.properties:
+            return live
+        if lacking.powered_off and live.power != "poweredOff":
+            if settings.update_policy is not VsphereUpdatePolicy.RESTART:
+                raise VsphereError(
+                    Code.NEEDS_POWER_OFF,
+                    f"{live.name} is {live.power}, and it must be off to change "
+                    f"{', '.join(lacking.powered_off)}",
+                    "drain the node and set updatePolicy to restart, or to replace for a new "
+                    "machine",
+                )
+            if live.power == "poweredOn":
+                with node_of(settings, live.bios_uuid) as node:
+                    if node is not None:
+                        node.empty(live.instance_uuid)
+            live = power_off(work, live)
+            continue
+        if lacking.upgrade is not None:
+            upgrade(session, settings, live, lacking.upgrade)
+            live = still_there(session, live)
+            if lacking.spec is None:
+                continue
+        assert lacking.spec is not None
+        lacking.spec.changeVersion = live.change_version or None
+        machine = live.reference
+        step(
+            session,
+            lambda machine=machine, spec=lacking.spec: machine.ReconfigVM_Task(spec),
+            settings.timeouts.reconfigure,
+            f"reconfiguring {live.name}",
+            f"{live.name} exists",
+            mmio_gib=mmio_of(settings),
+        )
+        live = still_there(session, live)
+        if not _lacks(work, live, first_boot, before).properties:
+            return live
+    raise VsphereError(
+        Code.CONFLICT,
+        f"{live.name} still differs after {_ATTEMPTS} reconfigurations"
+        f"{last_event(session, live.reference)}",
+        "look at the machine's events for who else changes it",
+    )
+
+
+def _lacks(
+    work: MachineWork, live: Observed, first_boot: bool, before: NodeSettings | None
+) -> MachineDifference:
+    """What differs between declaration and machine."""
+    devices = _fixed_backings(work, live.host)
+    cpu_mhz = _reserved_mhz(work, live.host)
+    return difference(work, live, devices, first_boot, before, cpu_mhz)
+
+
+def _reserved_mhz(work: MachineWork, host: Any) -> int:
+    """Processor time that must be reserved: with high latency sensitivity all of it, else ESXi does
+    not start the machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min)
+    should be at least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource
+    Management)."""
+    if work.settings.latency_sensitivity is not LatencySensitivity.HIGH or host is None:
+        return 0
+    known = one(work.session, host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
+    return work.settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
+
+
+def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
+    """Address -> backing of the host's device, for fixed passthrough; else nothing is asked."""
+    addresses, compute = work.settings.fixed_addresses, work.place.compute
+    if not addresses:
+        return {}
+    known = work.session.call(
+        lambda: compute.environmentBrowser.QueryConfigTarget(host)
+    ).pciPassthrough
+    offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
+    absent = [address for address in addresses if address not in offered]
+    if absent:
+        raise VsphereError(
+            Code.GPU_NONE,
+            f"{getattr(host, '_moId', 'the host')} offers no passthrough device "
+            f"{', '.join(absent)}; it offers {', '.join(sorted(offered)) or 'none'}",
+            "toggle passthrough for the device and reboot the host, or write another address",
+        )
+    kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
+    return {
+        address: kind(
+            id=address,
+            deviceId=f"{offered[address].pciDevice.deviceId & 0xFFFF:04x}",
+            systemId=offered[address].systemId,
+            vendorId=offered[address].pciDevice.vendorId,
+            deviceName=offered[address].pciDevice.deviceName,
+        )
+        for address in addresses
+    }
+
+
+def upgrade(session: Session, settings: NodeSettings, live: Observed, version: int) -> None:
+    """Upgrade the machine. The caller looks at it afterwards: a lost answer, and a machine that
+    has the version already, are fine.
+
+    Raises:
+        VsphereError: vCenter refuses, as for a version that no host of the cluster knows.
+    """
+    doing = f"upgrading the virtual hardware of {live.name} from {live.hardware_version}"
+    doing = f"{doing} to {version}"
+    with (
+        reported(doing, "reconfigure", f"{live.name} exists"),
+        suppress(vim.fault.AlreadyUpgraded, OutcomeUnknownError),
+    ):
+        run(
+            session,
+            lambda: live.reference.UpgradeVM_Task(f"vmx-{version}"),
+            settings.timeouts.reconfigure,
+        )
+
+
+def move(work: MachineWork, live: Observed) -> None:
+    """Put the machine where it is declared to be. Safe to run again.
+
+    Raises:
+        VsphereError: the name is taken in the folder, or vCenter refuses.
+    """
+    machine, pool, folder = live.reference, work.place.pool, work.place.folder
+    spec = vim.vm.RelocateSpec(pool=pool)
+    if _at(work, live, "parent") != folder:
+        check_name(work)
+    for path, target, start in (
+        ("resourcePool", pool, lambda: machine.RelocateVM_Task(spec)),
+        ("parent", folder, lambda: folder.MoveIntoFolder_Task([machine])),
+    ):
+
+        def lacking(
+            path: str = path, target: Any = target, start: Callable[[], Any] = start
+        ) -> Callable[[], Any] | None:
+            return None if _at(work, live, path) == target else start
+
+        what, seconds = f"the place of {live.name}", work.settings.timeouts.reconfigure
+        changed_until(work.session, machine, lacking, seconds, what, "machine")
+
+
+def _at(work: MachineWork, live: Observed, path: str) -> Any:
+    return (one(work.session, live.reference, vim.VirtualMachine, (path,)) or {}).get(path)

@@ -1,0 +1,336 @@
+"""Making a machine, or going on with one that an earlier run began: one machine, even when the
+answer to the clone call is lost, late, or the name is taken."""
+
+import time
+from contextlib import nullcontext
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet.spec.platforms.vsphere_policy import CreateFailure
+from gpufleet_vcenter.cluster_node import node_of
+from gpufleet_vcenter.converge import converge, move
+from gpufleet_vcenter.described import describe
+from gpufleet_vcenter.drs import add, behave, group_of, put_in, take_out
+from gpufleet_vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
+from gpufleet_vcenter.faults import translated
+from gpufleet_vcenter.identity import OWNER, PENDING, Standing
+from gpufleet_vcenter.inventory import read_inventory
+from gpufleet_vcenter.lookup import machines_with
+from gpufleet_vcenter.observed import Observed, observe
+from gpufleet_vcenter.owned import Flight, MachineWork, await_clone_of_before
+from gpufleet_vcenter.power import await_ready, power_on, stays, still_there
+from gpufleet_vcenter.preflight import check_before, check_name
+from gpufleet_vcenter.reading import children
+from gpufleet_vcenter.remove import destroy
+from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
+from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.specs import clone_spec
+from gpufleet_vcenter.storage import chosen_store, members
+from gpufleet_vcenter.tasks import TaskTimeoutError, run, timed_out
+
+_ATTEMPTS = 3
+
+
+def create(
+    work: MachineWork, rooms: Rooms | None = None
+) -> tuple[Observed, bool, VsphereError | None]:
+    """The machine, powered on. Returns it, whether it existed before, and why it is not ready where
+    it is late: it runs then and stays, because nothing is won by removing it.
+
+    Can be run again after being killed anywhere: it finds its own half-made machine by uuid, waits
+    for its own clone in flight, and does what is left.
+
+    Args:
+        work: What is declared.
+        rooms: Inventory shared with machines that are made at the same time. Default: its own.
+
+    Raises:
+        VsphereError: it cannot be made. What was made in this call is removed again, or the text
+            says what was left.
+    """
+    if work.settings.adopt is not None:
+        taken = _taken_over(work)
+        if taken is not None:
+            live = run_declared(work.of(known_uuid=taken.instance_uuid), taken)
+            return _ready(work, live, adopted=True)
+    live = _begun(work)
+    adopted = live is not None
+    if live is not None:
+        incomplete = bool(live.extra_config.get(PENDING))
+        try:
+            live = run_declared(work.of(pending=incomplete), live)
+        except VsphereError as failure:
+            if not incomplete or failure.code is not Code.GPU_CAPACITY:
+                raise
+            _clean_up(work, live, failure)  # its host is full: begin on another
+            live = None
+    if live is None:
+        live = _make(work.of(pending=True), rooms or rooms_of(work))
+    return _ready(work, live, adopted=adopted)
+
+
+def _ready(
+    work: MachineWork, live: Observed, *, adopted: bool
+) -> tuple[Observed, bool, VsphereError | None]:
+    try:
+        ready = await_ready(work, live, completes=not work.identity.pending)
+    except VsphereError as late:
+        return still_there(work.session, live), adopted, late.with_left(stays(live))
+    return ready, adopted, None
+
+
+def _begun(work: MachineWork) -> Observed | None:
+    """The machine that an earlier run began; its clone in flight is waited for."""
+    live = work.find()
+    if live is not None:
+        return live
+    seconds = work.settings.timeouts.clone
+    flight = await_clone_of_before(work, seconds)
+    if flight is Flight.STILL_UP:
+        raise _clone_timed_out(work, TaskTimeoutError(seconds, None))
+    return work.find() if flight is Flight.LANDED else None
+
+
+def _taken_over(work: MachineWork) -> Observed | None:
+    """The machine of another stack that the declaration names by its uuid; None: it is gone.
+
+    Raises:
+        VsphereError: gpufleet did not make it, it has another name, or there are several.
+    """
+    name, uuid = work.settings.name, work.settings.adopt or ""
+    listed = machines_with(work.session, work.datacenter, uuid)
+    live = observe(work.session, listed[0]) if len(listed) == 1 else None
+    if live is None and not listed:
+        return None
+    if live is None or OWNER not in live.extra_config or live.name != name:
+        raise VsphereError(
+            Code.FOREIGN,
+            f"adopt is {uuid}, which is "
+            + (f"{live.name} ({live.moref})" if live else f"{len(listed)} machines")
+            + f", and only a machine of gpufleet named {name} can become {name}",
+            "correct the uuid",
+        )
+    return live
+
+
+def rooms_of(work: MachineWork) -> Rooms:
+    """Where machines of this place can go."""
+    session, found = work.session, work.place
+    return Rooms(
+        lambda: read_inventory(session, found.datacenter, found.compute), session.server_id
+    )
+
+
+def _make(work: MachineWork, rooms: Rooms) -> Observed:
+    """Clone and start, on one host after the other until one can."""
+    _clear_incomplete(work)
+    check_name(work)
+    reach, size = check_before(work)
+    group, machine = group_of(work), work.identity.instance_uuid
+    refused: set[str] = set()
+    last: VsphereError | None = None
+    while True:
+        name = rooms.claim(work.settings, machine, reach, group, refused)
+        if name is None:
+            assert last is not None
+            raise last
+        live: Observed | None = None
+        try:
+            live = _cloned(work, name, size)
+            live = run_declared(work, live)
+        except VsphereError as failure:
+            release(work.identity)
+            if live is None:
+                raise
+            _clean_up(work, live, failure)
+            if failure.code is not Code.GPU_CAPACITY:
+                raise
+            refused.add(name)  # another stack was faster there
+            last = failure
+        else:
+            runs(work.identity)
+            return live
+
+
+def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None = None) -> Observed:
+    """The machine as declared, powered on.
+
+    Args:
+        work: What is declared.
+        live: The machine.
+        before: What was declared before. Default: nothing, it is new.
+    """
+    settings, machine = work.settings, live.reference
+    first = before is None and live.power == "poweredOff"
+    live = converge(work, live, first_boot=first, before=before)
+    former = None if before is None else before.vm_group
+    if former != settings.vm_group:
+        if former is not None:
+            take_out(work, former, machine)
+        if settings.vm_group is not None:
+            put_in(work, settings.vm_group, machine)
+    if before is None:
+        add(work, machine)
+    if settings.drs_behavior is not (None if before is None else before.drs_behavior):
+        behave(work, live)
+    describe(work, live, before)
+    if before is not None and _pool_and_folder(before) != _pool_and_folder(settings):
+        move(work, live)
+    if work.identity.pending and live.power == "poweredOff" and live.host is not None:
+        check_still_fits(work, live)
+    return power_on(work, live)
+
+
+def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
+    """What moves a machine when its declaration changes. Who else moves one is not undone."""
+    return settings.place.resource_pool, settings.place.folder
+
+
+def _clear_incomplete(work: MachineWork) -> None:
+    """Remove the incomplete machine that an earlier run of this stack began under this name, for a
+    declaration that has changed since."""
+    live = work.named()
+    if live is None or work.standing(live) is not Standing.PENDING:
+        return
+    if work.identity.is_key(live.extra_config):
+        destroy(work, live)
+
+
+def _cloned(work: MachineWork, name: str, size: int) -> Observed:
+    """The clone on the host of this name: where a datastore cluster is declared, on the datastore
+    of it that has most room."""
+    host, mounted = _host(work, name)
+    store: Any = nullcontext(work.place.datastore)
+    if work.place.pod is not None:
+        store = chosen_store(work, members(work.session, work.place), mounted, size)
+    with store as datastore:
+        return clone(work, host, datastore)
+
+
+def _host(work: MachineWork, name: str) -> tuple[Any, frozenset[str]]:
+    """The host, and ids of the datastores it mounts."""
+    paths = ("name", "datastore")
+    for host, entry in children(work.session, work.place.compute, vim.HostSystem, paths):
+        if entry.get("name") == name:
+            return host, frozenset(str(store._moId) for store in entry.get("datastore") or ())
+    raise VsphereError(Code.NOT_FOUND, f"host {name} is gone", "run again")
+
+
+def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
+    """Clone the template to the host and the datastore. Returns our machine, off.
+
+    Raises:
+        VsphereError: it was not cloned, or not in time; the text says what exists.
+    """
+    spec = clone_spec(work, host, datastore)
+    doing = f"cloning {work.settings.name} from {work.settings.place.template}"
+    for _ in range(_ATTEMPTS):
+        live = _attempt(work, spec, doing)
+        if live is not None:
+            return live
+    raise VsphereError(
+        Code.CONNECTION,
+        f"{doing}: the connection broke, or vCenter was restarted, before it was done",
+        "run again",
+    )
+
+
+def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
+    """The clone; None: the answer was lost, and vCenter has neither the machine nor a task that
+    makes it. Then a second call is safe: names in a folder are unique, so vCenter refuses it where
+    the first one arrives late."""
+    settings, found = work.settings, work.place
+    try:
+        run(
+            work.session,
+            lambda: found.template.CloneVM_Task(found.folder, settings.name, spec),
+            settings.timeouts.clone,
+        )
+    except OutcomeUnknownError:
+        return _after_lost_answer(work)
+    except TaskTimeoutError as problem:
+        raise _clone_timed_out(work, problem) from None
+    except VsphereError as failure:
+        if failure.code is Code.INTERRUPTED:
+            raise interrupted(doing, _in_flight(work)) from None
+        raise
+    except vim.fault.DuplicateName:
+        live = work.find()
+        if live is not None:
+            return live
+        check_name(work)
+        raise VsphereError(
+            Code.NAME_TAKEN,
+            f"{doing} failed: the name is taken by an object this user cannot see",
+            "rename the machine, or grant the user read access to its folder",
+        ) from None
+    except vmodl.MethodFault as fault:
+        raise translated(fault, doing) from None
+    live = work.find()
+    if live is None:
+        raise VsphereError(
+            Code.CONFLICT,
+            f"{doing} succeeded, but no machine has the instance uuid "
+            f"{work.identity.instance_uuid}: vCenter assigned another uuid, or someone removed the "
+            "machine",
+            "look for the machine by its name and remove it, then run again",
+        )
+    return live
+
+
+def _after_lost_answer(work: MachineWork) -> Observed | None:
+    """The answer to the clone call was lost: it was carried out, is under way, or never arrived."""
+    deadline = time.monotonic() + work.settings.timeouts.clone
+    while time.monotonic() < deadline:
+        live = work.find()
+        if live is not None:
+            return live
+        if await_clone_of_before(work, 30) is Flight.NONE:
+            break
+    return work.find()
+
+
+def _clone_timed_out(work: MachineWork, problem: TaskTimeoutError) -> VsphereError:
+    """Say what a clone that took too long has left. It is not cancelled: the next run adopts it."""
+    return timed_out(f"cloning {work.settings.name}", problem, "clone", _in_flight(work))
+
+
+def _in_flight(work: MachineWork) -> str:
+    """What exists of a machine whose clone was not waited for to its end."""
+    live = work.find()
+    if live is not None:
+        return _kept(live)
+    return (
+        "the clone task continues in vCenter, and the next run adopts the machine; its instance "
+        f"uuid will be {work.identity.instance_uuid}"
+    )
+
+
+def _kept(live: Observed) -> str:
+    """What a failed create leaves, and what becomes of it."""
+    return (
+        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) was kept: the next "
+        "`pulumi up` continues with it, and `pulumi destroy` removes it"
+    )
+
+
+def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
+    """Remove what this call made, unless it waits for a person's answer or the update was
+    interrupted; a failure to do so never hides the first one."""
+    kept = work.settings.on_create_failure is CreateFailure.KEEP
+    if kept or failure.code is Code.QUESTION or CANCELLED.is_set():
+        raise failure.with_left(_kept(live)) from None
+    try:
+        destroy(work, live)
+        with node_of(work.settings, live.bios_uuid) as node:
+            if node is not None:
+                node.forget()
+    except VsphereError as second:
+        raise failure.with_left(f"{_kept(live)}. Removing it failed: {second}") from None

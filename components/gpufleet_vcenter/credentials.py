@@ -1,0 +1,88 @@
+"""Where the user name and password of a vCenter come from. They are held in memory only."""
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from gpufleet_vcenter.errors import Code, VsphereError
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A user and a password. The password is never printed."""
+
+    user: str = field(repr=False)
+    password: str = field(repr=False)
+    key: str = "vsphere"
+    """Where they are read from."""
+
+    def refused(self, server: str, fault: str) -> VsphereError:
+        """That a server does not let this user in."""
+        key = self.key
+        return VsphereError(
+            Code.AUTHENTICATION,
+            f"{server} refuses the user name or the password of {self.user}",
+            f"they were read from {key.upper()}_USER and {key.upper()}_PASSWORD, else from the "
+            f"stack's settings {key}:user and {key}:password",
+            fault,
+        )
+
+
+_REFUSED: dict[tuple[str, int, Credentials], VsphereError] = {}
+_LOGGING_IN = threading.Lock()
+
+
+@contextmanager
+def one_login(server: str, port: int, known: Credentials) -> Generator[None]:
+    """One login at a time, and none with credentials that this process has seen refused: vCenter
+    locks an account after 5 failed logins (VMware vSphere 8.0 Authentication, "Edit the vCenter
+    Single Sign-On Lockout Policy").
+
+    Raises:
+        VsphereError: the server has refused them.
+    """
+    key = (server, port, known)
+    with _LOGGING_IN:
+        if (before := _REFUSED.get(key)) is not None:
+            raise before.with_left(before.left)
+        try:
+            yield
+        except VsphereError as failure:
+            if failure.code is Code.AUTHENTICATION:
+                _REFUSED[key] = failure
+            raise
+
+
+def forget_refusals() -> None:
+    """Let refused credentials be tried again."""
+    with _LOGGING_IN:
+        _REFUSED.clear()
+
+
+def credentials(key: str, setting: Callable[[str], str | None]) -> Credentials:
+    """The credentials that `key` names: the environment first, else the stack's settings.
+
+    Args:
+        key: `vsphere` names VSPHERE_USER and VSPHERE_PASSWORD, else `vsphere:user` and
+            `vsphere:password`.
+        setting: Reads a setting of the stack by its full name; None when it is not there.
+
+    Raises:
+        VsphereError: neither place has both; the text names both places.
+    """
+    prefix = key.upper()
+    user = os.environ.get(f"{prefix}_USER") or setting(f"{key}:user")
+    password = os.environ.get(f"{prefix}_PASSWORD") or setting(f"{key}:password")
+    if user and password:
+        return Credentials(user, password, key)
+    lacking = " and ".join(
+        name for name, value in (("user name", user), ("password", password)) if not value
+    )
+    raise VsphereError(
+        Code.AUTHENTICATION,
+        f"no {lacking} for vCenter",
+        f"set {prefix}_USER and {prefix}_PASSWORD in the environment, or `pulumi config set "
+        f"{key}:user` and `pulumi config set --secret {key}:password`",
+    )

@@ -1,0 +1,295 @@
+# pyright: standard
+"""Disks of a machine next to its template's: each is known by a mark that says where it is plugged
+in.
+
+The mark (`gpufleet.disk.<name>`) is written in the very reconfiguration that makes the disk, so a
+disk is never there without being known: the one who looks after a lost answer finds both or
+neither. File names and keys of devices would not do: Storage vMotion renames files, and vCenter
+chooses keys. A mark names its machine too: a template that was made of a machine has that
+machine's marks.
+"""
+
+import copy
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
+from gpufleet_vcenter.changes import ANOTHER_DISK, smaller_disk
+from gpufleet_vcenter.lookup import FoundStore
+from gpufleet_vcenter.observed import Observed
+
+MARK = "gpufleet.disk."
+_KEEP = "keep"
+_VALUE = re.compile(r"(\d+):(\d+) ([0-9a-f-]{36})( keep)?")
+
+_Change = vim.vm.device.VirtualDeviceSpec
+_ADDED_KEY = -300
+"""Keys of devices that do not exist yet are negative, each its own."""
+_SCSI, _SATA, _NVME = (
+    vim.vm.device.VirtualSCSIController,
+    vim.vm.device.VirtualSATAController,
+    vim.vm.device.VirtualNVMEController,
+)
+_PLACES = ((_SCSI, (*range(7), *range(8, 16))), (_SATA, range(30)), (_NVME, range(15)))
+"""Units of a controller that disks can have; unit 7 of a SCSI controller is its own."""
+
+Slot = tuple[int, int]
+"""Key of a controller and unit on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedDisk:
+    """A disk that a mark tells of."""
+
+    name: str
+    slot: Slot
+    keep: bool
+    device: Any | None
+    """None: the mark is there and the disk is not; someone took it away."""
+
+    @property
+    def size_gib(self) -> int:
+        """Whole GiB it has; 0: it is not there."""
+        return disk_bytes(self.device) >> 30
+
+    @property
+    def file(self) -> str:
+        """`[datastore] folder/file.vmdk`, as vCenter says it now."""
+        return _file(self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskChanges:
+    """What lacks of the disks."""
+
+    changes: list[Any]
+    marks: dict[str, str]
+    """Marks to write; an empty one goes."""
+    removed: tuple[str, ...]
+    """Names of disks that go: only while the machine is off."""
+    refused: tuple[str, ...]
+    """What cannot be done, a sentence for each."""
+
+
+def disk_bytes(disk: Any | None) -> int:
+    """Bytes that the guest sees; 0: there is no disk."""
+    if disk is None:
+        return 0
+    return int(disk.capacityInBytes or (disk.capacityInKB or 0) * 1024)
+
+
+def has_gib(disk: Any | None) -> int:
+    """Whole GiB that hold the disk."""
+    return -(-disk_bytes(disk) >> 30)
+
+
+def marked_disks(live: Observed) -> dict[str, MarkedDisk]:
+    """The machine's own further disks, by name."""
+    plugged = {_slot(device): device for device in live.disks}
+    found: dict[str, MarkedDisk] = {}
+    for key, value in sorted(live.extra_config.items()):
+        read = _VALUE.fullmatch(value) if key.startswith(MARK) else None
+        if read is not None and read[3] == live.instance_uuid:
+            name, slot = key.removeprefix(MARK), (int(read[1]), int(read[2]))
+            found[name] = MarkedDisk(name, slot, read[4] is not None, plugged.get(slot))
+    return found
+
+
+def first_disk(live: Observed) -> Any | None:
+    """The disk that `diskGib` is about: the template's with the lowest place."""
+    ours = {disk.slot for disk in marked_disks(live).values()}
+    return min((d for d in live.disks if _slot(d) not in ours), key=_slot, default=None)
+
+
+def store_of(live: Observed) -> str:
+    """Name of the datastore that the first disk is on; empty: there is no disk."""
+    return _file(first_disk(live)).partition("]")[0].removeprefix("[")
+
+
+def _file(disk: Any | None) -> str:
+    return str(getattr(getattr(disk, "backing", None), "fileName", None) or "")
+
+
+def disk_changes(
+    wanted: tuple[VsphereDisk, ...],
+    live: Observed,
+    stores: Mapping[str, FoundStore],
+    policy: Sequence[Any] = (),
+) -> DiskChanges:
+    """What to do so that the machine has these further disks and none of its own besides.
+
+    Args:
+        wanted: What is declared.
+        live: The machine.
+        stores: Datastores that the declaration names.
+        policy: Storage policy of disks that name no datastore. Default: the datastore's own.
+    """
+    known = marked_disks(live)
+    changes: list[Any] = []
+    marks: dict[str, str] = {}
+    refused: list[str] = []
+    gone = [disk for disk in known.values() if disk.name not in {item.name for item in wanted}]
+    refused += not_to_be_kept(live, gone)
+    for disk in gone:
+        marks[MARK + disk.name] = ""
+        if disk.device is not None:
+            changes.append(removal(disk))
+    removed = tuple(disk.name for disk in gone if disk.device is not None)
+    first = first_disk(live)
+    taken = {_slot(device) for device in live.devices if device.unitNumber is not None}
+    taken |= {disk.slot for disk in known.values()}
+    for number, disk in enumerate(wanted):
+        there = known.get(disk.name)
+        slot = there.slot if there is not None else _free(live, first, taken)
+        if slot is None:
+            refused.append(_no_place(disk.name, live, first))
+            continue
+        taken.add(slot)
+        if there is None or there.keep != disk.keep:
+            marks[MARK + disk.name] = _mark(slot, live, disk.keep)
+        if there is None or there.device is None:
+            added = _addition(disk, slot, _ADDED_KEY - number, stores)
+            added.profile = [] if disk.datastore is not None else list(policy)
+            changes.append(added)
+        else:
+            change = _growth(disk, there, refused)
+            changes += [] if change is None else [change]
+    return DiskChanges(changes, marks, removed, tuple(refused))
+
+
+def profiles(policy: str | None) -> list[Any]:
+    """The storage policy with this id, as specs have it."""
+    return [] if policy is None else [vim.vm.DefinedProfileSpec(profileId=policy)]
+
+
+def not_to_be_kept(live: Observed, gone: Iterable[MarkedDisk]) -> list[str]:
+    """Why disks that are to be kept cannot be taken off: a sentence for each.
+
+    A snapshot has the disk, too: what is taken off is then the part written since, and the rest of
+    it is deleted with the snapshot, at the latest with the machine.
+    """
+    return [
+        f"disk {disk.name} is to be kept and {live.name} has snapshots, which have a part of it "
+        "and delete it when they go: delete the snapshots first, or write keep: false and apply "
+        "that, if the disk may go"
+        for disk in gone
+        if disk.keep and disk.device is not None and live.has_snapshots
+    ]
+
+
+def removal(disk: MarkedDisk) -> Any:
+    """Taking the disk off its machine: its file goes, unless it is to be kept."""
+    change = _Change(operation=_Change.Operation.remove, device=disk.device)
+    if not disk.keep:
+        change.fileOperation = _Change.FileOperation.destroy
+    return change
+
+
+def disk_drift(wanted: tuple[VsphereDisk, ...], live: Observed) -> list[dict[str, Any]] | None:
+    """Further disks as they are, where that is not what is declared; None: nothing differs."""
+    has = {
+        name: disk_bytes(disk.device)
+        for name, disk in marked_disks(live).items()
+        if disk.device is not None
+    }
+    if has == {disk.name: disk.size_gib << 30 for disk in wanted}:
+        return None
+    said = {disk.name: declared_row(disk) for disk in wanted}
+    return [{"name": name, **said.get(name, {}), "sizeGib": has[name] >> 30} for name in has]
+
+
+def declared_row(disk: VsphereDisk) -> dict[str, Any]:
+    """A disk as inputs and state spell it."""
+    return disk.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def disks_told(live: Observed) -> list[dict[str, Any]]:
+    """What the state keeps of the further disks: where each is."""
+    return [
+        {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
+        for disk in marked_disks(live).values()
+        if disk.device is not None
+    ]
+
+
+def _slot(device: Any) -> Slot:
+    return (int(device.controllerKey or 0), int(device.unitNumber or 0))
+
+
+def _mark(slot: Slot, live: Observed, keep: bool) -> str:
+    return f"{slot[0]}:{slot[1]} {live.instance_uuid}" + (f" {_KEEP}" if keep else "")
+
+
+def _free(live: Observed, first: Any | None, taken: set[Slot]) -> Slot | None:
+    """The next place on the first disk's controller; a guest finds its first disk before it."""
+    if first is None:
+        return None
+    controller = int(first.controllerKey or 0)
+    places = _units(live, controller)
+    return next(((controller, unit) for unit in places if (controller, unit) not in taken), None)
+
+
+def _units(live: Observed, controller: int) -> tuple[int, ...]:
+    device = next((item for item in live.devices if item.key == controller), None)
+    return next((tuple(units) for kind, units in _PLACES if isinstance(device, kind)), ())
+
+
+def _no_place(name: str, live: Observed, first: Any | None) -> str:
+    if first is None:
+        return (
+            f"extraDisks has {name}, but the machine has no first disk whose controller it can use"
+        )
+    units = len(_units(live, int(first.controllerKey or 0)))
+    if not units:
+        return (
+            f"extraDisks has {name}, and the first disk is on a controller of another kind than "
+            "SCSI, SATA or NVMe: build the template with a paravirtual SCSI controller"
+        )
+    return (
+        f"extraDisks has {name}, and all {units} places of the first disk's controller are taken: "
+        "declare fewer disks, or build the template with its own on another controller"
+    )
+
+
+def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, FoundStore]) -> Any:
+    backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
+        # vCenter chooses a name that is free, in the machine's own folder.
+        fileName="" if disk.datastore is None else f"[{stores[disk.datastore].name}]",
+        diskMode="persistent",
+        thinProvisioned=disk.format is DiskFormat.THIN,
+        eagerlyScrub=disk.format is DiskFormat.EAGER_ZEROED,
+    )
+    return _Change(
+        operation=_Change.Operation.add,
+        fileOperation=_Change.FileOperation.create,
+        device=vim.vm.device.VirtualDisk(
+            key=key,
+            controllerKey=slot[0],
+            unitNumber=slot[1],
+            backing=backing,
+            capacityInKB=disk.size_gib << 20,
+            capacityInBytes=disk.size_gib << 30,
+        ),
+    )
+
+
+def _growth(wanted: VsphereDisk, there: MarkedDisk, refused: list[str]) -> Any | None:
+    has, device = disk_bytes(there.device), there.device
+    size = wanted.size_gib << 30
+    if size == has:
+        return None
+    reason = smaller_disk(has_gib(device), wanted.size_gib, ANOTHER_DISK)
+    refused += [] if reason is None else [f"disk {wanted.name}: {reason}"]
+    return grown(device, size) if reason is None else None
+
+
+def grown(disk: Any, size: int) -> Any:
+    """The change that gives a disk this size in bytes. The disk itself stays as it was observed: a
+    change that was lost is worked out from it again."""
+    wanted = copy.copy(disk)
+    wanted.capacityInKB, wanted.capacityInBytes = size >> 10, size
+    return _Change(operation=_Change.Operation.edit, device=wanted)

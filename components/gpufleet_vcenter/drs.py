@@ -1,0 +1,323 @@
+# pyright: standard
+"""DRS of a cluster: groups of machines and their rules, what DRS may do with one machine, and the
+rule that keeps the machines of a group on different hosts.
+
+All are settings of the cluster, which other people and programs change as well.
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.lookup import FoundPlace
+from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.reading import one, properties
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import changed_until
+
+_Rule = vim.cluster.AntiAffinityRuleSpec
+_Operation = vim.option.ArrayUpdateSpec.Operation
+_CHANGING = threading.Lock()
+"""A group or a rule is written whole: two writers of this process would undo each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrsGroup:
+    """A group of virtual machines and what the cluster's mandatory rules say of it."""
+
+    name: str
+    machines: tuple[Any, ...]
+    only: frozenset[str] | None
+    """Names of the hosts it must run on; None: any."""
+    never: frozenset[str]
+    """Names of the hosts it must not run on."""
+
+    def allows(self, host: str) -> bool:
+        """Whether its machines may run on the host."""
+        return host not in self.never and (self.only is None or host in self.only)
+
+
+@dataclass(frozen=True, slots=True)
+class DrsCluster:
+    """A cluster whose settings are read and changed."""
+
+    session: Session
+    compute: Any
+    seconds: int
+    """Longest one change may take."""
+
+    def rows(self, part: str) -> list[Any]:
+        """The cluster's `group`, `rule` or `drsVmConfig` as they are now."""
+        path = f"configurationEx.{part}"
+        known = one(self.session, self.compute, vim.ClusterComputeResource, (path,)) or {}
+        return list(known.get(path) or ())
+
+    def rule(self, named: "RuleName") -> Any | None:
+        """The anti-affinity rule of a group, or None."""
+        rules = (row for row in self.rows("rule") if isinstance(row, _Rule))
+        return next((rule for rule in rules if named.fits(str(rule.name))), None)
+
+    def change(
+        self,
+        what: str,
+        lacking: Callable[[], Any | None],
+        alone: AbstractContextManager[Any] = _CHANGING,
+    ) -> None:
+        """Change the cluster until nothing lacks.
+
+        Args:
+            what: What is changed, for errors.
+            lacking: Looks at the cluster and returns the change; None: it is as it should be.
+            alone: Held from the first look to the last. Default: no other change of this process
+                comes between.
+
+        Raises:
+            VsphereError: vCenter refuses, or someone else changes it again and again.
+        """
+
+        def start() -> Callable[[], Any] | None:
+            spec = lacking()
+            return spec and (lambda: self.compute.ReconfigureComputeResource_Task(spec, True))
+
+        with alone:
+            changed_until(self.session, self.compute, start, self.seconds, what, "cluster")
+
+
+def _cluster(work: MachineWork) -> DrsCluster:
+    return DrsCluster(work.session, work.place.compute, work.settings.timeouts.reconfigure)
+
+
+def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
+    """Refuse what needs DRS where there is none.
+
+    Raises:
+        VsphereError: the place is a standalone host.
+    """
+    declared = {
+        "vmGroup": settings.vm_group,
+        "drsBehavior": settings.drs_behavior,
+        "separateHosts": settings.separate_hosts,
+    }
+    wrong = [f"{name} is {value}" for name, value in declared.items() if value is not None]
+    if wrong and not found.is_cluster:
+        raise VsphereError(
+            Code.DRS_BEHAVIOR if settings.vm_group is None else Code.DRS_GROUP,
+            f"{', '.join(wrong)}, and a standalone host has no DRS",
+            "name a cluster, or leave it out",
+        )
+
+
+def drs_group(work: MachineWork, name: str) -> DrsGroup:
+    """The group as it is now.
+
+    Raises:
+        VsphereError: the cluster has no such group; the text names those it has.
+    """
+    cluster = _cluster(work)
+    groups = cluster.rows("group")
+    machines = {item.name: item for item in groups if isinstance(item, vim.cluster.VmGroup)}
+    if name not in machines:
+        listed = ", ".join(sorted(machines)) or "none"
+        raise VsphereError(
+            Code.DRS_GROUP,
+            f"cluster {work.settings.place.cluster} has no DRS group of virtual machines named "
+            f"{name!r}; it has {listed}",
+            "create the group in the cluster's settings, or correct vmGroup",
+        )
+    hosts = {item.name: item for item in groups if isinstance(item, vim.cluster.HostGroup)}
+    only: frozenset[str] | None = None
+    never: frozenset[str] = frozenset()
+    for rule in cluster.rows("rule"):
+        binding = isinstance(rule, vim.cluster.VmHostRuleInfo) and rule.enabled and rule.mandatory
+        if not binding or rule.vmGroupName != name:
+            continue
+        if rule.affineHostGroupName in hosts:
+            members = _names(work.session, hosts[rule.affineHostGroupName])
+            only = members if only is None else only & members
+        if rule.antiAffineHostGroupName in hosts:
+            never |= _names(work.session, hosts[rule.antiAffineHostGroupName])
+    return DrsGroup(name, tuple(machines[name].vm or ()), only, never)
+
+
+def _names(session: Session, group: Any) -> frozenset[str]:
+    rows = properties(session, list(group.host or ()), vim.HostSystem, ("name",))
+    return frozenset(str(found["name"]) for _, found in rows if "name" in found)
+
+
+def group_of(work: MachineWork) -> DrsGroup | None:
+    """The group that the machine is to be in; None: none is declared."""
+    name = work.settings.vm_group
+    return None if name is None else drs_group(work, name)
+
+
+def put_in(work: MachineWork, name: str, machine: Any) -> None:
+    """Put a machine into the group; one that is in it already is fine.
+
+    Raises:
+        VsphereError: the group is gone, or vCenter refuses.
+    """
+    _regroup(work, name, machine, inside=True)
+
+
+def take_out(work: MachineWork, name: str, machine: Any) -> None:
+    """Take a machine out of the group; one that is not in it is fine, and so is a group that is
+    gone.
+
+    Raises:
+        VsphereError: vCenter refuses.
+    """
+    try:
+        _regroup(work, name, machine, inside=False)
+    except VsphereError as problem:
+        if problem.code is not Code.DRS_GROUP:
+            raise
+
+
+def _regroup(work: MachineWork, name: str, machine: Any, *, inside: bool) -> None:
+    def lacking() -> Any | None:
+        machines = drs_group(work, name).machines
+        if (machine in machines) is inside:
+            return None
+        members = [item for item in machines if item != machine] + [machine] * inside
+        info = vim.cluster.VmGroup(name=name, vm=members)
+        spec = vim.cluster.GroupSpec(operation=_Operation.edit, info=info)
+        return vim.cluster.ConfigSpecEx(groupSpec=[spec])
+
+    _cluster(work).change(f"the DRS group {name}", lacking)
+
+
+def behave(work: MachineWork, live: Observed) -> None:
+    """Write the machine's override, or remove it where none is declared. Safe to run again: each
+    machine has an override of its own, so no one's is lost.
+
+    Raises:
+        VsphereError: vCenter refuses.
+    """
+    if not work.place.is_cluster:
+        return
+    cluster, wanted = _cluster(work), work.settings.drs_behavior
+
+    def lacking() -> Any | None:
+        rows = cluster.rows("drsVmConfig")
+        now = next((row for row in rows if row.key == live.reference), None)
+        return override_change(wanted, now, live)
+
+    cluster.change(f"what DRS may do with {live.name}", lacking, nullcontext())
+
+
+def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed) -> Any | None:
+    """The change of the cluster that makes the override what is wanted; None: it is."""
+    enabled = wanted is not DrsBehavior.DISABLED
+    if wanted is None:
+        if now is None:
+            return None
+        row = vim.cluster.DrsVmConfigSpec(operation=_Operation.remove, removeKey=live.reference)
+    elif now is not None and now.enabled is enabled and (not enabled or now.behavior == wanted):
+        return None
+    else:
+        behavior = wanted.value if enabled else None
+        row = vim.cluster.DrsVmConfigSpec(
+            operation=_Operation.add if now is None else _Operation.edit,
+            info=vim.cluster.DrsVmConfigInfo(
+                key=live.reference, enabled=enabled, behavior=behavior
+            ),
+        )
+    return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
+
+
+@dataclass(frozen=True, slots=True)
+class RuleName:
+    """Name of the rule of a group: the group's own, and a digest that distinguishes stacks."""
+
+    group: str
+    life: str
+
+    def __str__(self) -> str:
+        return f"gpufleet {self.group.rpartition('/')[2][:50]} {self._digest(self.life)}"
+
+    def fits(self, name: str) -> bool:
+        """Whether a rule of this name is the group's: the id decides, so that a stack that is
+        renamed keeps it. Earlier versions had the group's names in the digest."""
+        former = self._digest(f"{self.group}|{self.life}")
+        return name.startswith("gpufleet ") and name.endswith(
+            (f" {self._digest(self.life)}", f" {former}")
+        )
+
+    @staticmethod
+    def _digest(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
+    """Write the rule that keeps exactly these machines on different hosts; without a declaration it
+    goes. The group writes it whole, and a machine that is made later adds itself. A rule
+    needs two machines; vCenter takes a machine that is destroyed out of it."""
+    wanted = work.settings.separate_hosts if len(machines) > 1 else None
+    _write_rule(_cluster(work), _rule_of(work), wanted, lambda _: machines)
+
+
+def add(work: MachineWork, machine: Any) -> None:
+    """Add a machine to the rule of its group, where that exists."""
+    wanted = work.settings.separate_hosts
+    if wanted is not None:
+        _write_rule(_cluster(work), _rule_of(work), wanted, lambda has: has and {*has, machine})
+
+
+def remove_rule(session: Session, compute: Any, group: str, life: str) -> None:
+    """Remove the rule of a group; one that is gone is fine."""
+    _write_rule(DrsCluster(session, compute, 300), RuleName(group, life), None, lambda _: ())
+
+
+def _rule_of(work: MachineWork) -> RuleName:
+    return RuleName(work.settings.group, work.settings.life)
+
+
+def _write_rule(
+    cluster: DrsCluster,
+    name: RuleName,
+    wanted: str | None,
+    members: Callable[[Collection[Any]], Collection[Any]],
+) -> None:
+    """Write the rule, or remove it.
+
+    Args:
+        cluster: The cluster.
+        name: Of the rule.
+        wanted: `required` or `preferred`; None: no rule.
+        members: Machines that the rule has -> those it is to have; of none a rule is not made.
+    """
+
+    def lacking() -> Any | None:
+        there = cluster.rule(name)
+        has = () if there is None else tuple(there.vm)
+        machines = set(members(has))
+        if wanted is None or not machines:
+            if there is None or wanted is not None:
+                return None
+            change = vim.cluster.RuleSpec(operation=_Operation.remove, removeKey=there.key)
+            return vim.cluster.ConfigSpecEx(rulesSpec=[change])
+        must = wanted == "required"
+        if there and (there.enabled, bool(there.mandatory), set(has)) == (True, must, machines):
+            return None
+        rule = _Rule(
+            name=str(name if there is None else there.name),
+            enabled=True,
+            mandatory=must,
+            userCreated=True,
+            vm=sorted(machines, key=str),
+        )
+        rule.key = None if there is None else there.key
+        operation = _Operation.add if there is None else _Operation.edit
+        change = vim.cluster.RuleSpec(operation=operation, info=rule)
+        return vim.cluster.ConfigSpecEx(rulesSpec=[change])
+
+    cluster.change(f"the DRS rule {name}", lacking)

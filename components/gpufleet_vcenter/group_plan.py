@@ -1,0 +1,289 @@
+"""What a group of machines is to do: its declaration, its state, and the machines that vCenter has,
+as one list of steps. Pure, and the same in a preview, an update and a removal."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
+from gpufleet_vcenter.changes import (
+    WORD,
+    MachineChange,
+    changes,
+    is_same_machine,
+    refused,
+    replaces,
+)
+from gpufleet_vcenter.identity import Standing
+from gpufleet_vcenter.objects import UNKNOWN, Objects, has_unknown
+from gpufleet_vcenter.outputs import inputs_kept
+from gpufleet_vcenter.properties import (
+    MachineChangeKind,
+)
+from gpufleet_vcenter.remove import GroupMachine
+
+Machine = Mapping[str, Any]
+"""Inputs or outputs of one machine."""
+LOST = ("nodeReady",)
+"""What makes a machine anew that is as it is declared."""
+
+
+class StepKind(StrEnum):
+    """What is done with one machine."""
+
+    MAKE = "make"
+    TAKE = "complete"
+    """One that an earlier run began, or that another stack made, becomes this one."""
+    CHANGE = "change"
+    REPLACE = "replace"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStep:
+    """One machine that a group has to do something with."""
+
+    kind: StepKind
+    name: str
+    key: str
+    new: Machine = field(default_factory=dict[str, Any])
+    """Inputs; empty: it goes."""
+    old: Machine = field(default_factory=dict[str, Any])
+    """What the state has of it; empty: nothing."""
+    changes: tuple[MachineChange, ...] = ()
+    row: GroupMachine | None = None
+    """The machine as vCenter lists it; None: it is not there, or was not asked for."""
+    next: GroupMachine | None = None
+    """Its replacement that an earlier run prepared."""
+
+    @property
+    def uuid(self) -> str:
+        """Instance uuid of the machine that is changed, completed or removed; empty: unknown."""
+        known = str(self.old.get("instanceUuid") or "")
+        return known if self.row is None else self.row.uuid
+
+    @property
+    def text(self) -> str:
+        """What a preview says of it."""
+        if self.kind is StepKind.REMOVE and not self.old:
+            state = "runs" if self.row is not None and self.row.powered_on else "is there"
+            return f"remove: {self.name} {state}, and nothing declares it"
+        paths = ", ".join(change.path for change in self.changes)
+        return f"{self.kind.value}: {paths}" if paths else self.kind.value
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether vCenter is not called for it."""
+        return self.kind is StepKind.CHANGE and all(
+            change.kind is MachineChangeKind.SETTING for change in self.changes
+        )
+
+    @property
+    def policy(self) -> str:
+        """What may be done with the machine that runs."""
+        return str(self.new.get("updatePolicy", VsphereUpdatePolicy.REFUSE.value))
+
+    @property
+    def needs_place(self) -> bool:
+        """Whether a host must have room for it."""
+        off = any(change.kind is MachineChangeKind.POWERED_OFF for change in self.changes)
+        restarts = off and self.policy == VsphereUpdatePolicy.RESTART.value
+        return self.kind in (StepKind.MAKE, StepKind.REPLACE) or restarts
+
+    @property
+    def refusals(self) -> list[tuple[str, str]]:
+        """Property and reason of what cannot be done, or not without a word."""
+        if self.kind is StepKind.REPLACE and not self.changes:
+            if self.policy == VsphereUpdatePolicy.REPLACE.value:
+                return []
+            made = "it runs, and was made for another declaration (generation)"
+            return [("", f"{made}: {WORD}")]
+        drifted: Mapping[str, Any] = self.old.get("drifted") or {}
+        # What someone changed in vCenter concerns this machine alone, and not the whole update.
+        declared = tuple(change for change in self.changes if change.path not in drifted)
+        return refused(declared, self.policy) if self.old else []
+
+
+def settled(
+    before: Mapping[str, Machine],
+    wanted: Mapping[str, Machine],
+    objects: Objects,
+) -> dict[str, Machine]:
+    """The declaration; machines that stay the same keep the generation that the state has."""
+    kept: dict[str, Machine] = {}
+    for key, new in wanted.items():
+        old = before.get(key) or {}
+        known = {k: old[k] for k in ("generation",) if old.get(k)}
+        same = known and is_same_machine(_comparable(old, new), inputs_kept(new), objects)
+        kept[key] = {**new, **known} if same else new
+    return kept
+
+
+def steps_of(
+    before: Mapping[str, Machine],
+    wanted: Mapping[str, Machine],
+    rows: Sequence[GroupMachine] | None,
+    objects: Objects,
+) -> tuple[GroupStep, ...]:
+    """Everything to be done, in the order of the declaration; what goes comes last.
+
+    Args:
+        before: What the state has, by key: outputs, or inputs where a preview has no more.
+        wanted: The declaration, with generations settled.
+        rows: Machines of the group that vCenter has. None: it was not asked.
+        objects: What names lead to.
+    """
+    steps: list[GroupStep] = []
+    used: set[str] = set()
+    for key, new in wanted.items():
+        mine = [row for row in rows or () if row.key == key and row.standing is not Standing.COPY]
+        step = _step(key, before.get(key), new, None if rows is None else mine, objects)
+        current = step.row or _current(before.get(key) or {}, mine)
+        used |= {row.uuid for row in (current, step.next) if row is not None}
+        used |= {row.uuid for row in mine if row.standing is Standing.OURS}
+        if step.kind is not StepKind.CHANGE or step.changes:
+            steps.append(step)
+    for key, old in before.items():
+        if key not in wanted:
+            mine = [row for row in rows or () if row.key == key]
+            row = _current(old, mine)
+            used |= {row.uuid} if row is not None else set()
+            steps.append(GroupStep(StepKind.REMOVE, str(old.get("name")), key, old=old, row=row))
+    steps += [
+        GroupStep(StepKind.REMOVE, row.name, row.key, row=row)
+        for row in rows or ()
+        if row.uuid not in used and row.standing is not Standing.COPY
+    ]
+    return tuple(steps)
+
+
+def formerly(
+    before: Mapping[str, Machine],
+    wanted: Mapping[str, Machine],
+    rows: Sequence[GroupMachine],
+    steps: Sequence[GroupStep],
+) -> tuple[GroupStep, ...]:
+    """Machines that only the state of a former resource has: they are looked at, as they are."""
+    busy = {step.key for step in steps}
+    alone = [key for key in wanted if key not in busy and not before[key].get("instanceUuid")]
+    taken: list[GroupStep] = []
+    for key in alone:
+        row = _current(before[key], [row for row in rows if row.key == key])
+        if row is not None:
+            name = str(wanted[key].get("name"))
+            taken.append(GroupStep(StepKind.TAKE, name, key, new=wanted[key], row=row))
+    return tuple(taken)
+
+
+def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> list[str]:
+    """Each reason once, with the machines that it holds for.
+
+    Args:
+        steps: What is to be done.
+        excluded: Keys that the declaration says are to go (`vsphere.exclude`). Default: none.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for step in steps:
+        for row in step.refusals:
+            found.setdefault(row, []).append(step.name)
+    reasons = [
+        f"{', '.join(names)}: {path}: {reason}" if path else f"{', '.join(names)}: {reason}"
+        for (path, reason), names in found.items()
+    ]
+    return [*reasons, *_other_names(steps, excluded)]
+
+
+def _other_names(steps: Sequence[GroupStep], excluded: Collection[str]) -> list[str]:
+    """Machines that go while others come: another name of a machine would end it."""
+    new = [step for step in steps if step.kind is StepKind.MAKE and not step.old]
+    gone = [one.name for one in steps if _is_dropped(one) and one.key not in excluded]
+    if not gone or not new or new[0].policy == VsphereUpdatePolicy.REPLACE.value:
+        return []
+    come = ", ".join(step.name for step in new)
+    return [f"{', '.join(gone)}: declared no more, while {come} is new: {WORD}"]
+
+
+def _is_dropped(step: GroupStep) -> bool:
+    return step.kind is StepKind.REMOVE and bool(step.old)
+
+
+def _step(
+    key: str,
+    old: Machine | None,
+    new: Machine,
+    mine: Sequence[GroupMachine] | None,
+    objects: Objects,
+) -> GroupStep:
+    step = GroupStep(StepKind.MAKE, str(new.get("name")), key, new=new)
+    current = _current(old or {}, mine or ())
+    begun = _begun(new, mine or (), current)
+    if old is None:
+        return _without_state(step, current, begun)
+    known = str(old.get("instanceUuid") or "")
+    if current is not None and (
+        current.standing is Standing.PENDING or known not in ("", current.uuid)
+    ):
+        return _without_state(step, current, begun)  # an update that was cut off replaced it
+    found = changes(_comparable(old, new), inputs_kept(new), objects)
+    if current is not None and current.generation == new.get("generation"):
+        # It is what is declared, whatever the state has of it.
+        replace_kind = MachineChangeKind.REPLACE
+        found = tuple(one for one in found if one.kind is not replace_kind or one.path in LOST)
+    step = replace(step, old=old, changes=found, row=current)
+    if mine is not None and current is None:
+        if begun is not None:
+            return replace(step, kind=StepKind.TAKE, old={}, changes=(), row=begun)
+        if not replaces(found, step.policy):
+            return replace(step, changes=())  # it is gone
+    if replaces(found, step.policy):
+        return replace(step, kind=StepKind.REPLACE, next=begun)
+    return replace(step, kind=StepKind.CHANGE)
+
+
+def _without_state(
+    step: GroupStep, current: GroupMachine | None, begun: GroupMachine | None
+) -> GroupStep:
+    """What becomes of a machine that the declaration has and the state does not."""
+    row = begun if current is None else current
+    if row is None:
+        return replace(step, kind=StepKind.TAKE) if step.new.get("adopt") else step
+    if row.generation == step.new.get("generation") or has_unknown(step.new.get("generation")):
+        return replace(step, kind=StepKind.TAKE, row=row)
+    return replace(step, kind=StepKind.REPLACE, row=row)
+
+
+def _current(old: Machine, mine: Sequence[GroupMachine]) -> GroupMachine | None:
+    """The machine that the state means; without a uuid in it, the complete one."""
+    uuid = str(old.get("instanceUuid") or "")
+    known = [row for row in mine if row.uuid == uuid]
+    complete = [row for row in mine if row.standing is Standing.OURS]
+    alike = [row for row in complete if row.generation == old.get("generation")]
+    return next(iter(known or alike or complete), None)
+
+
+def _begun(
+    new: Machine, mine: Sequence[GroupMachine], current: GroupMachine | None
+) -> GroupMachine | None:
+    """The incomplete machine that an earlier run began for this declaration."""
+    generation = new.get("generation")
+    return next(
+        (
+            row
+            for row in mine
+            if row.standing is Standing.PENDING
+            and row is not current
+            and generation in (row.generation, UNKNOWN)
+        ),
+        None,
+    )
+
+
+def _comparable(old: Machine, new: Machine) -> Machine:
+    """What was declared of a machine. A state without digests of its first-boot data has them in
+    the generation: where that stays, the data does."""
+    kept = inputs_kept(old)
+    if old.get("generation") == new.get("generation"):
+        digests = ("userDataSha256", "vendorDataSha256", "bootSha256")
+        kept = {**{k: v for k, v in inputs_kept(new).items() if k in digests}, **kept}
+    return kept

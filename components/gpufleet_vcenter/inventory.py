@@ -1,0 +1,366 @@
+# pyright: standard
+"""What a vCenter offers: hosts, their GPUs, and what machines already hold; read in few calls."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.catalogue import load
+from gpufleet.partition.vgpu import most_per_gpu
+from gpufleet_vcenter.identity import LIFE, OWNER, PENDING, group_of
+from gpufleet_vcenter.observed import GpuDevice, extra_config_of, gpu_devices
+from gpufleet_vcenter.reading import children, properties
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import MELLANOX, NVIDIA, device_kind
+
+
+class PassthroughState(StrEnum):
+    """How far a device is on its way to passthrough."""
+
+    NONE = "none"
+    CAPABLE = "capable"
+    ENABLED = "enabled"
+    """Configured; the host must reboot."""
+    ACTIVE = "active"
+    """The only state a machine can use."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalGpu:
+    """One GPU of a host."""
+
+    address: str
+    """`0000:3b:00.0`"""
+    device_id: str
+    """As `device_kind` names it: four hexadecimal digits of a GPU."""
+    name: str
+    memory_mib: int
+    """0: the host does not say."""
+    passthrough: PassthroughState
+    label: str
+    graphics_type: str
+    """`sharedDirect` is what vGPU needs; empty: not a graphics device of the host."""
+    mixed_size: bool
+    """Whether vGPUs of different sizes may share it (8.0.3)."""
+    machines: tuple[str, ...]
+    """Ids of the machines whose vGPUs run on it, where the host says."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineHolding:
+    """What one machine holds of a host's GPUs."""
+
+    machine: str
+    """Its id, `vm-42`."""
+    name: str
+    powered_on: bool
+    fixed: tuple[str, ...]
+    """Addresses; they are taken also while it is off."""
+    assigned: tuple[str, ...]
+    """Addresses of dynamic devices of a running machine."""
+    waiting: int
+    """Dynamic devices of a machine that is off: it will want them back."""
+    profiles: tuple[str, ...]
+    """A name for each vGPU."""
+    reserved_mib: int = 0
+    """Memory of the host that it reserves."""
+    instance_uuid: str = ""
+    group: str = ""
+    """Id of the stack's group that it belongs to, or the owner of the group where it was made
+    before there was an id; empty: not gpufleet's."""
+    waiting_for: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Device ids and label that each of the waiting devices may have, as far as that is known: the
+    others may be any."""
+    pending: bool = False
+    """Whether it is ours and not complete."""
+    changed: str = ""
+    """vCenter's version of its configuration, which grows with each change."""
+    wants_mib: int = 0
+    """Memory that it reserves when it runs."""
+    reserved_mhz: int = 0
+    """Processor time of the host that it reserves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One ESXi host."""
+
+    id: str
+    name: str
+    connected: bool
+    maintenance: bool
+    memory_mib: int
+    reserved_mib: int
+    """Memory reserved by machines that run."""
+    gpus: tuple[PhysicalGpu, ...]
+    profiles: tuple[str, ...]
+    """vGPU profiles the host offers."""
+    holdings: tuple[MachineHolding, ...]
+    datastores: frozenset[str]
+    """Ids of the datastores it mounts."""
+    networks: frozenset[str] = frozenset()
+    """Ids of the networks it is on."""
+    core_mhz: int = 0
+    cpu_mhz: int = 0
+    """Of all its cores."""
+    reserved_mhz: int = 0
+    """Processor time reserved by machines that run."""
+    nics: tuple[PhysicalGpu, ...] = ()
+    """NICs that machines may have by passthrough: devices of the same description."""
+
+    @property
+    def free_cpu_mhz(self) -> int:
+        """Processor time that can still be reserved."""
+        return max(0, self.cpu_mhz - self.reserved_mhz)
+
+    def without(self, goes: Callable[[MachineHolding], bool]) -> "Host":
+        """The same once the machines that go are gone."""
+        gone = [held for held in self.holdings if goes(held)]
+        return replace(
+            self,
+            holdings=tuple(held for held in self.holdings if held not in gone),
+            reserved_mib=self.reserved_mib - sum(held.reserved_mib for held in gone),
+            reserved_mhz=self.reserved_mhz - sum(held.reserved_mhz for held in gone),
+        )
+
+    @property
+    def free_memory_mib(self) -> int:
+        """Memory that can still be reserved."""
+        return max(0, self.memory_mib - self.reserved_mib)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The hosts of one cluster."""
+
+    hosts: tuple[Host, ...]
+
+    def with_holdings(self, more: Mapping[str, tuple[MachineHolding, ...]]) -> "Inventory":
+        """The same once these machines, by name of their host, run there: what the inventory shows
+        of one that is still off is left out."""
+        hosts: list[Host] = []
+        for host in self.hosts:
+            coming = more.get(host.name, ())
+            known = {holding.instance_uuid for holding in coming}
+            stays = (held for held in host.holdings if held.instance_uuid not in known)
+            hosts.append(
+                replace(
+                    host,
+                    holdings=(*stays, *coming),
+                    reserved_mib=host.reserved_mib + sum(held.reserved_mib for held in coming),
+                    reserved_mhz=host.reserved_mhz + sum(held.reserved_mhz for held in coming),
+                )
+                if coming
+                else host
+            )
+        return Inventory(tuple(hosts))
+
+    def without(self, machines: frozenset[str]) -> "Inventory":
+        """The same once the machines with these instance uuids are gone."""
+        return Inventory(
+            tuple(host.without(lambda held: held.instance_uuid in machines) for host in self.hosts)
+        )
+
+    def by_name(self) -> Mapping[str, Host]:
+        """Host by name."""
+        return {host.name: host for host in self.hosts}
+
+
+CATALOGUE = "2026.11"
+"""Edition whose vGPU tables say how many fit on a GPU; the hosts say which profiles exist."""
+
+
+def per_gpu(profile: str) -> int | None:
+    """Maximum number of vGPUs of a profile on one GPU, all of one size; None where no table
+    says."""
+    return most_per_gpu(load(CATALOGUE).gpus.values(), profile)
+
+
+_HOST_PATHS = (
+    "name",
+    "hardware.memorySize",
+    "hardware.cpuInfo.hz",
+    "hardware.cpuInfo.numCpuCores",
+    "hardware.pciDevice",
+    "config.pciPassthruInfo",
+    "config.graphicsInfo",
+    "config.sharedPassthruGpuTypes",
+    "runtime.connectionState",
+    "runtime.inMaintenanceMode",
+    "datastore",
+    "network",
+)
+_MACHINE_PATHS = (
+    "name",
+    "runtime.host",
+    "runtime.powerState",
+    "config.instanceUuid",
+    "config.template",
+    "config.hardware.memoryMB",
+    "config.memoryReservationLockedToMax",
+    "config.memoryAllocation.reservation",
+    "config.cpuAllocation.reservation",
+    "config.changeVersion",
+)
+_DEVICES = ("config.hardware.device", "config.extraConfig")
+
+
+def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory:
+    """What the hosts of one cluster have and what is taken.
+
+    Machines are read for the whole datacenter: a host may run machines of folders the cluster's
+    own machines are not in. Devices are the bulk of what a machine has, and are read only of those
+    that reserve memory: without a reservation of it all, none starts with a GPU.
+    """
+    hosts = children(session, compute, vim.HostSystem, _HOST_PATHS)
+    machines = children(session, datacenter, vim.VirtualMachine, _MACHINE_PATHS)
+    return _inventory(session, hosts, machines)
+
+
+def read_host(session: Session, host: Any) -> Host:
+    """One host, and what is taken of it."""
+    hosts = list(properties(session, [host], vim.HostSystem, (*_HOST_PATHS, "vm")))
+    (_, found) = hosts[0]
+    there = list(found.get("vm") or ())
+    machines = list(properties(session, there, vim.VirtualMachine, _MACHINE_PATHS))
+    return _inventory(session, hosts, machines).hosts[0]
+
+
+def _inventory(
+    session: Session, hosts: Sequence[tuple[Any, Any]], machines: Sequence[tuple[Any, Any]]
+) -> Inventory:
+    held: dict[str, list[MachineHolding]] = defaultdict(list)
+    reserved: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    reserving: dict[Any, Any] = {}
+    for machine, found in machines:
+        host = found.get("runtime.host")
+        if host is None or found.get("config.template"):
+            continue
+        if _powered_on(found):
+            mib, mhz = reserved[str(host._moId)]
+            reserved[str(host._moId)] = (mib + _reservation(found), mhz + _mhz(found))
+        if _reservation(found):
+            reserving[machine] = found
+    for machine, devices in properties(session, list(reserving), vim.VirtualMachine, _DEVICES):
+        found = reserving[machine]
+        holding = _holding(machine, {**found, **devices}, _powered_on(found))
+        if holding is not None:
+            held[str(found["runtime.host"]._moId)].append(holding)
+    return Inventory(
+        tuple(
+            sorted(
+                (
+                    _host(item, found, tuple(held[item._moId]), reserved[item._moId])
+                    for item, found in hosts
+                ),
+                key=lambda host: host.name,
+            )
+        )
+    )
+
+
+def _powered_on(found: Any) -> bool:
+    return str(found.get("runtime.powerState")) == "poweredOn"
+
+
+def _reservation(found: Any) -> int:
+    if found.get("config.memoryReservationLockedToMax"):
+        return int(found.get("config.hardware.memoryMB") or 0)
+    return int(found.get("config.memoryAllocation.reservation") or 0)
+
+
+def _mhz(found: Any) -> int:
+    return int(found.get("config.cpuAllocation.reservation") or 0)
+
+
+def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | None:
+    devices = gpu_devices(found.get("config.hardware.device"))
+    if not devices:
+        return None
+    dynamic = [gpu for gpu in devices if gpu.mode == "dynamic"]
+    assigned = tuple(gpu.assigned for gpu in dynamic if powered_on and gpu.assigned)
+    waiting = [gpu for gpu in dynamic if not (powered_on and gpu.assigned)]
+    marks = extra_config_of(found)
+    return MachineHolding(
+        str(machine._moId),
+        str(found.get("name", "")),
+        powered_on,
+        _what(devices, "fixed"),
+        assigned,
+        len(waiting),
+        _what(devices, "vgpu"),
+        _reservation(found) if powered_on else 0,
+        str(found.get("config.instanceUuid") or "").lower(),
+        marks.get(LIFE) or group_of(marks.get(OWNER, "")),
+        tuple((tuple(gpu.what.split(",")), gpu.label) for gpu in waiting),
+        bool(marks.get(PENDING)),
+        str(found.get("config.changeVersion") or ""),
+        _reservation(found),
+        _mhz(found) if powered_on else 0,
+    )
+
+
+def _what(devices: Sequence[GpuDevice], mode: str) -> tuple[str, ...]:
+    return tuple(gpu.what for gpu in devices if gpu.mode == mode)
+
+
+def _host(
+    item: Any, found: Any, holdings: tuple[MachineHolding, ...], reserved: tuple[int, int]
+) -> Host:
+    core_mhz = int(found.get("hardware.cpuInfo.hz") or 0) // 1_000_000
+    passthrough = {entry.id: entry for entry in found.get("config.pciPassthruInfo") or []}
+    graphics = {entry.pciId: entry for entry in found.get("config.graphicsInfo") or []}
+    gpus, nics = (
+        tuple(
+            _gpu(device, passthrough.get(device.id), graphics.get(device.id))
+            for device in found.get("hardware.pciDevice") or []
+            # NVIDIA's bridges and audio functions have no subsystem of their own.
+            if device.vendorId & 0xFFFF == vendor and device.subDeviceId & 0xFFFF
+        )
+        for vendor in (NVIDIA, MELLANOX)
+    )
+    return Host(
+        str(item._moId),
+        str(found["name"]),
+        str(found.get("runtime.connectionState")) == "connected",
+        bool(found.get("runtime.inMaintenanceMode")),
+        int(found.get("hardware.memorySize") or 0) >> 20,
+        reserved[0],
+        gpus,
+        tuple(found.get("config.sharedPassthruGpuTypes") or ()),
+        holdings,
+        frozenset(str(store._moId) for store in found.get("datastore") or ()),
+        frozenset(str(network._moId) for network in found.get("network") or ()),
+        core_mhz,
+        core_mhz * int(found.get("hardware.cpuInfo.numCpuCores") or 0),
+        reserved[1],
+        nics,
+    )
+
+
+def _gpu(device: Any, passthrough: Any | None, graphics: Any | None) -> PhysicalGpu:
+    return PhysicalGpu(
+        str(device.id),
+        device_kind(device.vendorId, device.deviceId),
+        str(device.deviceName),
+        0 if graphics is None else int(graphics.memorySizeInKB) >> 10,
+        _state(passthrough),
+        "" if passthrough is None else str(passthrough.hardwareLabel or ""),
+        "" if graphics is None else str(graphics.graphicsType),
+        graphics is not None and getattr(graphics, "vgpuMode", None) == "mixedSize",
+        () if graphics is None else tuple(str(machine._moId) for machine in graphics.vm or ()),
+    )
+
+
+def _state(passthrough: Any | None) -> PassthroughState:
+    if passthrough is None or not passthrough.passthruCapable:
+        return PassthroughState.NONE
+    if passthrough.passthruActive:
+        return PassthroughState.ACTIVE
+    if passthrough.passthruEnabled:
+        return PassthroughState.ENABLED
+    return PassthroughState.CAPABLE

@@ -1,0 +1,349 @@
+# pyright: standard
+"""Finding objects by path or by name, machines by their instance uuid, and storage policies.
+
+Storage policies belong to a service of their own (`/pbm`), which knows a login of vCenter by its
+cookie. Cluster API asks it the same way (kubernetes-sigs/cluster-api-provider-vsphere,
+`pkg/services/govmomi/vcenter/clone.go`: CheckRequirements, then the profile in the clone).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import unquote
+
+from pyVmomi import pbm, vim
+from pyVmomi.SoapAdapter import SoapStubAdapter
+
+from gpufleet_vcenter.adapters import FoundNetwork, WantedAdapter, found_network
+from gpufleet_vcenter.certificate import tls_context
+from gpufleet_vcenter.errors import Code, VsphereError, near
+from gpufleet_vcenter.reading import children, one
+from gpufleet_vcenter.session import CALL_SECONDS, Session
+from gpufleet_vcenter.settings import NodeSettings, Place
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStore:
+    """A datastore."""
+
+    reference: Any
+    name: str
+    """As vCenter writes it into paths of files."""
+
+
+class FoundPlace:
+    """The objects that a declaration names, each looked up when it is first needed: a change of a
+    machine that runs does not need the template.
+
+    Every property raises a VsphereError where its name matches nothing (the text has near names) or
+    more than one object (the text has them all).
+    """
+
+    def __init__(self, session: Session, place: Place, stores: tuple[str, ...] = ()) -> None:
+        """Nothing is looked up yet.
+
+        Args:
+            session: Login.
+            place: The declaration.
+            stores: Datastores of further disks, as the declaration names them.
+        """
+        self._session, self._place, self._stores = session, place, stores
+
+    def _named(self, name: str | None, kind: type, what: str, root: Any = None) -> Any:
+        if name is None:
+            return None
+        return by_name(self._session, root or self.datacenter, kind, name, what)
+
+    @cached_property
+    def datacenter(self) -> Any:
+        """The datacenter."""
+        return datacenter_of(self._session, self._place.datacenter)
+
+    @cached_property
+    def compute(self) -> Any:
+        """Cluster, or the compute resource of a standalone host."""
+        return compute_of(self._session, self._place)
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it is a cluster."""
+        return isinstance(self.compute, vim.ClusterComputeResource)
+
+    @cached_property
+    def pool(self) -> Any:
+        """Resource pool; without a declaration the root pool."""
+        name = self._place.resource_pool
+        if name is not None:
+            return self._named(name, vim.ResourcePool, "resource pool", self.compute)
+        known = one(self._session, self.compute, vim.ComputeResource, ("resourcePool",)) or {}
+        return known.get("resourcePool")
+
+    @cached_property
+    def folder(self) -> Any:
+        """Folder of the machines; without a declaration the datacenter's."""
+        known = one(self._session, self.datacenter, vim.Datacenter, ("vmFolder",)) or {}
+        root = known.get("vmFolder")
+        return self._named(self._place.folder, vim.Folder, "folder", root) or root
+
+    @cached_property
+    def template(self) -> Any:
+        """The template, or the machine that is cloned."""
+        return self._named(self._place.template, vim.VirtualMachine, "template")
+
+    @cached_property
+    def datastore(self) -> Any | None:
+        """The datastore, where one is declared."""
+        return self._named(self._place.datastore, vim.Datastore, "datastore")
+
+    @cached_property
+    def pod(self) -> Any | None:
+        """The datastore cluster, where one is declared."""
+        return self._named(self._place.datastore_cluster, vim.StoragePod, "datastore cluster")
+
+    @cached_property
+    def adapters(self) -> tuple[WantedAdapter, ...]:
+        """An adapter for each that is declared."""
+        wishes = self._place.adapters
+        return tuple(_adapter(self._session, self.datacenter, *wish) for wish in wishes)
+
+    @cached_property
+    def policy(self) -> str | None:
+        """Id of the storage policy."""
+        name = self._place.storage_policy
+        return None if name is None else policy_id(self._session, name)
+
+    @cached_property
+    def disk_stores(self) -> Mapping[str, FoundStore]:
+        """Datastores of further disks, as the declaration names them."""
+        return {name: _store(self._session, self.datacenter, name) for name in self._stores}
+
+
+def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
+    """The objects that the declaration names."""
+    stores = tuple(sorted({d.datastore for d in settings.extra_disks if d.datastore is not None}))
+    known = (settings.place.model_copy(update={"hosts": (), "deny_hosts": ()}), stores)
+    if known not in session.places:
+        session.places[known] = FoundPlace(session, settings.place, stores)
+    return session.places[known]
+
+
+def compute_of(session: Session, place: Place) -> Any:
+    """The cluster, or the compute resource of a standalone host."""
+    datacenter = datacenter_of(session, place.datacenter)
+    return by_name(session, datacenter, vim.ComputeResource, place.cluster, "cluster")
+
+
+def datacenter_of(session: Session, name: str) -> Any:
+    """The datacenter of this name or inventory path."""
+    if name not in session.places:
+        root = session.content.rootFolder
+        session.places[name] = by_name(session, root, vim.Datacenter, name, "datacenter")
+    return session.places[name]
+
+
+def _adapter(
+    session: Session, datacenter: Any, network: str | None, kind: str | None
+) -> WantedAdapter:
+    return WantedAdapter(None if network is None else _network(session, datacenter, network), kind)
+
+
+def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
+    return found_network(session, by_name(session, datacenter, vim.Network, wanted, "network"))
+
+
+def _store(session: Session, datacenter: Any, wanted: str) -> FoundStore:
+    found = by_name(session, datacenter, vim.Datastore, wanted, "datastore")
+    known = one(session, found, vim.Datastore, ("name",)) or {}
+    return FoundStore(found, str(known.get("name", wanted)))
+
+
+def former_networks(
+    session: Session, datacenter: Any, former: Sequence[str | None]
+) -> tuple[str | None, ...]:
+    """Ids of networks that were declared before; None for one that is gone, or was left to the
+    template."""
+    found: list[str | None] = []
+    for name in former:
+        try:
+            found.append(None if name is None else _network(session, datacenter, name).id)
+        except VsphereError as problem:
+            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
+                raise
+            found.append(None)
+    return tuple(found)
+
+
+def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> Any:
+    """The one object of a kind under `root` with this name, or at this inventory path.
+
+    Raises:
+        VsphereError: there is none, or more than one.
+    """
+    if wanted.startswith("/"):
+        index = session.content.searchIndex
+        found = session.call(lambda: index.FindByInventoryPath(wanted.lstrip("/")))
+        if isinstance(found, kind):
+            return found
+        raise VsphereError(Code.NOT_FOUND, f"no {what} at {wanted}", "give the full inventory path")
+    rows = [
+        (item, unquote(entry["name"]))
+        for item, entry in children(session, root, kind, ("name",))
+        if "name" in entry
+    ]
+    matches = [item for item, name in rows if name == wanted]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        places = ", ".join(sorted(inventory_path(session, item) for item in matches))
+        raise VsphereError(
+            Code.AMBIGUOUS,
+            f"{len(matches)} objects are a {what} named {wanted!r}: {places}",
+            "write one of these paths instead of the name",
+        )
+    hint = near(wanted, (name for _, name in rows))
+    raise VsphereError(
+        Code.NOT_FOUND,
+        f"no {what} named {wanted!r} that this user can see{hint}",
+        "correct the name, or grant the user read access to it",
+    )
+
+
+def last_name(wanted: str) -> str:
+    """The name of an object that is given by its name, or by its inventory path."""
+    return unquote(wanted.rsplit("/", 1)[1]) if wanted.startswith("/") else wanted
+
+
+def inventory_path(session: Session, item: Any) -> str:
+    """`/DC0/vm/folder/name`."""
+    names: list[str] = []
+    current = item
+    while current is not None:
+        found = one(session, current, vim.ManagedEntity, ("name", "parent"))
+        if found is None or found.get("parent") is None:
+            break
+        names.append(found["name"])
+        current = found["parent"]
+    return "/" + "/".join(reversed(names))
+
+
+def machines_with(session: Session, datacenter: Any, instance_uuid: str) -> list[Any]:
+    """Every machine with this instance uuid; vCenter keeps it unique, a restored copy may not."""
+    index = session.content.searchIndex
+    found = session.call(
+        lambda: index.FindAllByUuid(
+            datacenter=datacenter, uuid=instance_uuid, vmSearch=True, instanceUuid=True
+        )
+    )
+    return list(found)
+
+
+_VERSION = "pbm.version.version11"
+"""Of vSphere 6.5, the first that has CheckRequirements."""
+
+
+def policy_id(session: Session, name: str) -> str:
+    """Id of the storage policy with this name.
+
+    Raises:
+        VsphereError: there is none; the text has near names.
+    """
+
+    def ask() -> dict[str, str]:
+        profiles = _content(session).profileManager
+        storage = pbm.profile.ResourceType(resourceType="STORAGE")
+        found = profiles.QueryProfile(resourceType=storage, profileCategory="REQUIREMENT")
+        listed = profiles.RetrieveContent(profileIds=found) if found else []
+        return {str(item.name): str(item.profileId.uniqueId) for item in listed}
+
+    known = session.call(ask)
+    if name in known:
+        return known[name]
+    raise VsphereError(
+        Code.NOT_FOUND,
+        f"no storage policy named {name!r} that this user can see{near(name, known)}",
+        "correct the name, or grant the user `StorageProfile.View` on the vCenter",
+    )
+
+
+def not_compliant(session: Session, policy: str, stores: Sequence[Any]) -> Mapping[str, str]:
+    """Id of each of the datastores that does not comply with the policy -> why."""
+
+    def ask() -> Any:
+        hubs = [
+            pbm.placement.PlacementHub(hubType="Datastore", hubId=store._moId) for store in stores
+        ]
+        profile = pbm.profile.ProfileId(uniqueId=policy)
+        requirement = pbm.placement.CapabilityProfileRequirement(profileId=profile)
+        return _content(session).placementSolver.CheckRequirements(
+            hubsToSearch=hubs, placementSubjectRequirement=[requirement]
+        )
+
+    return {
+        str(result.hub.hubId): "; ".join(
+            str(getattr(fault, "msg", None) or type(fault).__name__) for fault in result.error
+        )
+        for result in session.call(ask)
+        if result.error
+    }
+
+
+def _content(session: Session) -> Any:
+    """The service, with the login of this session as it is now."""
+    endpoint = session.endpoint
+    (login,) = SimpleCookie(session.service._stub.cookie).values()
+    stub = SoapStubAdapter(
+        host=endpoint.server,
+        # pyVmomi writes a port without TLS as a negative number (pyVim.connect).
+        port=-endpoint.port if endpoint.plain_http else endpoint.port,
+        path="/pbm",
+        version=_VERSION,
+        poolSize=0,
+        sslContext=None if endpoint.plain_http else tls_context(endpoint),
+        httpConnectionTimeout=CALL_SECONDS,
+        requestContext={"vcSessionCookie": login.value},
+    )
+    return pbm.ServiceInstance("ServiceInstance", stub).RetrieveContent()
+
+
+_KINDS = {
+    "template": vim.VirtualMachine,
+    "cluster": vim.ComputeResource,
+    "datastore": vim.Datastore,
+    "datastoreCluster": vim.StoragePod,
+    "resourcePool": vim.ResourcePool,
+    "folder": vim.Folder,
+    "network": vim.Network,
+}
+
+
+def references(
+    session: Session, datacenter: str, names: Mapping[str, tuple[str, str]]
+) -> dict[str, str]:
+    """vCenter's own references of objects, by the same keys. A name that leads to no object, or to
+    several, is left out.
+
+    Args:
+        session: Login.
+        datacenter: Name or inventory path of the datacenter that they are in.
+        names: Key -> kind and name (`objects.names_of`).
+    """
+    found: dict[str, str] = {}
+    for key, (kind, name) in names.items():
+        if kind == "server":
+            found[key] = session.server_id
+            continue
+        try:
+            if kind == "datacenter":
+                item = datacenter_of(session, name)
+            else:
+                item = by_name(
+                    session, datacenter_of(session, datacenter), _KINDS[kind], name, kind
+                )
+        except VsphereError as problem:
+            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
+                raise
+            continue
+        found[key] = str(item._moId)
+    return found

@@ -1,0 +1,100 @@
+# pyright: standard
+"""The resources of a group of machines: its id, and the group."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+
+from gpufleet_vcenter.identity import generation_of
+from gpufleet_vcenter.outputs import digest
+
+GROUP = "gpufleet:vsphere:MachineGroup"
+"""Type of the machines of a pool. Its inputs `nodes` have those of each machine by key (fields of
+`settings.py`, camelCase), and `boot` their secret first-boot data. Destroying it does not remove
+Kubernetes Nodes unless `kubernetes` is given: `VsphereGpuNodeGroup` says how."""
+OWNER = "gpufleet:vsphere:MachineOwner"
+"""Type of the id of a group: which stack, of which backend, its machines belong to. It is in the
+state before the first machine is made, so that a kill leaves none that is not known. Removing it
+removes all machines that carry the id."""
+MACHINE, BATCH = "gpufleet:vsphere:Machine", "gpufleet:vsphere:MachineBatch"
+"""Types in states of earlier versions."""
+
+_OUTPUTS = {GROUP: ("ids",), OWNER: ("life",)}
+_DYNAMIC = "pulumi-python:dynamic/gpufleet:VsphereGpuNodeBatch"
+
+_REPLACES = ("name", "userDataFormat")
+"""Inputs that only another machine can have, next to place, server and user data."""
+
+
+class VcenterResource(pulumi.CustomResource):
+    """A resource that the package's plugin serves (`platforms/vsphere/resources.py`)."""
+
+    def __init__(
+        self, kind: str, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions
+    ) -> None:
+        """Register it.
+
+        Args:
+            kind: `GROUP` or `OWNER`.
+            name: Name of the resource.
+            inputs: Inputs.
+            opts: Options.
+        """
+        super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, opts)
+
+    def output(self, name: str) -> pulumi.Output[Any]:
+        """An output by its name."""
+        return cast("pulumi.Output[Any]", pulumi.get(self, name))
+
+
+def formerly(name: str) -> pulumi.ResourceOptions:
+    """That a group takes the place of a batch of earlier versions, whose state has what every
+    machine was declared as.
+
+    Args:
+        name: Name of the batch.
+    """
+    aliases = [pulumi.Alias(name=name, type_=kind) for kind in (BATCH, _DYNAMIC)]
+    return pulumi.ResourceOptions(aliases=aliases)
+
+
+def generation(given: Mapping[str, Any]) -> Any:
+    """Digest of everything whose change means another machine; not secret itself.
+
+    Args:
+        given: Inputs of the machine, without the digest.
+    """
+    ignored = bool(given.get("ignoreUserDataChanges", False))
+    boot = "" if ignored else given.get("bootSha256") or ""
+    user_data = "" if ignored or boot else given.get("userData") or ""
+    vendor_data = "" if ignored else given.get("vendorData") or ""
+    meta_data = None if ignored else given.get("metaData") or None
+    addresses = None if ignored else given.get("addresses") or None
+
+    def text(parts: dict[str, Any]) -> str:
+        place, endpoint = parts["place"] or {}, parts["endpoint"] or {}
+        return generation_of(
+            {
+                **{key: parts[key] for key in _REPLACES},
+                "server": endpoint.get("server"),
+                "datacenter": place.get("datacenter"),
+                "template": place.get("template"),
+                "userData": boot or digest(str(parts["userData"])),
+                # Absent, they leave the digest as it was before there were any.
+                **{key: parts[key] for key in ("metaData", "addresses") if parts[key]},
+                **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),
+            }
+        )
+
+    return pulumi.Output.unsecret(
+        pulumi.Output.all(
+            **{key: given.get(key) for key in _REPLACES},
+            place=given.get("place"),
+            endpoint=given.get("endpoint"),
+            userData=user_data,
+            vendorData=vendor_data,
+            metaData=meta_data,
+            addresses=addresses,
+        ).apply(text)
+    )

@@ -1,0 +1,213 @@
+# pyright: standard
+"""What a machine is now, read from vCenter in one call."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.reading import one
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import device_kind
+
+NUMA_PATH = "config.numaInfo"
+NUMA_API = (8, 0, 0, 1)
+"""First API that has it: an older one refuses to read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDevice:
+    """One GPU of a machine, or a NIC by passthrough."""
+
+    key: int
+    """vCenter's key of the device, which only removing it needs."""
+    mode: str
+    """`fixed`, `dynamic` or `vgpu`."""
+    what: str
+    """PCI address, comma-separated device ids, or profile."""
+    label: str = ""
+    assigned: str = ""
+    """PCI address of the device a running dynamic attachment has."""
+
+    @property
+    def backing(self) -> tuple[str, str, str]:
+        """What decides whether two devices are the same wish."""
+        return (self.mode, self.what, self.label)
+
+
+def _read(path: str, value: Callable[[Any], Any]) -> Any:
+    """A field that is a property of the machine.
+
+    Args:
+        path: Of the property.
+        value: Its value in the field; what is not set is None.
+    """
+    return field(default=None, metadata={"path": path, "value": value})
+
+
+def _text(value: Any) -> str:
+    return str(value or "")
+
+
+def _number(value: Any) -> int:
+    return int(value or 0)
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One machine."""
+
+    reference: Any
+    name: str = _read("name", _text)
+    instance_uuid: str = _read("config.instanceUuid", lambda value: str(value).lower())
+    bios_uuid: str = _read("config.uuid", _text)
+    change_version: str = _read("config.changeVersion", _text)
+    hardware_version: int = _read("config.version", lambda value: _version(_text(value)))
+    firmware: str = _read("config.firmware", lambda value: str(value or "bios"))
+    is_template: bool = _read("config.template", bool)
+    extra_config: Mapping[str, str] = _read("config.extraConfig", lambda rows: _keys(rows))
+    memory_locked: bool = _read("config.memoryReservationLockedToMax", bool)
+    memory_reservation_mib: int = _read("config.memoryAllocation.reservation", _number)
+    latency_sensitivity: str = _read(
+        "config.latencySensitivity.level", lambda value: str(value or "normal")
+    )
+    cpus: int = _read("config.hardware.numCPU", _number)
+    memory_mib: int = _read("config.hardware.memoryMB", _number)
+    devices: tuple[Any, ...] = _read("config.hardware.device", _listed)
+    """All virtual devices, as vCenter lists them."""
+    gpus: tuple[GpuDevice, ...] = _read("config.hardware.device", lambda rows: gpu_devices(rows))
+    power: str = _read("runtime.powerState", _text)
+    """`poweredOn`, `poweredOff`, `suspended`."""
+    connection: str = _read("runtime.connectionState", _text)
+    host: Any = _read("runtime.host", lambda value: value)  # noqa: RUF009 - a field
+    question: str = _read("runtime.question", lambda value: "" if value is None else value.text)
+    address: str = _read("guest.ipAddress", _text)
+    tools_running: bool = _read(
+        "guest.toolsRunningStatus", lambda value: value == "guestToolsRunning"
+    )
+    datastores: tuple[Any, ...] = _read("datastore", _listed)
+    guest_id: str = _read("config.guestId", _text)
+    annotation: str = _read("config.annotation", _text)
+    cores_per_socket: int = _read("config.hardware.numCoresPerSocket", _number)
+    """0: vCenter does not say."""
+    custom_values: Mapping[int, str] = _read("customValue", lambda rows: _custom_values(rows))
+    """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
+    networks: tuple[Any, ...] = _read("network", _listed)
+    """Networks that its adapters are on."""
+    has_snapshots: bool = _read("snapshot", lambda value: value is not None)
+    cpu_reservation_mhz: int = _read("config.cpuAllocation.reservation", _number)
+    cpu_shares: str = _read("config.cpuAllocation.shares.level", _text)
+    """`low`, `normal`, `high` or `custom`."""
+    cores_per_numa_node: int = _read(NUMA_PATH, lambda value: _numa_cores(value))
+    """0: the host decides, or the vCenter is older than 8.0."""
+    cpu_hot_add: bool = _read("config.cpuHotAddEnabled", bool)
+    """Whether processors can be added while it runs."""
+    memory_hot_add: bool = _read("config.memoryHotAddEnabled", bool)
+    encrypted: bool = _read("config.keyId", lambda value: value is not None)
+    """Whether it has a key: an encrypted machine, or one with a virtual TPM, whose state is
+    encrypted."""
+
+    @property
+    def hot_add(self) -> bool:
+        """Whether processors or memory can be added while it runs."""
+        return self.cpu_hot_add or self.memory_hot_add
+
+    @property
+    def moref(self) -> str:
+        """`vm-42`."""
+        return str(self.reference._moId)
+
+    @property
+    def disks(self) -> tuple[Any, ...]:
+        """Virtual disks."""
+        return tuple(item for item in self.devices if isinstance(item, vim.vm.device.VirtualDisk))
+
+    @property
+    def adapters(self) -> tuple[Any, ...]:
+        """Network adapters, in the order of their places on the machine's PCI bus."""
+        kind = vim.vm.device.VirtualEthernetCard
+        cards = (item for item in self.devices if isinstance(item, kind))
+        return tuple(sorted(cards, key=lambda card: (card.unitNumber or 0, card.key)))
+
+    @property
+    def mac_addresses(self) -> tuple[str, ...]:
+        """Of the adapters."""
+        return tuple(str(card.macAddress) for card in self.adapters if card.macAddress)
+
+
+_FIELDS = tuple(row for row in fields(Observed) if row.metadata)
+PATHS = tuple(dict.fromkeys(str(row.metadata["path"]) for row in _FIELDS))
+
+
+def observe(session: Session, machine: Any) -> Observed | None:
+    """What the machine is, or None when it is gone.
+
+    Raises:
+        VsphereError: it exists, and vCenter cannot read its configuration: it leaves `config` out
+            for a machine whose files it does not reach (API reference of VirtualMachine.config).
+    """
+    known = [path for path in PATHS if path != NUMA_PATH or session.api_version >= NUMA_API]
+    found = one(session, machine, vim.VirtualMachine, known)
+    if not found:
+        return None
+    if "config.instanceUuid" not in found:
+        name = f"{found.get('name', 'the machine')} ({machine._moId})"
+        raise VsphereError(
+            Code.UNREADABLE,
+            f"vCenter has {name}, and cannot read its configuration; the machine is "
+            f"{found.get('runtime.connectionState', 'in an unknown state')}",
+            "make its host and its datastore available again, then run again",
+        )
+    read = {row.name: row.metadata["value"](found.get(row.metadata["path"])) for row in _FIELDS}
+    return Observed(machine, **read)
+
+
+def extra_config_of(found: Mapping[str, Any]) -> dict[str, str]:
+    """Key -> value of the extra configuration among a machine's properties."""
+    return _keys(found.get("config.extraConfig"))
+
+
+def _keys(rows: Any) -> dict[str, str]:
+    return {entry.key: str(entry.value) for entry in rows or ()}
+
+
+def _custom_values(rows: Any) -> dict[int, str]:
+    kind = vim.CustomFieldsManager.StringValue
+    return {entry.key: str(entry.value) for entry in rows or () if isinstance(entry, kind)}
+
+
+def _numa_cores(numa: Any | None) -> int:
+    return 0 if numa is None or numa.autoCoresPerNumaNode else int(numa.coresPerNumaNode or 0)
+
+
+def gpu_devices(devices: Any) -> tuple[GpuDevice, ...]:
+    """The GPUs and NICs by passthrough among virtual devices."""
+    return tuple(gpu for item in devices or () if (gpu := _gpu_device(item)) is not None)
+
+
+def _gpu_device(device: Any) -> GpuDevice | None:
+    if not isinstance(device, vim.vm.device.VirtualPCIPassthrough):
+        return None
+    backing = device.backing
+    kinds = vim.vm.device.VirtualPCIPassthrough
+    if isinstance(backing, kinds.VmiopBackingInfo):
+        return GpuDevice(device.key, "vgpu", backing.vgpu or "")
+    if isinstance(backing, kinds.DynamicBackingInfo):
+        ids = ",".join(sorted(device_kind(i.vendorId, i.deviceId) for i in backing.allowedDevice))
+        return GpuDevice(
+            device.key, "dynamic", ids, backing.customLabel or "", backing.assignedId or ""
+        )
+    if isinstance(backing, kinds.DeviceBackingInfo):
+        return GpuDevice(device.key, "fixed", backing.id)
+    return None
+
+
+def _version(text: str) -> int:
+    digits = text.removeprefix("vmx-")
+    return int(digits) if digits.isdigit() else 0

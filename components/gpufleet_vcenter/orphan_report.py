@@ -1,0 +1,178 @@
+# pyright: standard
+"""Machines with our marks that no state declares. The vCenter is only read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from gpufleet_vcenter.identity import (
+    LIFE,
+    OWNER,
+    PENDING,
+    Standing,
+    group_of,
+    stack_of,
+    standing,
+)
+from gpufleet_vcenter.lookup import inventory_path
+from gpufleet_vcenter.opened import asked
+from gpufleet_vcenter.remove import marked_machines
+
+_NODES = ("gpufleet:vsphere:Machine", ":VsphereGpuNode")
+"""Types of one machine in states of earlier versions."""
+_GROUPS = ("gpufleet:vsphere:MachineGroup", "gpufleet:vsphere:MachineBatch", ":VsphereGpuNodeBatch")
+_OWNER = "gpufleet:vsphere:MachineOwner"
+
+
+class StateStanding(StrEnum):
+    """What a marked machine is to the states that were given, in the order of a report."""
+
+    ORPHAN = "orphan"
+    """Its stack is known here, and declares it no more."""
+    COPY = "copy"
+    """It carries the marks of a machine and another uuid: someone copied or restored it."""
+    PENDING = "pending"
+    """An update was cut off, and the state has the id that the machine carries: the next
+    `pulumi up` completes or removes it, as the declaration says, and `pulumi destroy` removes
+    it."""
+    ELSEWHERE = "elsewhere"
+    """It belongs to a stack whose state was not given: nothing can be said of it."""
+    DECLARED = "declared"
+    """A resource has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What states say of machines."""
+
+    stacks: frozenset[str]
+    """`organisation/project/stack` of each state."""
+    uuids: frozenset[str]
+    """Instance uuid of each machine that a resource has."""
+    ids: frozenset[str]
+    """Ids of groups: what carries one and no resource has is the next update's."""
+    groups: frozenset[str]
+    """Owners of groups, for machines that were made before there were ids."""
+
+
+def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ()) -> Declared:
+    """What exported states (`pulumi stack export`) declare.
+
+    Args:
+        states: The documents.
+        stacks: Stacks that are known to declare nothing more, as `organisation/project/stack`.
+
+    Raises:
+        ValueError: a document is not an exported state.
+    """
+    known: set[str] = set(stacks)
+    uuids: set[str] = set()
+    ids: set[str] = set()
+    groups: set[str] = set()
+    for state in states:
+        deployment: Mapping[str, Any] | None = state.get("deployment")
+        if deployment is None:
+            raise ValueError("it has no `deployment`: give the output of `pulumi stack export`")
+        operations = [
+            item.get("resource") or {} for item in deployment.get("pending_operations") or []
+        ]
+        for resource in deployment.get("resources") or []:
+            uuids |= _uuids(resource)
+        for resource in (*(deployment.get("resources") or []), *operations):
+            known |= _stacks(resource)
+            groups |= _groups(resource)
+            ids |= _ids(resource)
+    return Declared(frozenset(known), frozenset(uuids), frozenset(ids), frozenset(groups))
+
+
+def _of(resource: Mapping[str, Any], *types: str) -> bool:
+    return str(resource.get("type", "")).endswith(types)
+
+
+def _texts(resource: Mapping[str, Any], name: str) -> set[str]:
+    """A property among inputs and outputs, where a state has it in readable form."""
+    parts = (resource.get("inputs") or {}, resource.get("outputs") or {})
+    return {part[name] for part in parts if isinstance(part.get(name), str)}
+
+
+def _uuids(resource: Mapping[str, Any]) -> set[str]:
+    """Instance uuids of the machines that a resource has. The list of machines may be secret."""
+    if _of(resource, *_NODES):
+        return {str(resource.get("id", "")).lower()}
+    if not _of(resource, _GROUPS[0]):
+        return set()
+    rows: Mapping[str, Any] = (resource.get("outputs") or {}).get("ids") or {}
+    return {str(row["instanceUuid"]).lower() for row in rows.values()}
+
+
+def _ids(resource: Mapping[str, Any]) -> set[str]:
+    if _of(resource, _OWNER):
+        return {str(resource["id"])} if resource.get("id") else set()
+    return _texts(resource, "life") if _of(resource, *_GROUPS, *_NODES) else set()
+
+
+def _groups(resource: Mapping[str, Any]) -> set[str]:
+    return _texts(resource, "group") if _of(resource, *_GROUPS, _OWNER) else set()
+
+
+def _stacks(resource: Mapping[str, Any]) -> set[str]:
+    owners = _texts(resource, "owner") if _of(resource, *_NODES) else set[str]()
+    return {stack_of(owner) for owner in owners | _groups(resource)}
+
+
+def state_standing(
+    server: str, found: Mapping[str, Any], extra: Mapping[str, str], declared: Declared
+) -> StateStanding:
+    """What a machine is to the states.
+
+    Args:
+        server: The vCenter's own instance uuid.
+        found: Its row of the report.
+        extra: Its extra configuration: the marks.
+        declared: What the states say.
+    """
+    owner, life, uuid = extra[OWNER], extra.get(LIFE, ""), found["instanceUuid"]
+    own = standing(server, group_of(owner), life, uuid, extra)
+    if own is Standing.COPY:
+        return StateStanding.COPY
+    if uuid in declared.uuids:
+        return StateStanding.DECLARED
+    of_group = own is Standing.PENDING and group_of(owner) in declared.groups
+    if life in declared.ids or (not life and of_group):
+        return StateStanding.PENDING
+    known = stack_of(owner) in declared.stacks
+    return StateStanding.ORPHAN if known else StateStanding.ELSEWHERE
+
+
+def ask_orphans(
+    endpoint: Mapping[str, Any], datacenter: str, declared: Declared
+) -> list[dict[str, Any]]:
+    """Every machine with our marks in the datacenter, and what it is to the states; only reads.
+
+    Args:
+        endpoint: Fields of `Endpoint`, camelCase.
+        datacenter: Name or inventory path.
+        declared: What states declare.
+
+    Raises:
+        VsphereError: the vCenter cannot be asked, or the name is not found.
+    """
+    rows: list[dict[str, Any]] = []
+    with asked(endpoint, datacenter, f"looking for machines in {datacenter}") as (session, center):
+        for machine, about, extra in marked_machines(session, center):
+            owner = extra[OWNER]
+            found = {
+                "name": str(about.get("name", "")),
+                "path": inventory_path(session, machine),
+                "moRef": str(machine._moId),
+                "instanceUuid": str(about.get("config.instanceUuid", "")).lower(),
+                "owner": owner,
+                "stack": stack_of(owner),
+                "poweredOn": str(about.get("runtime.powerState")) == "poweredOn",
+                "pending": bool(extra.get(PENDING)),
+            }
+            known = state_standing(session.server_id, found, extra, declared)
+            rows.append({"standing": known.value, **found})
+    order = [item.value for item in StateStanding]
+    return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

@@ -1,0 +1,259 @@
+"""What the state keeps of a machine: every input but the secret ones, what vCenter says, and where
+that is not what is declared: what a refresh shows and the next update fixes."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet_vcenter.adapters import adapter_type, on_network
+from gpufleet_vcenter.described import Description, wanted_of
+from gpufleet_vcenter.disks import (
+    disk_bytes,
+    disk_drift,
+    disks_told,
+    first_disk,
+    store_of,
+)
+from gpufleet_vcenter.lookup import last_name
+from gpufleet_vcenter.objects import UNKNOWN
+from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.settings import NodeSettings, Place
+from gpufleet_vcenter.specs import MMIO_SIZE, PLAIN, mmio_of, wanted_gpus
+
+
+@dataclass(frozen=True, slots=True)
+class MachineContext:
+    """Facts about a machine that its own properties do not contain."""
+
+    host: str
+    """Name of the host it is on."""
+    adopted: bool
+    """Whether an earlier run had begun it."""
+    firmware: str
+    """Firmware it was made with; empty: the one it has."""
+    description: Description
+    """Notes, attributes and tags it has."""
+    networks: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Id of a network -> name, of those that its adapters are on; empty where none is declared."""
+    node_lost_since: str = ""
+    """Since when its node is not Ready, where the machine is to be made anew for that."""
+    cannot_be_replaced: str = ""
+    """Why it cannot be made anew although its node is lost; empty: it can."""
+
+
+def drifted(
+    settings: NodeSettings, live: Observed, firmware: str, seen: MachineContext
+) -> dict[str, Any]:
+    """Property -> vCenter's value, for each property that differs from the declaration.
+
+    First-boot data is left out, because guests clear it. GPUs that are not declared are left out
+    too, because they belong to the person who added them.
+    """
+    found: dict[str, Any] = {}
+    if live.firmware != firmware:
+        found["firmware"] = live.firmware
+    for plain in PLAIN:
+        has = plain.difference(settings, live)
+        if has is not None:
+            found[plain.path] = has
+    found.update(_description(settings, seen.description))
+    found.update(adapter_drift(settings.place, told_adapters(live, seen.networks)))
+    if not live.memory_locked:
+        found["memoryLocked"] = False
+    has = disk_bytes(first_disk(live))
+    if settings.disk_gib is not None and has != settings.disk_gib << 30:
+        found["diskGib"] = has >> 30
+    disks = disk_drift(settings.extra_disks, live)
+    if disks is not None:
+        found["extraDisks"] = disks
+    if Counter(wanted_gpus(settings)) - Counter(gpu.backing for gpu in live.gpus):
+        found["gpu"] = [device_row(gpu.mode, gpu.what, gpu.label) for gpu in live.gpus]
+    if live.extra_config.get(MMIO_SIZE) != str(mmio_of(settings)):
+        found["mmioGib"] = live.extra_config.get(MMIO_SIZE, "")
+    extra = {key: live.extra_config.get(key, "") for key in settings.extra_config}
+    if extra != settings.extra_config:
+        found["extraConfig"] = extra
+    if seen.node_lost_since and not seen.cannot_be_replaced:
+        found["nodeReady"] = f"not since {seen.node_lost_since}"
+    if live.power != "poweredOn":
+        found["powerState"] = live.power
+    return found
+
+
+def _description(settings: NodeSettings, described: Description) -> dict[str, Any]:
+    wanted = wanted_of(settings)
+    found: dict[str, Any] = {}
+    if dict(described.attributes) != dict(wanted.attributes):
+        found["customAttributes"] = dict(described.attributes)
+    if wanted.tags - described.tags:
+        found["tags"] = [{"category": c, "name": n} for c, n in sorted(described.tags)]
+    return found
+
+
+def told_adapters(live: Observed, networks: Mapping[str, str]) -> list[dict[str, str]]:
+    """Network and type of each adapter, by names.
+
+    Args:
+        live: The machine.
+        networks: Id of a network -> name.
+    """
+    return [
+        {"network": networks.get(on_network(card), ""), "adapter": adapter_type(card)}
+        for card in live.adapters
+    ]
+
+
+def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Which of the declared adapters the machine has not got, and what it has instead."""
+    lacking, _ = _matched(place, told)
+    if not lacking:
+        return {}
+    if place.networks:
+        return {"place.networks": [dict(card) for card in told]}
+    first = next(iter(told), {"network": "", "adapter": ""})
+    declared = (("network", place.network and last_name(place.network)), ("adapter", place.adapter))
+    return {
+        f"place.{name}": first[name] for name, wish in declared if wish not in (None, first[name])
+    }
+
+
+def strange_adapters(place: Place, told: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Adapters that are not declared; empty where the declaration does not name all adapters."""
+    return _matched(place, told)[1] if place.networks else []
+
+
+def _matched(
+    place: Place, told: Sequence[Mapping[str, str]]
+) -> tuple[list[tuple[str | None, str | None]], list[Mapping[str, str]]]:
+    """Declared adapters that the machine lacks, and its adapters that are not declared."""
+    free = list(told)
+    lacking: list[tuple[str | None, str | None]] = []
+    for network, kind in sorted(place.adapters, key=lambda wish: wish[0] is None):
+        name = None if network is None else last_name(network)
+        card = next(
+            (c for c in free if name in (None, c["network"]) and kind in (None, c["adapter"])), None
+        )
+        if card is None:
+            lacking.append((network, kind))
+        else:
+            free.remove(card)
+    return lacking, free
+
+
+def device_row(mode: str, what: str, label: str) -> dict[str, str]:
+    """A GPU as the state spells it."""
+    return {"mode": mode, "what": what, **({"label": label} if label else {})}
+
+
+OBSERVED = frozenset(
+    (
+        *("drifted", "instanceUuid", "biosUuid", "moRef", "host", "powerState", "firmware"),
+        *("hardwareVersionActual", "guestIdActual", "macAddresses", "ipAddress", "gpuDevices"),
+        *("datastore", "disks"),
+        *("nodeName", "providerId", "adopted", "warnings"),
+    )
+)
+"""Outputs that are no inputs."""
+
+CUSTOM_TIMEOUT = "customTimeout"
+"""Seconds that the resource's `customTimeouts` allow for this call: bounds each step of it."""
+
+SECRETS = ("userData", "vendorData")
+"""Inputs that are secret: the state has their digests."""
+
+
+def digest(text: str) -> str:
+    """What the state keeps of user data instead of the data."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_name(name: str) -> str:
+    """Output that holds the digest of a secret input."""
+    return f"{name}Sha256"
+
+
+def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs as they may be stored: first-boot data only as its digest."""
+    without = (*SECRETS, "__provider", CUSTOM_TIMEOUT)
+    kept = {key: value for key, value in properties.items() if key not in without}
+    for name in SECRETS:
+        text = properties.get(name)
+        if isinstance(text, str):
+            kept[digest_name(name)] = UNKNOWN if text == UNKNOWN else digest(text)
+    return kept
+
+
+def observed_of(olds: Mapping[str, Any]) -> dict[str, Any]:
+    """The outputs that are not inputs: the values that the last read of vCenter returned."""
+    return {key: olds[key] for key in OBSERVED if key in olds}
+
+
+def outputs(
+    properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
+) -> dict[str, Any]:
+    """All outputs. `drifted` contains the differences from the declaration.
+
+    Args:
+        properties: The inputs, or the outputs of before.
+        settings: The same, read.
+        live: The machine.
+        seen: Facts about the machine that its own properties do not contain.
+    """
+    firmware = seen.firmware or live.firmware
+    kept = inputs_kept(properties)
+    kept.update(
+        {
+            "drifted": drifted(settings, live, firmware, seen),
+            "instanceUuid": live.instance_uuid,
+            "biosUuid": live.bios_uuid,
+            "moRef": live.moref,
+            "host": seen.host,
+            "powerState": live.power,
+            "hardwareVersionActual": live.hardware_version,
+            "guestIdActual": live.guest_id,
+            "firmware": firmware,
+            "macAddresses": list(live.mac_addresses),
+            "ipAddress": live.address,
+            "gpuDevices": [
+                {**device_row(gpu.mode, gpu.what, gpu.label), "assigned": gpu.assigned}
+                for gpu in live.gpus
+            ],
+            "datastore": store_of(live),
+            "disks": disks_told(live),
+            "nodeName": settings.name,
+            # The form the vSphere cloud provider gives its nodes.
+            "providerId": f"vsphere://{live.bios_uuid}",
+            "adopted": seen.adopted,
+            "warnings": _warnings(settings, live, seen),
+        }
+    )
+    return kept
+
+
+def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
+    found: list[str] = []
+    strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
+    for mode, what, _ in sorted(strange):
+        found.append(f"the machine has a {mode} device {what} that is not declared")
+    found += [
+        f"the machine has an adapter on {card['network']} that is not declared"
+        for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
+    ]
+    if seen.node_lost_since and seen.cannot_be_replaced:
+        found.append(
+            f"its node is not Ready since {seen.node_lost_since}, and a new machine is not "
+            f"possible: {seen.cannot_be_replaced}"
+        )
+    if live.hot_add:
+        found.append(
+            "the machine has CPU or memory hot add, which may leave its guest one NUMA node"
+        )
+    if live.power == "suspended":
+        found.append("the machine is suspended, which is not declared")
+    if live.connection not in ("", "connected"):
+        found.append(f"vCenter says the machine is {live.connection}")
+    if live.question:
+        found.append(f"the machine waits for an answer: {live.question}")
+    return found

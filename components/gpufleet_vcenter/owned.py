@@ -1,0 +1,208 @@
+# pyright: standard
+"""The one machine that is worked on: found by its uuid, believed by its marks."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet_vcenter.errors import Code, VsphereError, interrupted
+from gpufleet_vcenter.identity import OWNER, MachineIdentity, Standing, standing
+from gpufleet_vcenter.lookup import (
+    FoundPlace,
+    datacenter_of,
+    find_place,
+    machines_with,
+)
+from gpufleet_vcenter.observed import Observed, extra_config_of, observe
+from gpufleet_vcenter.reading import one, properties
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import NodeSettings
+
+CLONE_STARTS = "VmBeingClonedEvent"
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class MachineWork:
+    """One machine that is made, changed or removed."""
+
+    session: Session
+    settings: NodeSettings
+    """What is declared."""
+    identity: MachineIdentity
+    """Whose machine it is."""
+
+    @property
+    def datacenter(self) -> Any:
+        """Where it is."""
+        return datacenter_of(self.session, self.settings.place.datacenter)
+
+    @property
+    def place(self) -> FoundPlace:
+        """Every object that the declaration names."""
+        return find_place(self.session, self.settings)
+
+    def of(self, **identity: Any) -> "MachineWork":
+        """The same with another identity."""
+        return replace(self, identity=replace(self.identity, **identity))
+
+    def standing(self, live: Observed) -> Standing:
+        """What a machine of vCenter is to the group of this one."""
+        group, life = self.settings.group, self.identity.life
+        server = self.session.server_id
+        return standing(server, group, life, live.instance_uuid, live.extra_config)
+
+    def named(self) -> Observed | None:
+        """The machine of this name in the declared folder, whosever it is."""
+        index, folder = self.session.content.searchIndex, self.place.folder
+        found = self.session.call(lambda: index.FindChild(folder, self.settings.name))
+        return observe(self.session, found) if isinstance(found, vim.VirtualMachine) else None
+
+    def find(self, moref: str = "") -> Observed | None:
+        """Our machine as it is now, or None when there is none.
+
+        Args:
+            moref: Its reference as it was last seen: a machine that is not found, and has it still,
+                is not gone. Default: it was never seen.
+
+        Raises:
+            VsphereError: a machine with this uuid is not ours, there are several, or it is not
+                shown.
+        """
+        machines = machines_with(self.session, self.datacenter, self.identity.instance_uuid)
+        found = [live for item in machines if (live := observe(self.session, item)) is not None]
+        if len(found) == 1 and self.identity.owns(found[0].extra_config):
+            return found[0]
+        if found:
+            raise _not_ours(self.identity, found)
+        _check_gone(self.session, self.identity, moref)
+        return None
+
+
+def work_on(
+    session: Session, settings: NodeSettings, known_uuid: str = "", *, pending: bool = False
+) -> MachineWork:
+    """The work on a declared machine.
+
+    Args:
+        session: Login.
+        settings: What is declared.
+        known_uuid: The machine's uuid, where a state has it. Default: it is computed.
+        pending: Whether the machine is not complete. Default false.
+    """
+    server, life = session.server_id, settings.life
+    identity = MachineIdentity(
+        server, settings.owner, settings.generation, pending, life, known_uuid
+    )
+    return MachineWork(session, settings, identity)
+
+
+def _not_ours(identity: MachineIdentity, found: Sequence[Observed]) -> VsphereError:
+    names = ", ".join(f"{live.name} ({live.moref})" for live in found)
+    if len(found) > 1:
+        return VsphereError(
+            Code.AMBIGUOUS,
+            f"{len(found)} machines have the instance uuid {identity.instance_uuid}: {names}",
+            "give the copies another uuid, or remove them",
+        )
+    owner = found[0].extra_config.get(OWNER, "an unknown owner")
+    return VsphereError(
+        Code.FOREIGN,
+        f"{names} has the instance uuid {identity.instance_uuid} of {identity.owner}, and belongs "
+        f"to {owner}",
+        "remove that machine, or change its instance uuid",
+    )
+
+
+def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None:
+    """Refuse to take a machine for gone that only the search does not show: the user may have lost
+    the rights to it, or someone changed its uuid."""
+    if not moref:
+        return
+    machine = session.object(vim.VirtualMachine, moref)
+    found = one(session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
+    if not found:
+        return
+    marks = extra_config_of(found)
+    if marks and not identity.is_key(marks):
+        return  # another machine has the reference now
+    raise VsphereError(
+        Code.UNREADABLE,
+        f"vCenter does not find the instance uuid {identity.instance_uuid}, and {moref}, which had "
+        f"it, exists as {found.get('name', 'a machine without a name')}",
+        "grant the user read access to the machine, or restore its instance uuid",
+    )
+
+
+class Flight(Enum):
+    """What became of a clone that an earlier run may have started."""
+
+    NONE = "none"
+    LANDED = "landed"
+    STILL_UP = "stillUp"
+    """It was not done in time: starting another to the same name would make two."""
+
+
+def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
+    """Wait for a clone to the machine's name that an earlier, killed run may have left in flight.
+
+    Between the call and the machine's appearance nothing can be found by uuid; vCenter's running
+    tasks name only the template, and its events only the destination: both together name ours.
+
+    Raises:
+        VsphereError: the update was interrupted before.
+    """
+    deadline = time.monotonic() + seconds
+    flight = Flight.NONE
+    while work.settings.name in clones_in_flight(work.session, work.place.template):
+        flight = Flight.LANDED
+        if time.monotonic() > deadline:
+            return Flight.STILL_UP
+        if CANCELLED.wait(_POLL_SECONDS):
+            raise interrupted(f"waiting for the clone of {work.settings.name}")
+    return flight
+
+
+def clones_in_flight(session: Session, template: Any) -> set[str]:
+    """Names of the machines that clones of the template make now."""
+    return {
+        name
+        for _, found in running_clones(session)
+        if found.get("info.entity") == template
+        for name in _destinations(session, template, found.get("info.eventChainId"))
+    }
+
+
+def running_clones(session: Session) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Tasks that clone a machine now or will, each with its `info.entity`, the source."""
+    manager = session.content.taskManager
+    tasks = (one(session, manager, vim.TaskManager, ("recentTask",)) or {}).get("recentTask") or []
+    paths = ("info.descriptionId", "info.state", "info.entity", "info.eventChainId")
+    return [
+        (task, found)
+        for task, found in properties(session, list(tasks), vim.Task, paths)
+        if str(found.get("info.state")) in ("running", "queued")
+        and str(found.get("info.descriptionId", "")).startswith("VirtualMachine.clone")
+    ]
+
+
+def _destinations(session: Session, template: Any, chain: Any) -> set[str]:
+    """Names that the template's latest clone events speak of."""
+    events = session.content.eventManager
+    wanted = vim.event.EventFilterSpec(
+        entity=vim.event.EventFilterSpec.ByEntity(
+            entity=template, recursion=vim.event.EventFilterSpec.RecursionOption.self
+        ),
+        eventTypeId=[CLONE_STARTS],
+    )
+    found = session.call(lambda: events.QueryEvents(wanted))
+    return {
+        str(event.destName)
+        for event in found
+        if chain in (None, 0) or event.chainId in (chain, event.key, 0)
+    }

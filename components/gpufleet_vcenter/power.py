@@ -1,0 +1,286 @@
+# pyright: standard
+"""Starting and stopping a machine, how far its guest and its node have come, and clearing what it
+no longer needs."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet.spec.platforms.vsphere import VsphereWaitFor
+from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
+from gpufleet_vcenter.cluster_node import node_of
+from gpufleet_vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
+from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
+from gpufleet_vcenter.identity import PENDING
+from gpufleet_vcenter.observed import Observed, observe
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.specs import mmio_of
+from gpufleet_vcenter.tasks import changed_until, reported, run, wait
+
+_ATTEMPTS = 3
+AUTOMATIC = vim.option.OptionValue(key="OverrideAutomationLevel", value="fullyAutomated")
+"""Option of a start that lets DRS choose the host and start the machine. Without it, DRS only makes
+a recommendation for a machine or cluster whose behaviour is `manual` (vSphere API, DrsBehavior and
+ClusterPowerOnVmOption; openshift/machine-api-operator, `pkg/controller/vsphere/reconciler.go`)."""
+_LOST_SECONDS = 2.0
+"""How long a machine is watched after the answer to a call was lost, before it is repeated."""
+_POLL_SECONDS = 0.25
+_LONGEST_POLL_SECONDS = 5.0
+
+
+def power_on(work: MachineWork, live: Observed) -> Observed:
+    """The machine, running. One that runs already is fine; a suspended one is reported.
+
+    Raises:
+        VsphereError: it does not start; a fault that another host may not have keeps the code
+            `vsphere-gpu-capacity`.
+    """
+    if live.power == "suspended":
+        raise VsphereError(
+            Code.HOST_STATE,
+            f"{live.name} is suspended, which is not declared",
+            "resume it or power it off in the vSphere client, then run again",
+        )
+    if live.power == "poweredOn":
+        return live
+    doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
+    with reported(doing, "powerOn", f"{live.name} exists", mmio):
+        try:
+            live = _started(work, live)
+        except vim.fault.InvalidPowerState:
+            live = still_there(work.session, live)
+    if live.question:
+        raise _asks(live)
+    if live.power != "poweredOn":
+        raise VsphereError(
+            Code.HOST_STATE,
+            f"{live.name} received the request to power on, but is {live.power}",
+            "look at the machine's last events in vCenter",
+        )
+    return live
+
+
+def _started(work: MachineWork, live: Observed) -> Observed:
+    """The machine after the request to start it.
+
+    A second request is safe: vCenter answers that the machine runs or is about to run. Therefore a
+    lost answer is not awaited for the full time of a start.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            _start(work, live)
+            return still_there(work.session, live)
+        except OutcomeUnknownError:
+            live = until(work.session, live, _LOST_SECONDS, lambda now: now.power == "poweredOn")
+            if live.power == "poweredOn":
+                return live
+    raise VsphereError(
+        Code.CONNECTION,
+        f"powering on {live.name}: the connection broke {_ATTEMPTS} times",
+        "run again",
+        left=f"{live.name} ({live.moref}) exists and is {live.power}",
+    )
+
+
+def _start(work: MachineWork, live: Observed) -> None:
+    session, found, machine = work.session, work.place, live.reference
+    seconds = work.settings.timeouts.power_on
+
+    def watch() -> None:
+        """A question holds the task up until someone answers it."""
+        now = still_there(session, live)
+        if now.question:
+            raise _asks(now)
+
+    if not found.is_cluster:
+        run(session, machine.PowerOnVM_Task, seconds, watch)
+        return
+    # The call that lets DRS place what is free to move. Its own success says nothing of the
+    # machine: that is in the task of the one attempt.
+    outcome = run(
+        session,
+        lambda: found.datacenter.PowerOnMultiVM_Task([machine], [AUTOMATIC]),
+        seconds,
+        watch,
+    )
+    for attempt in getattr(outcome, "notAttempted", None) or []:
+        raise attempt.fault
+    attempted = getattr(outcome, "attempted", None) or []
+    for attempt in attempted:
+        if attempt.task is not None:
+            wait(session, attempt.task, seconds, watch)
+    if not attempted and getattr(outcome, "recommendations", None):
+        raise _recommended(live, outcome.recommendations)
+
+
+def _recommended(live: Observed, recommendations: Sequence[Any]) -> VsphereError:
+    keys = ", ".join(str(one.key) for one in recommendations)
+    return VsphereError(
+        Code.DRS_BEHAVIOR,
+        f"powering on {live.name}: DRS does not start it, and only recommends a host "
+        f"(recommendation {keys})",
+        "write drsBehavior: fullyAutomated or partiallyAutomated, or set the cluster's DRS "
+        "automation level to one of them, then run again",
+    )
+
+
+def _asks(live: Observed) -> VsphereError:
+    return VsphereError(
+        Code.QUESTION,
+        f"powering on {live.name}: it asks: {live.question}",
+        "answer it in the vSphere client, then run again",
+        left=f"{live.name} ({live.moref}) waits for the answer",
+    )
+
+
+def power_off(work: MachineWork, live: Observed) -> Observed:
+    """The machine, off: by its guest first where the policy says so, else at once."""
+    session, machine, seconds = work.session, live.reference, work.settings.timeouts.shutdown
+    soft = work.settings.delete_policy is DeletePolicy.TRY_SOFT
+    # What refuses to go off is off already, or cannot be asked: then it is looked at again.
+    passes = (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError)
+    with reported(f"powering off {live.name}", "shutdown", f"{live.name} still runs"):
+        if soft and live.power == "poweredOn" and live.tools_running:
+            with suppress(*passes):
+                session.call(machine.ShutdownGuest, changes=True)
+                live = until(session, live, seconds, lambda now: now.power == "poweredOff")
+        for _ in range(_ATTEMPTS):
+            if live.power != "poweredOff":
+                with suppress(*passes):
+                    run(session, machine.PowerOffVM_Task, seconds)
+                live = still_there(session, live)
+    return live
+
+
+def still_there(session: Session, live: Observed) -> Observed:
+    """The machine as it is now.
+
+    Raises:
+        VsphereError: it is gone: someone removed it meanwhile.
+    """
+    now = observe(session, live.reference)
+    if now is None:
+        raise VsphereError(
+            Code.NOT_FOUND,
+            f"{live.name} ({live.moref}) was removed while it was worked on",
+            "run again: the machine is recreated",
+        )
+    return now
+
+
+def until(
+    session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
+) -> Observed:
+    """The machine once `done` holds, it asks a question, or the seconds are over.
+
+    Raises:
+        VsphereError: the update was interrupted before, or the machine is gone.
+    """
+    deadline = time.monotonic() + seconds
+    pause = _POLL_SECONDS
+    while True:
+        live = still_there(session, live)
+        if done(live) or live.question or time.monotonic() >= deadline:
+            return live
+        if CANCELLED.is_set():
+            raise interrupted(f"waiting for {live.name}", f"{live.name} ({live.moref}) stays")
+        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
+        pause = min(pause * 1.5, _LONGEST_POLL_SECONDS)
+
+
+def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) -> Observed:
+    """The machine once its guest is as far as `waitFor` says and its node is Ready.
+
+    When either shows that the guest has read its first-boot data, the secret part of it is taken
+    out of vCenter.
+
+    Args:
+        work: What is declared.
+        live: The machine, running.
+        completes: Whether the mark of an incomplete machine goes, too. Default true.
+
+    Raises:
+        VsphereError: it was not in time; the text says how far the guest came.
+    """
+    live = _await_guest(work, live)
+    read = work.settings.wait_for is VsphereWaitFor.JOINED
+    with node_of(work.settings, live.bios_uuid) as node:
+        if node is not None:
+            node.await_ready()
+            node.reopen(live.instance_uuid)
+            read = True
+    keys = (*(USER_DATA_KEYS if read else ()), *((PENDING,) if completes else ()))
+    return _emptied(work, live, keys)
+
+
+def _await_guest(work: MachineWork, live: Observed) -> Observed:
+    settings = work.settings
+    if settings.wait_for is VsphereWaitFor.POWER_ON:
+        return live
+
+    def ready(now: Observed) -> bool:
+        if settings.wait_for is VsphereWaitFor.TOOLS:
+            return now.tools_running
+        if settings.wait_for is VsphereWaitFor.JOINED:
+            return now.extra_config.get(JOINED_KEY) == "done"
+        return routable(now.address)
+
+    live = until(work.session, live, settings.timeouts.address, ready)
+    if ready(live):
+        return live
+    tools = "run" if live.tools_running else "do not run"
+    joined = ""
+    if settings.wait_for is VsphereWaitFor.JOINED:
+        joined = f", {JOINED_KEY} is {live.extra_config.get(JOINED_KEY) or 'not set'}"
+    raise VsphereError(
+        Code.TIMEOUT,
+        f"{live.name} runs, and its guest was not ready after {settings.timeouts.address} s: "
+        f"VMware tools {tools}, address {live.address or 'none'}{joined}",
+        "look at /var/log/cloud-init-output.log in the guest; allow more with timeouts.address",
+        left=stays(live),
+    )
+
+
+def stays(live: Observed) -> str:
+    """What becomes of a machine that runs and is late."""
+    return (
+        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) runs and stays: the next "
+        "`pulumi up` waits for it again, and `pulumi destroy` removes it"
+    )
+
+
+def routable(address: str) -> bool:
+    """Whether the address can be reached from elsewhere: not empty and not link-local."""
+    return bool(address) and not address.startswith(("169.254.", "fe80:", "127.", "::1"))
+
+
+def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observed:
+    """The machine without values of these keys in its configuration. Safe to run again.
+
+    Raises:
+        VsphereError: vCenter refuses.
+    """
+    machine = live.reference
+
+    def lacking() -> Callable[[], Any] | None:
+        now = still_there(work.session, live)
+        empty = [
+            vim.option.OptionValue(key=key, value="") for key in keys if now.extra_config.get(key)
+        ]
+        spec = vim.vm.ConfigSpec(extraConfig=empty)
+        return (lambda: machine.ReconfigVM_Task(spec)) if empty else None
+
+    listed = ", ".join(key for key in keys if live.extra_config.get(key))
+    what, seconds = f"the value of {listed} in {live.name}", work.settings.timeouts.reconfigure
+    changed_until(work.session, machine, lacking, seconds, what, "machine")
+    return still_there(work.session, live)

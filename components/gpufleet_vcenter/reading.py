@@ -1,0 +1,144 @@
+# pyright: standard
+"""Reading properties and events: leaf paths only, many objects in one call, no silent gaps.
+
+Whole trees (`vm.runtime`, `vm.summary`) are never read: they contain values that pyVmomi refuses,
+and many values that are not used.
+"""
+
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.session import Session
+
+_PAGE = 500
+"""Objects per answer: bounds what a large inventory holds in memory at once."""
+
+_collector = vmodl.query.PropertyCollector
+
+
+def properties(
+    session: Session, objects: Sequence[Any], kind: type, paths: Sequence[str]
+) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """The properties at `paths` of each object that still exists. Unset ones are absent.
+
+    Raises:
+        VsphereError: a property may not be read; the text names the privilege.
+    """
+    if not objects:
+        return
+    wanted = _collector.FilterSpec(
+        objectSet=[_collector.ObjectSpec(obj=item) for item in objects],
+        propSet=[_collector.PropertySpec(type=kind, pathSet=list(paths))],
+        reportMissingObjectsInResults=True,
+    )
+    collector = session.content.propertyCollector
+    options = _collector.RetrieveOptions(maxObjects=_PAGE)
+    answer = session.call(lambda: checked(collector.RetrievePropertiesEx([wanted], options)))
+    while answer is not None:
+        for item in answer.objects:
+            yield item.obj, {entry.name: entry.val for entry in item.propSet}
+        token = answer.token
+        more = functools.partial(collector.ContinueRetrievePropertiesEx, token)
+        answer = session.call(lambda ask=more: checked(ask())) if token else None
+
+
+def one(session: Session, item: Any, kind: type, paths: Sequence[str]) -> Mapping[str, Any] | None:
+    """The properties of one object, or None when it is gone."""
+    try:
+        for _, found in properties(session, [item], kind, paths):
+            return found
+    except vmodl.fault.ManagedObjectNotFound:
+        return None
+    return None
+
+
+def children(
+    session: Session, root: Any, kind: type, paths: Sequence[str]
+) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Every object of a kind under `root`, with its properties."""
+    while True:
+        logins = session.logins
+        try:
+            return _children(session, root, kind, paths)
+        except (vmodl.fault.ManagedObjectNotFound, vmodl.fault.InvalidArgument):
+            if session.logins == logins:
+                raise
+            # The view, or the page of it, went with the session that was lost: read again.
+
+
+def _children(
+    session: Session, root: Any, kind: type, paths: Sequence[str]
+) -> list[tuple[Any, Mapping[str, Any]]]:
+    views = session.content.viewManager
+    view = session.call(lambda: views.CreateContainerView(root, [kind], True))
+    try:
+        objects = session.call(lambda: _checked_view(session, view))
+        return list(properties(session, objects, kind, paths))
+    finally:
+        with contextlib.suppress(vmodl.fault.ManagedObjectNotFound):
+            session.call(view.Destroy)
+
+
+def _checked_view(session: Session, view: Any) -> list[Any]:
+    wanted = _collector.FilterSpec(
+        objectSet=[_collector.ObjectSpec(obj=view)],
+        propSet=[_collector.PropertySpec(type=type(view), pathSet=["view"])],
+    )
+    answer = checked(
+        session.content.propertyCollector.RetrievePropertiesEx(
+            [wanted], _collector.RetrieveOptions()
+        )
+    )
+    if answer is None:
+        return []
+    return [ref for item in answer.objects for entry in item.propSet for ref in entry.val]
+
+
+def checked(answer: Any) -> Any:
+    """The answer, unless something in it could not be read.
+
+    Raises:
+        VsphereError: a property may not be read.
+        vim.fault.NotAuthenticated: the session is lost: reads say so for each property.
+    """
+    if answer is None:
+        return None
+    for item in answer.objects:
+        for missing in item.missingSet:
+            fault = missing.fault
+            if isinstance(fault, vim.fault.NotAuthenticated):
+                raise fault  # the second shape of a lost session
+            if isinstance(fault, vmodl.fault.ManagedObjectNotFound):
+                continue
+            if isinstance(fault, vmodl.fault.SecurityError):  # NoPermission is one
+                raise VsphereError(
+                    Code.PERMISSION,
+                    f"property {missing.path} of {item.obj._moId} may not be read: the privilege "
+                    f"{getattr(fault, 'privilegeId', 'System.Read')} is missing",
+                    "grant it to the user on that object",
+                    type(fault).__name__,
+                )
+            raise fault
+    return answer
+
+
+def last_event(session: Session, entity: Any) -> str:
+    """`; its last event is VmReconfiguredEvent by root at 2026-11-22T09:00:00+00:00`; empty when
+    vCenter keeps none."""
+    wanted = vim.event.EventFilterSpec(
+        entity=vim.event.EventFilterSpec.ByEntity(
+            entity=entity, recursion=vim.event.EventFilterSpec.RecursionOption.self
+        )
+    )
+    events = session.call(lambda: session.content.eventManager.QueryEvents(wanted))
+    if not events:
+        return ""
+    last = max(events, key=lambda event: event.key)
+    name = type(last).__name__.rsplit(".", 1)[-1]
+    when = last.createdTime.isoformat(timespec="seconds")
+    return f"; its last event is {name} by {last.userName or 'vCenter'} at {when}"

@@ -1,0 +1,324 @@
+# pyright: standard
+"""Removing machines and their nodes: one that is declared no more, and those that carry the marks
+of a group and that no state has. Idempotent, and never a stranger's."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.components_base.resource_plugin import CANCELLED, warn
+from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
+from gpufleet_vcenter.cluster_node import node_of
+from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
+from gpufleet_vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
+from gpufleet_vcenter.faults import in_words
+from gpufleet_vcenter.identity import (
+    GENERATION,
+    LIFE,
+    OWNER,
+    Standing,
+    key_of,
+    standing,
+)
+from gpufleet_vcenter.lookup import datacenter_of, last_name
+from gpufleet_vcenter.observed import Observed, extra_config_of, observe
+from gpufleet_vcenter.opened import read_settings
+from gpufleet_vcenter.owned import MachineWork, running_clones, work_on
+from gpufleet_vcenter.power import power_off
+from gpufleet_vcenter.reading import children, one, properties
+from gpufleet_vcenter.rooms import release
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.tasks import reported, run, wait
+
+_ATTEMPTS = 3
+
+
+def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
+    """Drain the node, remove the machine, forget the node.
+
+    Args:
+        work: What was declared.
+        bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
+        moref: Its reference as it was last seen: one that has it still is not gone.
+
+    Raises:
+        VsphereError: a machine with the uuid belongs to someone else, the node cannot be emptied,
+            a disk that is to be kept would be lost, or vCenter refuses.
+    """
+    live = work.find(moref)
+    if live is not None:
+        check_kept(live)
+    with node_of(work.settings, bios_uuid if live is None else live.bios_uuid) as node:
+        if live is not None:
+            if node is not None and live.power == "poweredOn":
+                node.empty(work.identity.instance_uuid)
+            destroy(work, live, spare=True)
+        if node is not None:
+            node.forget()
+    release(work.identity)
+
+
+def check_kept(live: Observed) -> None:
+    """Refuse to remove a machine whose disks would not outlive it, before anything is done.
+
+    Raises:
+        VsphereError: it has snapshots, and disks that are to be kept.
+    """
+    wrong = not_to_be_kept(live, marked_disks(live).values())
+    if wrong:
+        raise VsphereError(Code.UNSUPPORTED, f"removing {live.name}: {'; '.join(wrong)}")
+
+
+def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
+    """Power off and destroy, with all disks. A machine that vanishes meanwhile is a success.
+
+    Args:
+        work: What was declared.
+        live: The machine.
+        spare: Whether disks that are to be kept are detached before. Default: nothing is on them
+            yet, and they go.
+    """
+    doing, left = f"removing {live.name}", f"{live.name} still exists"
+    with reported(doing, "destroy", left):
+        for attempt in range(_ATTEMPTS):
+            now = observe(work.session, live.reference)
+            if now is None:
+                return
+            try:
+                if now.power != "poweredOff":
+                    now = power_off(work, now)
+                if spare:
+                    _detach_kept(work, now)
+                run(work.session, live.reference.Destroy_Task, work.settings.timeouts.destroy)
+            except vmodl.fault.ManagedObjectNotFound:
+                return
+            except VsphereError as failure:
+                if failure.code is Code.NOT_FOUND:
+                    return
+                raise
+            except OutcomeUnknownError:
+                continue  # look whether it is gone
+            except vim.fault.InvalidPowerState:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                return
+    if observe(work.session, live.reference) is not None:
+        raise VsphereError(
+            Code.CONNECTION,
+            f"{doing}: the connection broke {_ATTEMPTS} times",
+            "run again",
+            left=left,
+        )
+
+
+def _detach_kept(work: MachineWork, live: Observed) -> None:
+    """Take the disks off that are to outlive the machine: destroying it deletes all others."""
+    kept = [disk for disk in marked_disks(live).values() if disk.keep and disk.device is not None]
+    if not kept:
+        return
+    spec = vim.vm.ConfigSpec(
+        deviceChange=[removal(disk) for disk in kept],
+        extraConfig=[vim.option.OptionValue(key=MARK + disk.name, value="") for disk in kept],
+    )
+    run(
+        work.session,
+        lambda: live.reference.ReconfigVM_Task(spec),
+        work.settings.timeouts.reconfigure,
+    )
+
+
+FEW = ("name", "config.instanceUuid", "config.template", "runtime.powerState", "config.uuid")
+_PAGE = 200
+"""Machines whose extra configuration is held at once: it is the bulk of what a machine has."""
+
+Marked = tuple[Any, Mapping[str, Any], Mapping[str, str]]
+"""A machine, its properties `FEW`, and its extra configuration."""
+
+
+def marked_machines(session: Session, datacenter: Any) -> Iterator[Marked]:
+    """Every machine of the datacenter that gpufleet made."""
+    machines = dict(children(session, datacenter, vim.VirtualMachine, FEW))
+    listed = list(machines)
+    for start in range(0, len(listed), _PAGE):
+        page = listed[start : start + _PAGE]
+        for machine, found in properties(
+            session, page, vim.VirtualMachine, ("config.extraConfig",)
+        ):
+            extra = extra_config_of(found)
+            if extra.get(OWNER) and not machines[machine].get("config.template"):
+                yield machine, machines[machine], extra
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMachine:
+    """A machine of a group as vCenter lists it."""
+
+    name: str
+    owner: str
+    generation: str
+    life: str
+    uuid: str
+    """Its instance uuid."""
+    bios_uuid: str
+    standing: Standing
+    """Ours, incomplete, or a copy of one of ours."""
+    powered_on: bool
+
+    @property
+    def key(self) -> str:
+        """Its key in the group."""
+        return key_of(self.owner)
+
+
+def machines_of(
+    session: Session, datacenter: Any, group: str, life: str
+) -> tuple[GroupMachine, ...]:
+    """The machines of a group that vCenter has, and copies of them, in the order of their names.
+
+    Args:
+        session: Login.
+        datacenter: Where they are.
+        group: Owner of the group: decides for a machine that was made before there were ids.
+        life: Id of the stack.
+    """
+    rows: list[GroupMachine] = []
+    for _, about, extra in marked_machines(session, datacenter):
+        uuid = str(about.get("config.instanceUuid", "")).lower()
+        known = standing(session.server_id, group, life, uuid, extra)
+        if known is not Standing.FOREIGN:
+            rows.append(
+                GroupMachine(
+                    str(about["name"]),
+                    extra[OWNER],
+                    extra.get(GENERATION, ""),
+                    extra.get(LIFE, ""),
+                    uuid,
+                    str(about.get("config.uuid") or ""),
+                    known,
+                    str(about.get("runtime.powerState")) == "poweredOn",
+                )
+            )
+    return tuple(sorted(rows, key=lambda row: row.name))
+
+
+def without_copies(session: Session, rows: Iterable[GroupMachine]) -> list[GroupMachine]:
+    """The machines that gpufleet made. Each copy stays, and is named in a warning once."""
+    made: list[GroupMachine] = []
+    for row in rows:
+        if row.standing is not Standing.COPY:
+            made.append(row)
+        elif row.uuid not in session.checked:
+            session.checked.add(row.uuid)
+            warn(
+                f"{row.name} (instance uuid {row.uuid}) stays: it is a copy of a machine of "
+                f"{row.owner}, and gpufleet did not make it"
+            )
+    return made
+
+
+def sweep(
+    session: Session,
+    common: Mapping[str, Any],
+    group: str,
+    life: str,
+    width: int,
+) -> None:
+    """Remove all machines of a group. A copy that someone made of one stays, and
+    is named in a warning.
+
+    Args:
+        session: Login.
+        common: Inputs that the machines of the group have in common.
+        group: Owner of the group.
+        life: Id of the stack; machines of another one stay.
+        width: Machines that are removed at the same time.
+
+    Raises:
+        VsphereError: one could not be removed; the others are.
+    """
+    place = common["place"]["datacenter"]
+    await_clones(session, str(common["place"]["template"]), common.get("timeouts") or {}, group)
+    with in_words(f"looking for machines of {group}"):
+        found = machines_of(session, datacenter_of(session, place), group, life)
+        rows = without_copies(session, (row for row in found if row.life == life))
+    named = [(row.name, lambda row=row: drop_found(session, common, row)) for row in rows]
+    failures = each(named, width)
+    if failures:
+        listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
+        raise VsphereError(
+            Code.FAULT,
+            f"machines that nothing declares could not be removed: {listed}",
+            "run again",
+        )
+
+
+def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -> None:
+    """Remove a machine of a group that its state does not have.
+
+    Args:
+        session: Login.
+        common: Inputs that the machines of the group have in common.
+        row: The machine.
+    """
+    own = {"name": "machine", "owner": row.owner, "generation": row.generation, "life": row.life}
+    # An administrator may have given it a name that no node can have.
+    settings = read_settings({**common, **own}).model_copy(update={"name": row.name})
+    with in_words(f"removing {row.name}"):
+        remove(work_on(session, settings, row.uuid), row.bios_uuid)
+
+
+def await_clones(session: Session, template: str, timeouts: Mapping[str, Any], group: str) -> None:
+    """Wait for the clones of the template that are in flight: one that a killed or interrupted run
+    of this group began carries no marks that could be seen before it is done."""
+    seconds = VsphereTimeouts.model_validate(timeouts).clone
+    doing = f"waiting for clones of {template} before machines of {group} are removed"
+    left = "what they make may belong to the group"
+    with in_words(doing):
+        for task, found in running_clones(session):
+            source = one(session, found["info.entity"], vim.VirtualMachine, ("name",)) or {}
+            if unquote(str(source.get("name", ""))) != last_name(template):
+                continue
+            try:
+                with reported(doing, "clone", left):
+                    wait(session, task, seconds)
+            except OutcomeUnknownError:
+                continue  # it is over
+            except VsphereError as failure:
+                if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
+                    raise  # any other is the clone's own failure
+
+
+Task = tuple[str, Callable[[], object]]
+"""Name of a machine, and what is done with it."""
+
+
+def each(tasks: Sequence[Task], width: int) -> dict[str, str]:
+    """Do all, `width` at a time, whatever becomes of one; none is begun once the update was
+    interrupted.
+
+    Returns name -> failure.
+    """
+    failures: dict[str, str] = {}
+
+    def attempt(name: str, do: Callable[[], object]) -> None:
+        try:
+            if CANCELLED.is_set():
+                raise interrupted("the next machine")
+            do()
+        except VsphereError as failure:
+            failures[name] = str(failure)
+
+    with ThreadPoolExecutor(max(1, min(width, len(tasks) or 1))) as pool:
+        for done in [pool.submit(attempt, *task) for task in tasks]:
+            done.result()
+    return failures

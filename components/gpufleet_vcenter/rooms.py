@@ -1,0 +1,210 @@
+"""Where the machines of one group can go: a shared inventory, and the host slots they claimed.
+
+Two creates at once would both see the last free GPU. Each claims its host here before it clones,
+and reports when its machine runs. A claim counts against an inventory that was read before that,
+unless it shows the machine running already: so an old inventory may be used, and a newer one is
+believed.
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet_vcenter.drs import DrsGroup
+from gpufleet_vcenter.errors import Code, VsphereError, interrupted
+from gpufleet_vcenter.identity import MachineIdentity
+from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_host
+from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.placement import (
+    ANYWHERE,
+    RequiredAccess,
+    Wish,
+    place,
+    slots_of,
+)
+from gpufleet_vcenter.preflight import choose_hosts, wish_for
+from gpufleet_vcenter.settings import NodeSettings
+
+
+def check_still_fits(work: MachineWork, live: Observed) -> None:
+    """Refuse a host that another process has taken meanwhile: claims are known to one process only,
+    and devices that are attached are known to all.
+
+    Each process looks after it has attached its devices. Of two machines that are not complete, the
+    one that was changed first has the host: the other one sees it.
+
+    Args:
+        work: What is declared.
+        live: The machine, off, with its devices.
+
+    Raises:
+        VsphereError: the host has no room for it; the text says what it lacks.
+    """
+    host, mine = read_host(work.session, live.host), (live.change_version, live.instance_uuid)
+    others: list[MachineHolding] = []
+    claimed = 0
+    for held in host.holdings:
+        coming = held.pending and not held.powered_on
+        if held.instance_uuid == mine[1] or (coming and (held.changed, held.instance_uuid) > mine):
+            continue
+        others.append(replace(held, powered_on=True) if coming else held)
+        claimed += held.wants_mib if coming else 0
+    taken = replace(host, holdings=tuple(others), reserved_mib=host.reserved_mib + claimed)
+    slots = slots_of(taken, wish_for(work.settings, ANYWHERE))
+    if slots.free < 1:
+        raise VsphereError(
+            Code.GPU_CAPACITY,
+            f"another update was faster on {host.name}: {'; '.join(slots.limits) or 'it is full'}",
+            "free GPUs or memory, or add a host",
+        )
+
+
+_PAUSE = 1.0
+"""Seconds before looking again when every free slot is claimed by another create."""
+_LONGEST_PAUSE = 10.0
+
+
+class Rooms:
+    """Reads the inventory when it must, and claims a host for one machine after the other.
+
+    An old inventory does no harm: what has been claimed since is known. It is read again when it
+    shows no room, because machines may have gone.
+    """
+
+    def __init__(self, read: Callable[[], Inventory], server: str) -> None:
+        """Nothing is read yet.
+
+        Args:
+            read: Reads the inventory.
+            server: Id of the vCenter.
+        """
+        self._read, self._server = read, server
+        self._lock = threading.Lock()
+        self._known: tuple[Inventory, float] | None = None
+
+    def claim(
+        self,
+        settings: NodeSettings,
+        machine: str,
+        reach: RequiredAccess,
+        group: DrsGroup | None,
+        refused: set[str],
+    ) -> str | None:
+        """A host with room for the machine, claimed. None: every host has refused it.
+
+        Waits while all free slots are claimed by machines that are being made, for as long as a
+        clone may take.
+
+        Raises:
+            VsphereError: no host has room; the text says what each lacks.
+        """
+        deadline = time.monotonic() + settings.timeouts.clone
+        wish = wish_for(settings, reach, group)
+        pause = _PAUSE
+        (inventory, read_at), fresh = self._inventory(None)
+        while True:
+            if refused and refused >= {host.name for host in inventory.hosts}:
+                return None
+            try:
+                placement = choose_hosts(inventory, settings, reach, group)
+            except VsphereError:
+                if fresh:
+                    raise
+                (inventory, read_at), fresh = self._inventory(inventory)
+                continue
+            name = claim(self._server, machine, inventory, read_at, wish, refused)
+            if name is not None:
+                return name
+            if refused and all(not row.free or row.host in refused for row in placement.slots):
+                return None
+            if time.monotonic() >= deadline:
+                raise VsphereError(
+                    Code.GPU_CAPACITY,
+                    f"every free slot for {settings.name} was claimed by other machines of this "
+                    f"update for {settings.timeouts.clone} s",
+                    "add a host, or make fewer machines",
+                )
+            if fresh:
+                if CANCELLED.wait(pause):
+                    raise interrupted(f"waiting for a place of {settings.name}")
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
+            (inventory, read_at), fresh = self._inventory(inventory)
+
+    def _inventory(self, known: Inventory | None) -> tuple[tuple[Inventory, float], bool]:
+        """An inventory other than `known` with the time when reading it began, and whether that was
+        just now."""
+        with self._lock:
+            if self._known is None or self._known[0] is known:
+                began = time.monotonic()
+                self._known = (self._read(), began)
+                return self._known, True
+            return self._known, False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a machine that is being made will hold of its host."""
+
+    holding: MachineHolding
+    runs_since: float | None
+    """`time.monotonic()` when its maker saw it run; None: not yet."""
+
+
+_CLAIMED: dict[tuple[str, str], dict[str, Claim]] = defaultdict(dict)
+"""Vcenter and host -> instance uuid of each machine that goes there, and what it will hold."""
+_LOCK = threading.Lock()
+
+
+def claim(
+    server: str, machine: str, inventory: Inventory, read_at: float, wish: Wish, refused: set[str]
+) -> str | None:
+    """Claim a slot on the host that has most left; None when all are claimed.
+
+    Args:
+        server: Id of the vCenter.
+        machine: Instance uuid of the machine that wants it.
+        inventory: What the hosts have.
+        read_at: `time.monotonic()` when reading it began.
+        wish: What the machine asks of a host. What others claimed counts as what it is: a GPU that
+            one of them will have by passthrough runs no vGPU.
+        refused: Hosts that already failed this machine.
+    """
+    with _LOCK:
+        claimed: dict[str, tuple[MachineHolding, ...]] = {}
+        for host in inventory.hosts:
+            shown = {held.instance_uuid for held in host.holdings if held.powered_on} | {machine}
+            claimed[host.name] = tuple(
+                other.holding
+                for uuid, other in _CLAIMED[server, host.name].items()
+                if uuid not in shown and (other.runs_since is None or other.runs_since > read_at)
+            )
+        slots = place(inventory.with_holdings(claimed), wish).slots
+        left = {row.host: row.free for row in slots if row.host not in refused}
+        best = min(left, key=lambda name: (-left[name], name), default=None)
+        if best is None or left[best] < 1:
+            return None
+        _CLAIMED[server, best][machine] = Claim(
+            wish.holding(machine, inventory.by_name()[best]), None
+        )
+        return best
+
+
+def runs(identity: MachineIdentity) -> None:
+    """The machine that claimed a slot runs: an inventory read from now on shows it."""
+    now, machine = time.monotonic(), identity.instance_uuid
+    with _LOCK:
+        for (server, _), machines in _CLAIMED.items():
+            if server == identity.server and machine in machines:
+                machines[machine] = Claim(machines[machine].holding, now)
+
+
+def release(identity: MachineIdentity) -> None:
+    """Forget what a machine claimed: it failed, or it is gone."""
+    with _LOCK:
+        for (server, _), machines in _CLAIMED.items():
+            if server == identity.server:
+                machines.pop(identity.instance_uuid, None)

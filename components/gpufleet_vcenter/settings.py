@@ -1,0 +1,376 @@
+# pyright: standard
+"""Settings of a vSphere GPU node: the inputs of the resource, parsed and validated together."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pulumi.output import Unknown
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+
+from gpufleet.spec.base import SpecModel
+from gpufleet.spec.platforms.vsphere import (
+    DYNAMIC_HARDWARE,
+    VsphereMachineOptions,
+    VsphereNics,
+    VspherePlaceOptions,
+    owned_keys,
+)
+from gpufleet.spec.platforms.vsphere_devices import (
+    LARGEST_DISK_GIB,
+    MOST_NETWORKS,
+    VsphereAdapter,
+    named_twice,
+)
+from gpufleet_vcenter.guest_data import (
+    GUEST_DATA_LIMIT,
+    META_DATA_KEYS,
+    StaticAddress,
+    packed,
+)
+from gpufleet_vcenter.objects import UNKNOWN
+
+NVIDIA = 0x10DE
+MELLANOX = 0x15B3
+"""Vendor of ConnectX and BlueField (`lspci -nn` of a ConnectX-7: `15b3:1021`)."""
+
+
+def device_kind(vendor: int, device: int) -> str:
+    """The kind of a PCI device by one text: the device id of NVIDIA's GPUs, `20b5`; of another
+    vendor `15b3:1021`. vCenter has ids as signed 16-bit numbers in places."""
+    number = f"{device & 0xFFFF:04x}"
+    return number if vendor & 0xFFFF == NVIDIA else f"{vendor & 0xFFFF:04x}:{number}"
+
+
+HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}$", to_lower=True)]
+PciAddress = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$", to_lower=True)
+]
+
+
+UUID_PATTERN = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+
+
+class FixedPassthrough(SpecModel):
+    """Named PCI devices of one host: the machine can run there only."""
+
+    mode: Literal["fixed"]
+    pci_addresses: Annotated[tuple[PciAddress, ...], Field(min_length=1, max_length=16)]
+    """Addresses on the host, `0000:3b:00.0`, 1 to 16."""
+
+    @property
+    def count(self) -> int:
+        """Devices of the machine."""
+        return len(self.pci_addresses)
+
+
+class DynamicPassthrough(SpecModel):
+    """Any free devices of a kind (Dynamic DirectPath I/O, vSphere 7.0 and hardware version 17)."""
+
+    mode: Literal["dynamic"]
+    vendor: int = NVIDIA
+    """PCI vendor id. Default NVIDIA's of GPUs."""
+    device_ids: Annotated[tuple[HexId, ...], Field(min_length=1, max_length=8)]
+    """PCI device ids of the vendor that will do, four hexadecimal digits each (`20b5`)."""
+    label: str = Field(default="", max_length=80)
+    """Hardware label the device must carry. Default: none."""
+    count: int = Field(ge=1, le=16)
+    """Devices of the machine, 1 to 16."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Devices that will do, as `device_kind` names them."""
+        return tuple(device_kind(self.vendor, int(one, 16)) for one in self.device_ids)
+
+
+class SharedProfile(SpecModel):
+    """vGPUs of one profile."""
+
+    mode: Literal["vgpu"]
+    profile: str = Field(min_length=1, max_length=80)
+    """As the hosts offer it: `nvidia_a100d-10c`, `grid_a100d-3-40c`."""
+    count: int = Field(default=1, ge=1, le=16)
+    """vGPUs of the machine, 1 to 16. Default 1."""
+
+
+GpuAttachment = Annotated[
+    FixedPassthrough | DynamicPassthrough | SharedProfile, Field(discriminator="mode")
+]
+
+
+ATTACHMENT: TypeAdapter[GpuAttachment] = TypeAdapter(GpuAttachment)
+
+
+def nic_attachment(nics: VsphereNics) -> FixedPassthrough | DynamicPassthrough:
+    """How a machine gets its NICs."""
+    if nics.pci_addresses:
+        named = {"mode": "fixed", "pciAddresses": [one.lower() for one in nics.pci_addresses]}
+        return FixedPassthrough.model_validate(named)
+    return DynamicPassthrough.model_validate(
+        {
+            "mode": "dynamic",
+            "vendor": MELLANOX,
+            "deviceIds": [one.lower() for one in nics.device_ids],
+            "label": nics.hardware_label,
+            "count": nics.count,
+        }
+    )
+
+
+class KubernetesAccess(SpecModel):
+    """The Kubernetes cluster that the machine is a node of, and how patiently it is asked."""
+
+    kubeconfig: str = Field(min_length=1, max_length=4096)
+    """Path of a kubeconfig on the machine that runs Pulumi, `~` allowed. Its content never reaches
+    the state."""
+    context: str | None = Field(default=None, min_length=1, max_length=253)
+    """Context to use. Default: the file's current one."""
+    ready_seconds: int = Field(default=900, ge=1, le=86_400)
+    """Longest a new machine may take to be a Ready node. Default 900."""
+    drain_seconds: int = Field(default=900, ge=1, le=86_400)
+    """Longest a node may take to be emptied before its machine is removed. Default 900."""
+    when_not_drained: Literal["refuse", "remove"] = "refuse"
+    """What becomes of a machine whose node was not empty in time: it stays and the update fails, or
+    it is removed with its pods. Default refuse."""
+
+    @model_validator(mode="after")
+    def _is_a_path(self) -> Self:
+        if "\n" in self.kubeconfig or "apiVersion" in self.kubeconfig:
+            raise ValueError(
+                "kubeconfig is the path of a file, and this is the content of one, which would be "
+                "kept in the state: write it to a file"
+            )
+        return self
+
+
+class Endpoint(SpecModel):
+    """A vCenter, and which credentials to use; never the credentials themselves."""
+
+    server: str = Field(min_length=1, max_length=253)
+    """Host name or address."""
+    port: int = Field(default=443, ge=1, le=65_535)
+    """Default 443."""
+    insecure: bool = False
+    """Accept any certificate. Default false."""
+    ca_cert_file: str | None = None
+    """PEM file of the authority that signed the certificate. Default: the system's."""
+    thumbprint_sha256: (
+        Annotated[str, StringConstraints(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$", to_upper=True)]
+        | None
+    ) = None
+    """SHA-256 fingerprint the certificate must have, `AB:CD:…`. Default: not pinned."""
+    credentials_key: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,30}$")] = "vsphere"
+    """Which credentials: `vsphere` reads VSPHERE_USER and VSPHERE_PASSWORD, else the stack's secret
+    settings `vsphere:user` and `vsphere:password`. Default vsphere."""
+    plain_http: bool = False
+    """Speak without TLS: only for a simulator on this machine. Default false."""
+
+    @model_validator(mode="after")
+    def _one_trust(self) -> Self:
+        if self.insecure and (self.ca_cert_file or self.thumbprint_sha256):
+            raise ValueError("insecure accepts every certificate: leave out caCertFile, thumbprint")
+        if self.plain_http and self.server not in ("localhost", "127.0.0.1", "::1"):
+            raise ValueError(f"plainHttp is for a simulator on this machine, not {self.server}")
+        return self
+
+
+class Place(VspherePlaceOptions):
+    """Where in vCenter's inventory, by path or by name; a name that matches twice is an error."""
+
+    datacenter: str = Field(min_length=1, max_length=200)
+    cluster: str = Field(min_length=1, max_length=200)
+    """Cluster, or standalone host."""
+    resource_pool: str | None = Field(default=None, max_length=200)
+    """Default: the cluster's root pool."""
+    network: str | None = Field(default=None, max_length=200)
+    """Network of the first adapter. Default: the template's."""
+    adapter: Literal["vmxnet3", "e1000e"] | None = None
+    """Type of the first adapter; another type is another adapter, with another MAC address.
+    Default: the template's."""
+    networks: Annotated[tuple[VsphereAdapter, ...], Field(max_length=MOST_NETWORKS)] = ()
+    """All adapters, 1 to 10, in place of `network` and `adapter`. Default: as these say."""
+
+    @property
+    def adapters(self) -> tuple[tuple[str | None, str | None], ...]:
+        """Network and type of each adapter that is declared; None: the template's."""
+        if self.networks:
+            return tuple((item.network, item.adapter) for item in self.networks)
+        return ((self.network, self.adapter),)
+
+    @model_validator(mode="after")
+    def _said_once(self) -> Self:
+        if self.datastore is not None and self.datastore_cluster is not None:
+            raise ValueError(
+                f"datastore is {self.datastore} and datastoreCluster {self.datastore_cluster}: "
+                "give one of them"
+            )
+        if self.networks and (self.network is not None or self.adapter is not None):
+            raise ValueError("networks has every adapter: leave out network and adapter")
+        return self
+
+
+class NodeSettings(VsphereMachineOptions):
+    """All inputs of one `VsphereGpuNode`."""
+
+    owner: str = Field(min_length=1, max_length=400)
+    """`organisation/project/stack/group/ordinal`: part of the machine's id."""
+    generation: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
+    """Digest of what replaces the machine: part of the machine's id."""
+    life: str = Field(default="", max_length=64)
+    """Id of the stack, made once and kept in its state: part of the machine's id. Default: unknown,
+    as for machines that were made before there was one."""
+    adopt: Annotated[str, StringConstraints(pattern=UUID_PATTERN, to_lower=True)] | None = None
+    """Instance uuid of a machine of gpufleet that another stack made, and that becomes this one.
+    Default: none; such a machine is never touched."""
+    endpoint: Endpoint
+    place: Place
+    name: Annotated[
+        str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", max_length=63)
+    ]
+    """Name of the machine and of the Kubernetes node."""
+    memory_mib: int = Field(ge=1024, le=25_165_824, multiple_of=4)
+    """All of it is reserved: a machine with GPUs cannot overcommit. Multiple of 4."""
+    disk_gib: int | None = Field(default=None, ge=1, le=LARGEST_DISK_GIB)
+    """First disk; not smaller than the template's. Default: the template's."""
+    gpu: GpuAttachment
+    gpu_memory_gib: int = Field(ge=1, le=1024)
+    """Memory of each physical GPU as sold: sizes the MMIO window."""
+    user_data: str | None = Field(default=None, repr=False)
+    """cloud-init user data, or Ignition: secret, never in outputs. Default: none."""
+    boot_sha256: str = Field(default="", max_length=64)
+    """Digest of the first-boot data without what expires, such as a join token: where it is given,
+    it decides in place of the data whether this is another machine. Default: the data decides."""
+    user_data_format: Literal["cloudInit", "ignition"] = "cloudInit"
+    vendor_data: str | None = Field(default=None, repr=False)
+    """cloud-init vendor data, which user data overrides: secret, never in outputs. Default:
+    none."""
+    meta_data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Further meta data of cloud-init, such as `network` for static addresses; not secret. Default:
+    none."""
+    addresses: tuple[StaticAddress, ...] = ()
+    """Static addresses of its adapters. Default: DHCP."""
+    kubernetes: KubernetesAccess | None = None
+    """The cluster: a new machine counts once its node is Ready, and a node is drained before its
+    machine goes. Default: the cluster is not asked."""
+
+    @property
+    def attachments(self) -> tuple[GpuAttachment, ...]:
+        """GPUs, and NICs by passthrough."""
+        return (self.gpu, *(() if self.nics is None else (nic_attachment(self.nics),)))
+
+    @property
+    def fixed_addresses(self) -> tuple[str, ...]:
+        """PCI addresses on the host of all devices that are named."""
+        fixed = (one for one in self.attachments if isinstance(one, FixedPassthrough))
+        return tuple(address for one in fixed for address in one.pci_addresses)
+
+    @property
+    def dynamic(self) -> tuple[DynamicPassthrough, ...]:
+        """Devices that are named by their kind."""
+        return tuple(one for one in self.attachments if isinstance(one, DynamicPassthrough))
+
+    @property
+    def group(self) -> str:
+        """Owner of the whole group: the owner without its last part."""
+        return self.owner.rpartition("/")[0]
+
+    @model_validator(mode="after")
+    def _hardware_fits(self) -> Self:
+        if self.cores_per_socket is not None and self.cpus % self.cores_per_socket:
+            raise ValueError(
+                f"{self.cpus} cpus cannot be divided into sockets of {self.cores_per_socket}: "
+                "write a coresPerSocket that divides them"
+            )
+        version = self.hardware_version
+        if self.dynamic and version is not None and version < DYNAMIC_HARDWARE:
+            raise ValueError(
+                f"hardwareVersion is {version}, and dynamic passthrough needs {DYNAMIC_HARDWARE}: "
+                f"write {DYNAMIC_HARDWARE} or later"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _disks_are_told_apart(self) -> Self:
+        twice = named_twice(disk.name for disk in self.extra_disks)
+        if twice:
+            raise ValueError(
+                f"extraDisks has {', '.join(twice)} more than once: give each disk a name of its "
+                "own"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _meta_data_is_read(self) -> Self:
+        network = {"network"} if self.addresses else set[str]()
+        taken = sorted((META_DATA_KEYS | network) & self.meta_data.keys())
+        if taken:
+            raise ValueError(
+                f"metaData holds {', '.join(taken)}, which the provider writes itself; leave them "
+                "out"
+            )
+        for name, given in (("metaData", self.meta_data), ("vendorData", self.vendor_data)):
+            if given and self.user_data_format == "ignition":
+                raise ValueError(f"{name} is cloud-init's, and the first-boot data is Ignition")
+        return self
+
+    @model_validator(mode="after")
+    def _keys_are_free(self) -> Self:
+        taken = owned_keys(self.extra_config)
+        if taken:
+            raise ValueError(
+                f"extraConfig holds {', '.join(taken)}, which the provider writes itself; "
+                "leave them out"
+            )
+        for name, text in (("userData", self.user_data), ("vendorData", self.vendor_data)):
+            size = 0 if text is None else len(packed(text))
+            if size > GUEST_DATA_LIMIT:
+                raise ValueError(
+                    f"{name} is {size} bytes compressed, more than the {GUEST_DATA_LIMIT} that "
+                    "guestinfo holds; fetch the larger part from the network"
+                )
+        return self
+
+
+def normalised(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties as they were written: whole floats are integers again, nulls are absent, and what
+    is not known yet is `UNKNOWN`, for which the SDK has an object (pulumi 3.272.0, `output.py`).
+
+    The engine hands every number on as a float, and pyVmomi refuses a float for an int.
+    """
+    return {key: _normal(value) for key, value in properties.items() if value is not None}
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return normalised(value)
+    if isinstance(value, (list, tuple)):
+        return [_normal(item) for item in value]
+    return value
+
+
+def problems_of(model: type[SpecModel], given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each thing that is wrong: property and reason, never a value."""
+    try:
+        model.model_validate(given)
+    except ValidationError as invalid:
+        return [
+            (".".join(map(str, row["loc"])), _reason(row))
+            for row in invalid.errors(include_input=False, include_url=False)
+        ]
+    return []
+
+
+def _reason(row: Any) -> str:
+    """pydantic's text, but for the one that quotes what was given."""
+    if row["type"] == "union_tag_invalid":
+        return f"{row['ctx']['discriminator']} must be one of {row['ctx']['expected_tags']}"
+    return row["msg"].removeprefix("Value error, ")
+
+
+def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each thing wrong with the inputs: property and reason, never the value of a secret."""
+    found = problems_of(NodeSettings, normalised(properties))
+    return [(path or "userData", reason) for path, reason in found]

@@ -1,0 +1,247 @@
+"""How many more machines of one kind a host's GPUs take, and what stops the next one.
+
+One physical GPU serves either passthrough, whole, or vGPUs: one that a machine holds runs no vGPU,
+and one that runs vGPUs cannot be handed over. A machine that is off keeps its fixed devices and
+will want its dynamic ones back; of vGPUs only running machines count.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpufleet_vcenter.inventory import (
+    Host,
+    PassthroughState,
+    PhysicalGpu,
+    per_gpu,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """How many more machines of one kind a host can take, and what stops the next one."""
+
+    host: str
+    free: int
+    limits: tuple[str, ...]
+    """What the host lacks, a phrase for each; empty when it has room."""
+    certain: bool = True
+    """False: an upper bound, because the host does not say what its vGPUs hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What each GPU of a host is used for now."""
+
+    passthrough: dict[str, str]
+    """Address -> machine that holds it whole, also while that is off."""
+    placed: dict[str, list[str]]
+    """Address -> profiles that the host says run there."""
+    vgpus: dict[str, list[str]]
+    """Address -> profiles. vGPUs that the host does not place are packed as closely as possible."""
+    certain: bool
+    """Whether the host places all of them."""
+
+    def whole(self, address: str) -> bool:
+        """Whether nothing uses the GPU."""
+        return address not in self.passthrough and not self.vgpus.get(address)
+
+
+def uses(host: Host) -> Uses:
+    """What the machines on a host use of its GPUs.
+
+    vGPUs that the host does not place are laid next to their own kind, else on an empty GPU: the
+    fullest packing, so what is free is an upper bound.
+    """
+    held = {
+        address: holding.name
+        for holding in host.holdings
+        for address in (*holding.fixed, *holding.assigned)
+    }
+    gpus = [gpu for gpu in host.gpus if gpu.graphics_type == "sharedDirect"]
+    placed: dict[str, list[str]] = {gpu.address: [] for gpu in gpus}
+    unplaced: list[str] = []
+    for holding in host.holdings:
+        if not holding.powered_on:
+            continue
+        where = [gpu.address for gpu in gpus if holding.machine in gpu.machines]
+        if where:
+            for number, name in enumerate(holding.profiles):
+                placed[where[min(number, len(where) - 1)]].append(name)
+        else:
+            unplaced.extend(holding.profiles)
+    laid = {address: list(names) for address, names in placed.items()}
+    # What passthrough cannot have is laid on first: less is lost.
+    order = sorted(gpus, key=lambda gpu: gpu.passthrough is PassthroughState.ACTIVE)
+    able = [gpu.address for gpu in order if gpu.address not in held]
+    for name in unplaced:
+        most = per_gpu(name) or 1
+        same = [a for a in able if set(laid[a]) == {name} and len(laid[a]) < most]
+        target = same or [a for a in able if not laid[a]] or able
+        if target:
+            laid[target[0]].append(name)
+    return Uses(held, placed, laid, not unplaced)
+
+
+def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset[str]]) -> int:
+    """How many of the wanted devices can be had at once next to those that machines wait for.
+
+    Args:
+        host: The host.
+        free: GPUs that nothing uses.
+        wanted: For each device, the addresses that will do.
+    """
+    left = tuple(free)
+    holders: dict[str, frozenset[str]] = {}
+    for ask in _waited_for(host, left):
+        _give(ask, holders, set())
+    return sum(_give(ask, holders, set()) for ask in wanted)
+
+
+def _waited_for(host: Host, free: Sequence[PhysicalGpu]) -> list[frozenset[str]]:
+    """For each dynamic device that a machine will want and that has no address yet, the free GPUs
+    that will do."""
+    active = _active(free)
+    everything = frozenset(gpu.address for gpu in active)
+    asked: list[frozenset[str]] = []
+    for holding in host.holdings:
+        kinds = [
+            frozenset(
+                gpu.address
+                for gpu in active
+                if gpu.device_id in device_ids and (not label or gpu.label == label)
+            )
+            for device_ids, label in holding.waiting_for
+        ]
+        asked += [*kinds, *[everything] * (holding.waiting - len(kinds))]
+    return asked
+
+
+def _give(ask: frozenset[str], holders: dict[str, frozenset[str]], tried: set[str]) -> bool:
+    """Give the ask an address; who has it moves to another that will do for it (an augmenting path
+    of a matching), so that no one loses what is given."""
+    for address in sorted(ask - tried):
+        tried.add(address)
+        if address not in holders or _give(holders[address], holders, tried):
+            holders[address] = ask
+            return True
+    return False
+
+
+def fixed_slots(host: Host, addresses: tuple[str, ...]) -> tuple[int, tuple[str, ...], bool]:
+    """Whether the host has exactly these devices free (1 or 0), what is lacking, and whether that
+    is certain."""
+    known = {gpu.address: gpu for gpu in host.gpus}
+    used = uses(host)
+    lacking: list[str] = []
+    for address in addresses:
+        if address not in known:
+            lacking.append(f"no device {address}")
+        elif known[address].passthrough is not PassthroughState.ACTIVE:
+            lacking.append(_not_active(known[address]))
+        elif address in used.passthrough:
+            lacking.append(f"{address} is held by {used.passthrough[address]}")
+        elif used.placed.get(address):
+            lacking.append(_runs_vgpus(address, used.placed[address]))
+    if lacking:
+        return 0, tuple(lacking), True
+    free = [
+        gpu
+        for gpu in host.gpus
+        if gpu.address not in used.passthrough and not used.placed.get(gpu.address)
+    ]
+    if takeable(host, free, [frozenset((address,)) for address in addresses]) < len(addresses):
+        return 0, (f"{' and '.join(addresses)} would leave too few for {_waiting(host)}",), True
+    return 1, (), used.certain
+
+
+def dynamic_slots(
+    host: Host, device_ids: tuple[str, ...], label: str, count: int
+) -> tuple[int, tuple[str, ...], bool]:
+    """How many machines with `count` such devices still fit, what is lacking, and whether that is
+    certain."""
+    of_kind = [gpu for gpu in host.gpus if gpu.device_id in device_ids]
+    if not of_kind:
+        has = ", ".join(sorted({f"{gpu.name} ({gpu.device_id})" for gpu in host.gpus})) or "none"
+        return 0, (f"no device {' or '.join(device_ids)}, it has {has}",), True
+    labelled = [gpu for gpu in of_kind if not label or gpu.label == label]
+    if not labelled:
+        has = ", ".join(sorted({repr(gpu.label) for gpu in of_kind}))
+        return 0, (f"no device labelled {label!r}, the labels are {has}",), True
+    active = _active(labelled)
+    if not active:
+        return 0, tuple(_not_active(gpu) for gpu in labelled), True
+    used = uses(host)
+    whole = [gpu for gpu in host.gpus if used.whole(gpu.address)]
+    will_do = frozenset(gpu.address for gpu in active if gpu in whole)
+    free = takeable(host, whole, [will_do] * len(active))
+    if free < count:
+        holders = sorted({h.name for h in host.holdings if h.fixed or h.assigned or h.waiting})
+        by = f", held by {', '.join(holders)}" if holders else ""
+        shared = "".join(
+            f"; {_runs_vgpus(gpu.address, used.vgpus[gpu.address])}"
+            for gpu in active
+            if used.vgpus.get(gpu.address)
+        )
+        text = f"{free} of {len(active)} devices free and a machine needs {count}{by}{shared}"
+        return 0, (text,), True
+    return free // count, (), used.certain
+
+
+def profile_slots(host: Host, profile: str, count: int) -> tuple[int, tuple[str, ...], bool]:
+    """How many machines with `count` vGPUs of the profile still fit, what is lacking, and whether
+    that is certain.
+
+    A GPU that runs vGPUs takes only the same profile, and is either MIG-backed or time-sliced,
+    never both. One that a machine holds by passthrough takes none.
+    """
+    if profile not in host.profiles:
+        offered = ", ".join(sorted(host.profiles)) or "none"
+        direct = any(gpu.graphics_type == "sharedDirect" for gpu in host.gpus)
+        why = "" if direct or not host.gpus else " (no GPU is in sharedDirect mode)"
+        return 0, (f"profile {profile} is not offered{why}; offered: {offered}",), True
+    gpus = [gpu for gpu in host.gpus if gpu.graphics_type == "sharedDirect"]
+    used = uses(host)
+    ours = [gpu for gpu in gpus if gpu.address not in used.passthrough]
+    if gpus and not ours:
+        return 0, tuple(_is_passed_through(gpu, used) for gpu in gpus), True
+    most = per_gpu(profile)
+    if most is None or not gpus:
+        return max(1, len(ours)), (), False
+    there = [used.vgpus[gpu.address] for gpu in ours]
+    partly = sum(most - len(held) for held in there if set(held) == {profile})
+    empty = frozenset(gpu.address for gpu in ours if not used.vgpus[gpu.address])
+    whole = [gpu for gpu in host.gpus if used.whole(gpu.address)]
+    free = partly + most * takeable(host, whole, [empty] * len(empty))
+    if free < count:
+        held = ", ".join(sorted({name for each in there for name in each})) or "nothing"
+        lacking = [f"{free} x {profile} free and a machine needs {count}; its GPUs run {held}"]
+        lacking += [_is_passed_through(gpu, used) for gpu in gpus if gpu not in ours]
+        if waiting := _waiting(host):
+            lacking.append(f"whole ones are left for {waiting}")
+        return 0, tuple(lacking), True
+    return free // count, (), used.certain
+
+
+def _waiting(host: Host) -> str:
+    """Machines that will want dynamic devices, by name."""
+    return ", ".join(sorted(holding.name for holding in host.holdings if holding.waiting))
+
+
+def _active(gpus: Iterable[PhysicalGpu]) -> list[PhysicalGpu]:
+    return [gpu for gpu in gpus if gpu.passthrough is PassthroughState.ACTIVE]
+
+
+def _is_passed_through(gpu: PhysicalGpu, used: Uses) -> str:
+    return f"{gpu.address} is passed through to {used.passthrough[gpu.address]}"
+
+
+def _runs_vgpus(address: str, profiles: Iterable[str]) -> str:
+    return f"{address} runs vGPUs of {', '.join(sorted(set(profiles)))}"
+
+
+def _not_active(gpu: PhysicalGpu) -> str:
+    if gpu.passthrough is PassthroughState.ENABLED:
+        return f"{gpu.address} is enabled for passthrough but not active: reboot the host"
+    if gpu.passthrough is PassthroughState.CAPABLE:
+        return f"{gpu.address} is not enabled for passthrough: toggle it and reboot the host"
+    return f"{gpu.address} is not capable of passthrough"

@@ -1,0 +1,368 @@
+# pyright: standard
+"""Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet_vcenter.adapters import adapter_changes
+from gpufleet_vcenter.changes import older_hardware, smaller_disk
+from gpufleet_vcenter.disks import (
+    disk_bytes,
+    disk_changes,
+    first_disk,
+    grown,
+    has_gib,
+    profiles,
+)
+from gpufleet_vcenter.guest_data import guest_keys
+from gpufleet_vcenter.identity import PENDING, MachineIdentity
+from gpufleet_vcenter.lookup import former_networks
+from gpufleet_vcenter.observed import GpuDevice, Observed
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.settings import (
+    NVIDIA,
+    DynamicPassthrough,
+    FixedPassthrough,
+    GpuAttachment,
+    NodeSettings,
+)
+
+USE_MMIO = "pciPassthru.use64bitMMIO"
+MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
+DISK_UUID = "disk.EnableUUID"
+"""Shows disks with their ids to the guest, as the vSphere CSI driver needs them (kubernetes-sigs/
+vsphere-csi-driver, driver deployment, prerequisites); cluster-api-provider-vsphere sets it
+too."""
+
+_Device = vim.vm.device.VirtualPCIPassthrough
+_Change = vim.vm.device.VirtualDeviceSpec
+_ADDED_KEY = -100
+"""Keys of devices that do not exist yet are negative, each its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineDifference:
+    """What a live machine lacks."""
+
+    spec: Any | None
+    """One reconfiguration that fixes it; None: nothing differs."""
+    powered_off: tuple[str, ...]
+    """Properties among the differences that change only while the machine is off."""
+    refused: tuple[str, ...]
+    """Differences that cannot be fixed at all, a sentence for each."""
+    upgrade: int | None = None
+    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
+
+    @property
+    def properties(self) -> bool:
+        """Whether anything differs."""
+        return self.spec is not None or self.upgrade is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSetting:
+    """A setting of a machine that is one value: declared, observed and written as such."""
+
+    path: str
+    """Name of the input."""
+    attribute: str
+    """Of `NodeSettings` and of `Observed`."""
+    write: Callable[[Any, Any], None] | None
+    """Writes the value into a reconfiguration; None: it is not written alone, or not at all."""
+    needs_power_off: bool = True
+
+    def difference(self, settings: NodeSettings, live: Observed) -> Any:
+        """What the machine has where it is not what is declared; None: nothing is declared, or it
+        is that."""
+        wanted, has = getattr(settings, self.attribute), getattr(live, self.attribute)
+        return has if wanted is not None and wanted != has else None
+
+
+def _named(name: str) -> Callable[[Any, Any], None]:
+    return lambda spec, value: setattr(spec, name, value)
+
+
+def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> Any | None:
+    """Reservation and shares of processor time, both: whether one alone leaves the other is not
+    documented. None: they are what is declared."""
+    declared = settings.cpu_reservation_mhz
+    mhz = max(least_mhz, live.cpu_reservation_mhz if declared is None else declared)
+    level = str(settings.cpu_shares or live.cpu_shares)
+    if (mhz, level) == (live.cpu_reservation_mhz, live.cpu_shares):
+        return None
+    # A level decides, whatever the number; a number of someone's own is left alone.
+    shares = vim.SharesInfo(level=level, shares=0) if level not in ("", "custom") else None
+    return vim.ResourceAllocationInfo(reservation=mhz, shares=shares)
+
+
+def _numa(spec: Any, cores: int) -> None:
+    spec.virtualNuma = vim.vm.VirtualNuma(coresPerNumaNode=cores)
+
+
+def _latency(spec: Any, level: str) -> None:
+    spec.latencySensitivity = vim.LatencySensitivity(level=str(level))
+
+
+PLAIN = (
+    PlainSetting("cpus", "cpus", _named("numCPUs")),
+    PlainSetting("coresPerSocket", "cores_per_socket", _named("numCoresPerSocket")),
+    PlainSetting("coresPerNumaNode", "cores_per_numa_node", _numa),
+    PlainSetting("memoryMib", "memory_mib", _named("memoryMB")),
+    PlainSetting("latencySensitivity", "latency_sensitivity", _latency),
+    PlainSetting("annotation", "annotation", _named("annotation"), False),
+    PlainSetting("cpuShares", "cpu_shares", None),
+    PlainSetting("cpuReservationMhz", "cpu_reservation_mhz", None),
+    PlainSetting("guestId", "guest_id", None),
+    PlainSetting("hardwareVersion", "hardware_version", None),
+)
+
+
+def mmio_of(settings: NodeSettings) -> int:
+    """The MMIO window of the machine in GiB."""
+    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * settings.gpu.count)
+
+
+def wanted_gpus(settings: NodeSettings) -> list[tuple[str, str, str]]:
+    """Backings of the GPUs and NICs the machine is to have, as `GpuDevice.backing` spells them."""
+    return [backing for devices in settings.attachments for backing in _backings(devices)]
+
+
+def _backings(gpu: GpuAttachment) -> list[tuple[str, str, str]]:
+    if isinstance(gpu, FixedPassthrough):
+        return [("fixed", address, "") for address in gpu.pci_addresses]
+    if isinstance(gpu, DynamicPassthrough):
+        return [("dynamic", ",".join(sorted(gpu.kinds)), gpu.label)] * gpu.count
+    return [("vgpu", gpu.profile, "")] * gpu.count
+
+
+def wanted_extra_config(settings: NodeSettings, identity: MachineIdentity) -> dict[str, str]:
+    """Extra configuration the machine is to have, without what its guest may clear."""
+    return {
+        **settings.extra_config,
+        **identity.marks,
+        USE_MMIO: "TRUE",
+        MMIO_SIZE: str(mmio_of(settings)),
+    }
+
+
+def clone_spec(work: MachineWork, host: Any, datastore: Any | None) -> Any:
+    """The clone: identity and marks in the very call that makes the machine."""
+    settings, identity, found = work.settings, work.identity, work.place
+    return vim.vm.CloneSpec(
+        location=vim.vm.RelocateSpec(
+            pool=found.pool, host=host, datastore=datastore, profile=profiles(found.policy)
+        ),
+        powerOn=False,
+        template=False,
+        config=vim.vm.ConfigSpec(
+            instanceUuid=identity.instance_uuid,
+            numCPUs=settings.cpus,
+            memoryMB=settings.memory_mib,
+            # cloud-init prefers OVF data to guestinfo when a template carries any.
+            vAppConfigRemoved=True,
+            extraConfig=_options(wanted_extra_config(settings, identity)),
+        ),
+    )
+
+
+def difference(
+    work: MachineWork,
+    live: Observed,
+    devices: dict[str, Any],
+    first_boot: bool,
+    before: NodeSettings | None,
+    cpu_mhz: int,
+) -> MachineDifference:
+    """What to change on a live machine.
+
+    Args:
+        work: What is declared.
+        live: What it is now.
+        devices: Address -> fixed backing of the host's device; only for fixed passthrough.
+        first_boot: Whether the guest has not started yet: only then is first-boot data written.
+        before: What was declared before. After the first boot this and nothing else is removed;
+            anything else that a machine has beyond its declaration is someone's who added it.
+        cpu_mhz: Processor time that must be reserved.
+    """
+    settings, identity, found = work.settings, work.identity, work.place
+    spec: Any = vim.vm.ConfigSpec()
+    off: list[str] = []
+    refused: list[str] = []
+    changed = False
+    if first_boot and live.name != settings.name:
+        spec.name, changed = settings.name, True  # it was cloned next to the one that it replaces
+    for plain in PLAIN:
+        if plain.write is None or plain.difference(settings, live) is None:
+            continue
+        plain.write(spec, getattr(settings, plain.attribute))
+        changed = True
+        if plain.needs_power_off:
+            off.append(plain.path)
+    if first_boot and live.hot_add:
+        # With hot add the guest sees one NUMA node (VMware KB 2040375).
+        spec.cpuHotAddEnabled = spec.memoryHotAddEnabled = False
+        changed = True
+    if not live.memory_locked or live.memory_reservation_mib != settings.memory_mib:
+        spec.memoryReservationLockedToMax = True
+        spec.memoryAllocation = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
+        changed = True
+    cpu = _cpu_allocation(settings, live, cpu_mhz)
+    if cpu is not None:
+        spec.cpuAllocation, changed = cpu, True
+    keys = wanted_extra_config(settings, identity)
+    if first_boot:
+        keys.setdefault(DISK_UUID, "TRUE")
+        keys.update(
+            guest_keys(
+                identity.instance_uuid,
+                settings.name,
+                settings.user_data,
+                settings.user_data_format,
+                settings.meta_data,
+                settings.vendor_data,
+                settings.addresses,
+                live.mac_addresses,
+            )
+        )
+    if live.extra_config.get(PENDING) and not identity.pending:
+        keys[PENDING] = ""  # its resource takes over
+    disks = disk_changes(settings.extra_disks, live, found.disk_stores, profiles(found.policy))
+    keys.update(disks.marks)
+    refused += disks.refused
+    off += [f"extraDisks ({name} goes)" for name in disks.removed]
+    stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
+    if stale:
+        spec.extraConfig, changed = _options(stale), True
+        if set(stale) & {USE_MMIO, MMIO_SIZE}:
+            off.append("mmioGib")
+        if set(stale) & set(settings.extra_config):
+            off.append("extraConfig")
+    declared = (settings,) if before is None else (settings, before)
+    own = None if first_boot else [gpu for one in declared for gpu in wanted_gpus(one)]
+    changes = _gpu_changes(settings, live, devices, own)
+    if changes:
+        off.append("gpu")
+    changes += _disk_change(settings, live, refused) + disks.changes
+    adapters = adapter_changes(
+        found.adapters,
+        live,
+        None if first_boot else _former_networks(work, before),
+        all_told=bool(settings.place.networks),
+    )
+    if adapters.needs_power_off:
+        off.append("place.networks" if settings.place.networks else "place.adapter")
+    changes += adapters.changes
+    if changes:
+        spec.deviceChange, changed = changes, True
+    upgrade = _upgrade(settings, live, refused)
+    if upgrade is not None:
+        off.append("hardwareVersion")
+    return MachineDifference(spec if changed else None, tuple(off), tuple(refused), upgrade)
+
+
+def _former_networks(work: MachineWork, before: NodeSettings | None) -> Sequence[str | None]:
+    """Ids of the networks of the adapters that were declared."""
+    former = () if before is None else tuple(network for network, _ in before.place.adapters)
+    if former == tuple(network for network, _ in work.settings.place.adapters):
+        found = (wish.network for wish in work.place.adapters)
+        return tuple(None if network is None else network.id for network in found)
+    return former_networks(work.session, work.datacenter, former)
+
+
+def _upgrade(settings: NodeSettings, live: Observed, refused: list[str]) -> int | None:
+    wanted = settings.hardware_version
+    if wanted is None or wanted == live.hardware_version:
+        return None
+    reason = older_hardware(live.hardware_version, wanted)
+    refused += [] if reason is None else [f"hardwareVersion: {reason}"]
+    return wanted if reason is None else None
+
+
+def _options(keys: dict[str, str]) -> list[Any]:
+    return [vim.option.OptionValue(key=key, value=value) for key, value in sorted(keys.items())]
+
+
+def _gpu_changes(
+    settings: NodeSettings,
+    live: Observed,
+    devices: dict[str, Any],
+    own: Collection[tuple[str, str, str]] | None,
+) -> list[Any]:
+    """Add what lacks and remove what is ours (None: all) and not wanted; matched by backing,
+    removed by key."""
+    lacking = wanted_gpus(settings)
+    surplus: list[GpuDevice] = []
+    for gpu in live.gpus:
+        if gpu.backing in lacking:
+            lacking.remove(gpu.backing)
+        elif own is None or gpu.backing in own:
+            surplus.append(gpu)
+    removed = [
+        _Change(operation=_Change.Operation.remove, device=_Device(key=gpu.key)) for gpu in surplus
+    ]
+    added = [
+        _Change(
+            operation=_Change.Operation.add,
+            device=_Device(key=_ADDED_KEY - number, backing=_backing(wish, devices)),
+        )
+        for number, wish in enumerate(lacking)
+    ]
+    return removed + added
+
+
+def _backing(wish: tuple[str, str, str], devices: dict[str, Any]) -> Any:
+    mode, what, label = wish
+    if mode == "vgpu":
+        return _Device.VmiopBackingInfo(vgpu=what)
+    if mode == "fixed":
+        return devices[what]
+    kinds = (kind.rpartition(":") for kind in what.split(","))
+    return _Device.DynamicBackingInfo(
+        deviceName="",
+        allowedDevice=[
+            _Device.AllowedDevice(
+                vendorId=int(vendor, 16) if vendor else NVIDIA, deviceId=int(device, 16)
+            )
+            for vendor, _, device in kinds
+        ],
+        customLabel=label or None,
+    )
+
+
+def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> list[Any]:
+    if settings.disk_gib is None:
+        return []
+    wanted, disk = settings.disk_gib << 30, first_disk(live)
+    if disk is None:
+        refused.append("diskGib is set and the machine has no disk")
+        return []
+    has = disk_bytes(disk)
+    if wanted == has:
+        return []
+    reason = smaller_disk(has_gib(disk), settings.disk_gib)
+    refused += [] if reason is None else [f"diskGib: {reason}"]
+    return [grown(disk, wanted)] if reason is None else []
+
+
+def mmio_gib(frame_buffers_gib: Sequence[int]) -> int:
+    """GiB for `pciPassthru.64bitMMIOSizeGB`: a power of two, more than the sum of the GPUs' BARs.
+
+    Each BAR is the smallest power of two that holds the physical GPU's memory; for vGPU the
+    physical GPU counts, not the profile. Agrees with NVIDIA's table for single GPUs (24 GB -> 64,
+    40 and 48 -> 128, 80 to 96 -> 256, 141 -> 512) and VMware's examples with several (NVIDIA AI
+    Enterprise vGPU requirements and VMware's notes on large memory-mapped GPUs, read 2026-11-21).
+
+    Args:
+        frame_buffers_gib: Memory of each physical GPU in GB as sold, at least one.
+    """
+    if not frame_buffers_gib or min(frame_buffers_gib) < 1:
+        raise ValueError(f"frame buffers must be at least 1 GB each, found {frame_buffers_gib}")
+    total = sum(_power_at_least(size) for size in frame_buffers_gib)
+    return 1 << total.bit_length()
+
+
+def _power_at_least(value: int) -> int:
+    return 1 << (value - 1).bit_length()

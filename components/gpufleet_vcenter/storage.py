@@ -1,0 +1,230 @@
+# pyright: standard
+"""Which datastores the disks of a machine go to, and whether they can take them."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet_vcenter.disks import disk_bytes, first_disk
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.lookup import FoundPlace, not_compliant
+from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.reading import one, properties
+from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import NodeSettings
+
+RESERVE_PERCENT = 10
+"""Room a datastore must have beyond the disks: for logs, snapshots and swap."""
+
+_PATHS = ("name", "summary.freeSpace", "summary.accessible", "summary.maintenanceMode")
+
+
+@dataclass(frozen=True, slots=True)
+class DatastoreRoom:
+    """A datastore, what is free on it, and whether it takes anything."""
+
+    reference: Any
+    name: str
+    free_bytes: int
+    accessible: bool = True
+    maintenance: bool = False
+    """Whether it is in maintenance mode, or on the way there."""
+    not_compliant: str = ""
+    """Why it does not comply with the storage policy of the machines; empty: it does."""
+
+    @property
+    def id(self) -> str:
+        """`datastore-7`."""
+        return str(self.reference._moId)
+
+    @property
+    def shut(self) -> str:
+        """Why nothing new can go there; empty: it can."""
+        if not self.accessible:
+            return "is not accessible"
+        if self.not_compliant:
+            return f"does not comply with the storage policy: {self.not_compliant}"
+        return "is in maintenance mode" if self.maintenance else ""
+
+
+def with_reserve(size: int) -> int:
+    """Bytes a datastore must have free for disks of this size."""
+    return size * (100 + RESERVE_PERCENT) // 100
+
+
+def sizes(settings: NodeSettings, template: Observed) -> Mapping[str | None, int]:
+    """Bytes of a machine's disks on each datastore that the declaration names; None: on the
+    machine's own. Thin disks count whole: they may be written full."""
+    first = first_disk(template)
+    own = sum(disk_bytes(disk) for disk in template.disks if disk is not first)
+    size = max(disk_bytes(first), (settings.disk_gib or 0) << 30)
+    found: dict[str | None, int] = {None: own + size}
+    for disk in settings.extra_disks:
+        found[disk.datastore] = found.get(disk.datastore, 0) + (disk.size_gib << 30)
+    return found
+
+
+def check_storage(work: MachineWork, template: Observed, count: int) -> tuple[frozenset[str], ...]:
+    """Refuse datastores that cannot take the disks of so many machines.
+
+    Returns sets of ids: of each, a host must mount one.
+
+    Raises:
+        VsphereError: there is not enough room, or a datastore is not to be used now.
+    """
+    session, settings, found = work.session, work.settings, work.place
+    needed = sizes(settings, template)
+    reach: list[frozenset[str]] = []
+    own = found.datastore or next(iter(template.datastores), None)
+    if found.pod is not None:
+        rooms = members(session, found)
+        check_pod(settings, rooms, needed[None], count)
+        fitting = [room for room in rooms if not room.shut]
+        reach.append(frozenset(r.id for r in fitting if r.free_bytes >= with_reserve(needed[None])))
+    elif own is not None:
+        (room,) = datastore_rooms(session, [own], found.policy)
+        asked = {store.reference: name for name, store in found.disk_stores.items()}
+        size = needed[None] + needed.get(asked.get(own), 0) * (own in asked)
+        check_datastore(settings, size, room, count)
+        reach.append(frozenset((room.id,)))
+    for name, store in sorted(found.disk_stores.items()):
+        (room,) = datastore_rooms(session, [store.reference])
+        check_datastore(settings, needed[name], room, count)
+        reach.append(frozenset((room.id,)))
+    return tuple(dict.fromkeys(reach))
+
+
+def check_datastore(
+    settings: NodeSettings, size: int, store: DatastoreRoom, count: int = 1
+) -> None:
+    """Refuse a datastore without room, or that takes nothing. All memory is reserved, so no swap
+    file is counted."""
+    if store.shut:
+        raise VsphereError(
+            Code.DATASTORE_STATE,
+            f"datastore {store.name} {store.shut}",
+            "end its maintenance mode, mount it again, or name another datastore",
+        )
+    needed = with_reserve(size) * count
+    if store.free_bytes < needed:
+        raise VsphereError(
+            Code.DATASTORE_FULL,
+            f"datastore {store.name} has {store.free_bytes >> 30} GiB free, and "
+            f"{_subject(settings, count)} {-(-needed >> 30)} GiB",
+            "free space, or name another datastore",
+        )
+
+
+def check_pod(
+    settings: NodeSettings, rooms: Sequence[DatastoreRoom], size: int, count: int
+) -> None:
+    """Refuse a datastore cluster whose datastores cannot take so many machines, each whole on one
+    of them."""
+    each = with_reserve(size)
+    fit = sum(room.free_bytes // each for room in rooms if not room.shut) if each else count
+    if fit >= count:
+        return
+    raise VsphereError(
+        Code.DATASTORE_FULL,
+        f"datastore cluster {settings.place.datastore_cluster} has room for {fit} of {count} "
+        f"machines like {settings.name}, each with {-(-each >> 30)} GiB on one datastore: "
+        f"{_listed(rooms)}",
+        "free space, add a datastore to the cluster, or name another",
+    )
+
+
+def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
+    """The datastores of the declared datastore cluster, by name."""
+    known = one(session, found.pod, vim.StoragePod, ("childEntity",)) or {}
+    rooms = datastore_rooms(session, list(known.get("childEntity") or ()), found.policy)
+    return sorted(rooms, key=lambda room: room.name)
+
+
+def datastore_rooms(
+    session: Session, stores: Sequence[Any], policy: str | None = None
+) -> list[DatastoreRoom]:
+    """What each datastore has free; one that is gone meanwhile is left out.
+
+    Args:
+        session: Login.
+        stores: The datastores.
+        policy: Id of a storage policy that they must comply with. Default: none.
+    """
+    wrong = not_compliant(session, policy, stores) if policy is not None and stores else {}
+    return [
+        DatastoreRoom(
+            store,
+            str(known["name"]),
+            int(known.get("summary.freeSpace") or 0),
+            bool(known.get("summary.accessible", True)),
+            str(known.get("summary.maintenanceMode") or "normal") != "normal",
+            wrong.get(str(store._moId), ""),
+        )
+        for store, known in properties(session, stores, vim.Datastore, _PATHS)
+        if "name" in known
+    ]
+
+
+_TAKEN: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+"""Vcenter and datastore -> instance uuid of each machine of this process that is being made there,
+and the bytes it will take: vCenter shows them only once the disks are written."""
+_LOCK = threading.Lock()
+
+
+@contextmanager
+def chosen_store(
+    work: MachineWork, rooms: Sequence[DatastoreRoom], mounted: frozenset[str], size: int
+) -> Iterator[Any]:
+    """The datastore with most room among those that the host mounts, taken while the machine is
+    made.
+
+    Args:
+        work: What is declared.
+        rooms: Datastores to choose from.
+        mounted: Ids of the datastores that the host mounts.
+        size: Bytes of the machine's disks.
+
+    Raises:
+        VsphereError: none has room; the text says what each has.
+    """
+    settings, server, machine = work.settings, work.identity.server, work.identity.instance_uuid
+    with _LOCK:
+        left = {
+            room.id: room.free_bytes - sum(_TAKEN[server, room.id].values())
+            for room in rooms
+            if not room.shut and room.id in mounted
+        }
+        fitting = [room for room in rooms if left.get(room.id, -1) >= with_reserve(size)]
+        if not fitting:
+            raise VsphereError(
+                Code.DATASTORE_FULL,
+                f"no datastore of cluster {settings.place.datastore_cluster} that the host mounts "
+                f"has {-(-with_reserve(size) >> 30)} GiB for {settings.name}: {_listed(rooms)}",
+                "free space, or make fewer machines at a time",
+            )
+        best = min(fitting, key=lambda room: (-left[room.id], room.name))
+        _TAKEN[server, best.id][machine] = with_reserve(size)
+    try:
+        yield best.reference
+    finally:
+        with _LOCK:
+            _TAKEN[server, best.id].pop(machine, None)
+
+
+def _subject(settings: NodeSettings, count: int) -> str:
+    if count == 1:
+        return f"{settings.name} needs"
+    return f"{count} machines like {settings.name} need"
+
+
+def _listed(rooms: Sequence[DatastoreRoom]) -> str:
+    return (
+        ", ".join(f"{room.name} {room.shut or f'{room.free_bytes >> 30} GiB'}" for room in rooms)
+        or "it has no datastore"
+    )

@@ -1,0 +1,223 @@
+# pyright: standard
+"""Waiting for a task of vCenter, with a deadline. pyVmomi's own waiter has none that holds."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from pyVmomi import vim, vmodl
+from tenacity import (
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    wait_random_exponential,
+)
+
+from gpufleet.components_base.resource_plugin import CANCELLED
+from gpufleet_vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    interrupted,
+)
+from gpufleet_vcenter.faults import RETRIED, translated
+from gpufleet_vcenter.reading import last_event, one
+from gpufleet_vcenter.session import Session, patience
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 2.0
+_WATCHED_FROM = 0.5
+"""Pause from which a task is long enough under way to look at what it works on, too."""
+_PATHS = ("info.state", "info.error", "info.progress", "info.result", "info.cancelable")
+
+
+class TaskTimeoutError(Exception):
+    """The task did not end in time. It may still."""
+
+    def __init__(self, seconds: int, progress: int | None, task: str = "") -> None:
+        self.seconds = seconds
+        self.progress = progress
+        self.task = task
+        super().__init__(f"not done after {seconds} s")
+
+
+def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | None = None) -> Any:
+    """The result of a task.
+
+    Args:
+        session: Login.
+        task: The task.
+        seconds: Longest it may take.
+        watch: Called now and then while the task takes long; what it raises ends the wait.
+            Default: nothing is.
+
+    Raises:
+        OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task is long
+            over. What the task was to do may be done or not, so it says nothing of its object.
+        TaskTimeoutError: it was not done after `seconds`.
+        VsphereError: the update was interrupted; the task goes on.
+        vmodl.MethodFault: the fault it ended with.
+    """
+    deadline = time.monotonic() + seconds
+    pause = _FIRST_PAUSE
+    while True:
+        found = one(session, task, vim.Task, _PATHS)
+        if found is None:
+            raise OutcomeUnknownError(f"vCenter does not know {task._moId} any more")
+        state = found.get("info.state")
+        if state == vim.TaskInfo.State.success:
+            return found.get("info.result")
+        if state == vim.TaskInfo.State.error:
+            raise found["info.error"]
+        if CANCELLED.is_set():
+            raise interrupted(f"waiting for {task._moId}")
+        if time.monotonic() >= deadline:
+            raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
+        if watch is not None and pause >= _WATCHED_FROM:
+            watch()
+        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
+        pause = min(pause * 1.6, _LONGEST_PAUSE)
+
+
+def run(
+    session: Session,
+    start: Callable[[], Any],
+    seconds: int,
+    watch: Callable[[], None] | None = None,
+) -> Any:
+    """Start a task and wait for it; faults that pass by themselves are tried again for minutes: a
+    backup or a migration of the machine holds other tasks up for as long as it takes.
+
+    Raises:
+        OutcomeUnknownError: the answer to the start was lost, or the task was.
+        TaskTimeoutError: it was not done in time.
+        vmodl.MethodFault: anything else vCenter answers.
+    """
+    attempts = Retrying(
+        retry=retry_if_exception_type(RETRIED),
+        stop=patience,
+        sleep=sleep_using_event(CANCELLED),
+        wait=wait_random_exponential(multiplier=0.5, max=15),
+        reraise=True,
+    )
+    try:
+        return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
+    except vim.fault.TaskInProgress as fault:
+        busy: Any = fault
+        busy.msg = f"{busy.msg or 'another task is in progress'}{_in_flight(session, busy.task)}"
+        raise
+
+
+def step(
+    session: Session,
+    start: Callable[[], Any],
+    seconds: int,
+    doing: str,
+    left: str,
+    mmio_gib: int | None = None,
+) -> None:
+    """One step whose outcome the caller looks at: an answer that is lost, and someone who changed
+    the object meanwhile, are nothing to report.
+
+    Args:
+        session: Login.
+        start: Starts the task.
+        seconds: Longest it may take.
+        doing: The step and its object, for errors.
+        left: What exists if it takes longer.
+        mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
+
+    Raises:
+        VsphereError: it was not done in time, or vCenter refuses.
+    """
+    with (
+        reported(doing, "reconfigure", left, mmio_gib),
+        suppress(vim.fault.ConcurrentAccess, OutcomeUnknownError),
+    ):
+        run(session, start, seconds)
+
+
+_ATTEMPTS = 4
+
+
+def changed_until(
+    session: Session,
+    item: Any,
+    lacking: Callable[[], Callable[[], Any] | None],
+    seconds: int,
+    what: str,
+    kind: str,
+) -> None:
+    """Change an object until nothing lacks. Someone else who changes it meanwhile, or an answer
+    that is lost, only makes it look again.
+
+    Args:
+        session: Login.
+        item: The object.
+        lacking: Looks at the object and returns what starts the task that changes it; None: it is
+            as it should be.
+        seconds: Longest one change may take.
+        what: What is changed, for errors.
+        kind: Of the object, for errors.
+
+    Raises:
+        VsphereError: vCenter refuses, or someone else changes it again and again.
+    """
+    for _ in range(_ATTEMPTS):
+        start = lacking()
+        if start is None:
+            return
+        step(session, start, seconds, f"changing {what}", f"{what} may change yet")
+    if lacking() is not None:
+        raise VsphereError(
+            Code.CONFLICT,
+            f"{what} still differs after {_ATTEMPTS} changes{last_event(session, item)}",
+            f"look at the {kind}'s events for who else changes it",
+        )
+
+
+@contextmanager
+def reported(doing: str, setting: str, left: str, mmio_gib: int | None = None) -> Iterator[None]:
+    """A task that takes too long or is interrupted, and whatever vCenter refuses, in words.
+
+    Args:
+        doing: The step and its object.
+        setting: Timeout that allows more.
+        left: What exists if it takes longer.
+        mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
+
+    Raises:
+        VsphereError: for each.
+    """
+    try:
+        yield
+    except TaskTimeoutError as problem:
+        raise timed_out(doing, problem, setting, left) from None
+    except VsphereError as failure:
+        if failure.code is Code.INTERRUPTED and not failure.left:
+            raise interrupted(doing) from None
+        raise
+    except vmodl.MethodFault as fault:
+        raise translated(fault, doing, mmio_gib) from None
+
+
+def _in_flight(session: Session, task: Any) -> str:
+    """`: VirtualMachine.createSnapshot, 40 % done`; empty when vCenter does not say."""
+    paths = ("info.descriptionId", "info.progress")
+    found = None if task is None else one(session, task, vim.Task, paths)
+    if not found or not found.get("info.descriptionId"):
+        return ""
+    return f": {found['info.descriptionId']}, {found.get('info.progress') or 0} % done"
+
+
+def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -> VsphereError:
+    """A step that took too long, what exists now, and which setting allows more."""
+    progress = "" if problem.progress is None else f" at {problem.progress} %"
+    progress += f" ({problem.task})" if problem.task else ""
+    return VsphereError(
+        Code.TIMEOUT,
+        f"{step} was not done after {problem.seconds} s{progress}",
+        f"look at the task in vCenter; allow more with timeouts.{setting}",
+        left=exists,
+    )

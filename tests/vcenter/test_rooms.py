@@ -1,0 +1,186 @@
+"""Claiming hosts from an inventory that may be old."""
+
+import dataclasses
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.identity import MachineIdentity
+from gpufleet_vcenter.inventory import (
+    Host,
+    Inventory,
+    MachineHolding,
+    PassthroughState,
+    PhysicalGpu,
+)
+from gpufleet_vcenter.placement import ANYWHERE
+from gpufleet_vcenter.rooms import Rooms, release, runs
+from gpufleet_vcenter.settings import SharedProfile
+from tests.vcenter.test_cluster_node import settings
+
+SERVERS = (f"server-{number}" for number in itertools.count())
+
+
+def host(name: str, gpus: int) -> Host:
+    devices = tuple(
+        PhysicalGpu(
+            f"0000:{n:02x}:00.0", "20b5", "A100", 81_920, PassthroughState.ACTIVE, "", "", False, ()
+        )
+        for n in range(gpus)
+    )
+    return Host(name, name, True, False, 1 << 20, 0, devices, (), (), frozenset())
+
+
+def with_machine(at: Host, uuid: str, address: str, owner: str = "o/p/s/g/9") -> Host:
+    held = MachineHolding(uuid, uuid, True, (), (address,), 0, (), 65_536, uuid, owner)
+    return dataclasses.replace(at, holdings=(*at.holdings, held), reserved_mib=65_536)
+
+
+class Vcenter:
+    """Counts how often its inventory is read."""
+
+    def __init__(self, *hosts: Host) -> None:
+        self.hosts, self.reads = hosts, 0
+
+    def read(self) -> Inventory:
+        self.reads += 1
+        return Inventory(self.hosts)
+
+
+def rooms(cloud: Vcenter, server: str | None = None) -> Rooms:
+    return Rooms(cloud.read, server or next(SERVERS))
+
+
+def identity(server: str, machine: str) -> MachineIdentity:
+    return MachineIdentity(server, "", "", known_uuid=machine)
+
+
+def test_one_inventory_serves_all_and_no_slot_is_given_twice() -> None:
+    cloud = Vcenter(host("esx1", 3), host("esx2", 5))
+    shared = rooms(cloud)
+    with ThreadPoolExecutor(8) as pool:
+        given = list(
+            pool.map(lambda n: shared.claim(settings(), f"m{n}", ANYWHERE, None, set()), range(8))
+        )
+    assert sorted(name for name in given if name) == ["esx1"] * 3 + ["esx2"] * 5
+    assert cloud.reads == 1
+
+
+def test_what_an_inventory_shows_running_is_not_counted_twice() -> None:
+    server = next(SERVERS)
+    before = Vcenter(host("esx1", 2))
+    assert rooms(before, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+    after = Vcenter(with_machine(host("esx1", 2), "m1", "0000:00:00.0"))
+    assert rooms(after, server).claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    full = Vcenter(
+        with_machine(with_machine(host("esx1", 2), "m1", "0000:00:00.0"), "m2", "0000:01:00.0")
+    )
+    with pytest.raises(VsphereError) as caught:
+        rooms(full, server).claim(settings(), "m3", ANYWHERE, None, set())
+    assert caught.value.code is Code.GPU_CAPACITY
+    assert "0 of 2 devices free and a machine needs 1, held by m1, m2" in str(caught.value)
+
+
+def test_an_old_inventory_without_room_is_read_again() -> None:
+    cloud = Vcenter(with_machine(host("esx1", 1), "gone", "0000:00:00.0"))
+    shared = rooms(cloud)
+    with pytest.raises(VsphereError):
+        shared.claim(settings(), "m1", ANYWHERE, None, set())
+    cloud.hosts = (host("esx1", 1),)
+    assert shared.claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+
+
+def test_a_claim_that_ends_makes_room_for_who_waits() -> None:
+    server = next(SERVERS)
+    shared = rooms(Vcenter(host("esx1", 1)), server)
+    assert shared.claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+    timer = threading.Timer(0.2, release, (identity(server, "m1"),))
+    timer.start()
+    assert shared.claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    timer.join()
+
+
+def test_a_newer_inventory_is_believed() -> None:
+    """A machine that ran, and that a later look does not show, was removed by someone."""
+    server = next(SERVERS)
+    cloud = Vcenter(host("esx1", 1))
+    assert rooms(cloud, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+    runs(identity(server, "m1"))
+    assert rooms(cloud, server).claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+
+
+def test_an_older_inventory_does_not_give_the_slot_of_a_machine_that_runs_since() -> None:
+    server = next(SERVERS)
+    cloud = Vcenter(host("esx1", 2))
+    shared = rooms(cloud, server)
+    assert shared.claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+    runs(identity(server, "m1"))
+    assert shared.claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    cloud.hosts = (
+        with_machine(with_machine(host("esx1", 2), "m1", "0000:00:00.0"), "m2", "0000:01:00.0"),
+    )
+    runs(identity(server, "m2"))
+    with pytest.raises(VsphereError, match="0 of 2 devices free"):
+        shared.claim(settings(), "m3", ANYWHERE, None, set())
+
+
+def test_who_waits_too_long_is_told() -> None:
+    server = next(SERVERS)
+    shared = rooms(Vcenter(host("esx1", 1)), server)
+    hasty = settings().model_copy(
+        update={"timeouts": settings().timeouts.model_copy(update={"clone": 0})}
+    )
+    assert shared.claim(hasty, "m1", ANYWHERE, None, set()) == "esx1"
+    with pytest.raises(VsphereError) as caught:
+        shared.claim(hasty, "m2", ANYWHERE, None, set())
+    assert "every free slot for gpu-0 was claimed by other machines of this update" in str(
+        caught.value
+    )
+
+
+def test_hosts_that_refused_a_machine_are_not_offered_again() -> None:
+    shared = rooms(Vcenter(host("esx1", 1), host("esx2", 0)))
+    assert shared.claim(settings(), "m1", ANYWHERE, None, {"esx1"}) is None
+    assert shared.claim(settings(), "m1", ANYWHERE, None, {"esx1", "esx2"}) is None
+
+
+def test_a_claim_counts_as_what_it_is() -> None:
+    """A GPU that one pool's machine will have by passthrough runs no vGPU of another pool's."""
+    server = next(SERVERS)
+    cards = tuple(
+        dataclasses.replace(gpu, graphics_type="sharedDirect") for gpu in host("esx1", 2).gpus
+    )
+    both = dataclasses.replace(host("esx1", 0), gpus=cards, profiles=("grid_a100d-10c",))
+    shared = rooms(Vcenter(both), server)
+    profile = settings().model_copy(
+        update={
+            "gpu": SharedProfile(mode="vgpu", profile="grid_a100d-10c", count=8),
+            "timeouts": settings().timeouts.model_copy(update={"clone": 0}),
+        }
+    )
+    assert shared.claim(settings(), "whole", ANYWHERE, None, set()) == "esx1"
+    assert shared.claim(profile, "v1", ANYWHERE, None, set()) == "esx1"
+    with pytest.raises(VsphereError, match="claimed by other machines of this update"):
+        shared.claim(profile, "v2", ANYWHERE, None, set())
+    release(identity(server, "whole"))
+    assert shared.claim(profile, "v2", ANYWHERE, None, set()) == "esx1"
+
+
+def test_a_machine_that_is_being_made_counts_once() -> None:
+    """An inventory that was read between its clone and its start shows it too, off."""
+    server = next(SERVERS)
+    cloud = Vcenter(host("esx1", 2))
+    assert rooms(cloud, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+    off = MachineHolding("m1", "m1", False, (), (), 1, (), 0, "m1")
+    cloud.hosts = (dataclasses.replace(host("esx1", 2), holdings=(off,)),)
+    assert rooms(cloud, server).claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+
+
+def test_the_place_of_machines_that_leave_counts_as_free() -> None:
+    busy = with_machine(host("esx1", 1), "m1", "0000:00:00.0")
+    freed = Inventory((busy,)).without(frozenset({"m1"}))
+    assert freed.hosts[0] == host("esx1", 1)
+    assert Inventory((busy,)).without(frozenset({"m2"})) == Inventory((busy,))
