@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType, load
 from gpufleet.cluster.site import Site
 from gpufleet.contract.machine_images import (
     image_driver_problem,

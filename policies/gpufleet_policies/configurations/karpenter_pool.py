@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue import AWS as BY_AWS
 from gpufleet.catalogue import InstanceType, load
-from gpufleet.catalogue.model import AWS as BY_AWS
 from gpufleet.contract.programs.karpenter_keys import AWS
 from gpufleet.contract.programs.karpenter_machines import (
     admits,
