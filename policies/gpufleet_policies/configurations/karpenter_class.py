@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType, load
 from gpufleet.cluster.site import Site
 from gpufleet.contract.machine_images import (
     image_driver_problem,
@@ -25,6 +24,8 @@ from gpufleet_policies.configurations.karpenter_requirements import validate_req
 
 AL2_LAST: tuple[int, ...] = (1, 32)
 """Last Kubernetes minor with images of Amazon Linux 2."""
+PODS_OF_NODE = 2
+"""Pods that every node of EKS has: of the network and of kube-proxy."""
 SMALLEST_DISK = 100 << 30
 DEFAULT_DISK = 20 << 30
 """Root disk where nothing is written."""
@@ -59,6 +60,17 @@ def validate_class(
         _validate_parts(terms, where, report)
     if machines:
         _validate_disk(spec, place, report)
+        most = value_at(spec, "kubelet.maxPods")
+        if isinstance(most, int) and most <= PODS_OF_NODE:
+            report.add(
+                "karpenter-max-pods-too-few",
+                child(child(place, "kubelet"), "maxPods"),
+                f"maxPods is {most}, and the node's own pods are {PODS_OF_NODE}: no pod with a "
+                "GPU has room",
+                "write more, or remove maxPods",
+                found=most,
+                limit=PODS_OF_NODE + 1,
+            )
     interfaces = as_list(spec.get("networkInterfaces")) or []
     if spec.get("associatePublicIPAddress") is True and len(interfaces) > 1:
         report.add(

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS
+from gpufleet.catalogue import AWS, load
 from gpufleet.contract.programs.karpenter_machines import (
     NodeRequirement,
     admits,
