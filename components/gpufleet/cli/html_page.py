@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
+from pathlib import Path
 
-from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue import MICRO_USD
 from gpufleet.cli.pool_lines import pool_lines, pool_title
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
@@ -16,41 +17,6 @@ from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
 from gpufleet.render.slots_svg import NARROW, WIDE, draw_partition_svg
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8883; --card: #8881; --soft: #57606a; }
-@media (prefers-color-scheme: dark) { :root { --soft: #9da7b1; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { margin-bottom: 0.2rem; } h2 { margin: 2.2rem 0 0.6rem; }
-h2 small { font-weight: 400; color: var(--soft); font-size: 1rem; margin-left: 0.6rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: 0.8rem; }
-.tile { background: var(--card); border-radius: 8px; padding: 0.7rem 1rem; }
-.tile b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums; }
-.tile span { color: var(--soft); font-size: 0.9rem; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
-th, td { text-align: left; padding: 0.35rem 0.6rem; border-bottom: 1px solid var(--line); }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-img { max-width: 100%; background: #fff; border-radius: 8px; display: block; margin: 0.8rem 0; }
-dl { display: grid; grid-template-columns: 8.5rem 1fr; gap: 0.2rem 1rem; font-size: 0.92rem; }
-dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-code { background: var(--card); border-radius: 4px; padding: 0 0.25em; font-size: 0.9em;
-  overflow-wrap: anywhere; }
-.finding { border-left: 4px solid var(--line); padding: 0.1rem 0 0.1rem 0.8rem; margin: 0.9rem 0; }
-.finding p { margin: 0.2rem 0; }
-.finding.error { border-color: #d1242f; } .finding.warning { border-color: #bf8700; }
-.level { font-weight: 600; text-transform: capitalize; margin-right: 0.4rem; }
-.error .level { color: #d1242f; } .warning .level { color: #9a6700; }
-@media (prefers-color-scheme: dark) { .warning .level { color: #d4a72c; } }
-.where { color: var(--soft); font-size: 0.88rem; }
-.wide { overflow-x: auto; } .wide > img { min-width: 34rem; }
-@media (max-width: 34rem) { dl { grid-template-columns: 1fr; } dt { margin-top: 0.5rem; }
-  thead { display: none; }
-  tr { display: block; border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
-  td, td.number { display: flex; justify-content: space-between; gap: 1rem; border: 0;
-    padding: 0.1rem 0; text-align: right; white-space: normal; }
-  td::before { content: attr(data-label); color: var(--soft); text-align: left; } }
-@media print { body { max-width: none; margin: 0; font-size: 11pt; }
-  section { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
-"""
 _CODE = re.compile(r"`([^`]+)`")
 _HOURS_PER_MONTH = 730
 _NUMBER = ' class="number"'
@@ -79,6 +45,7 @@ def fleet_page(
         pictures: Pictures of the whole fleet, after the pools.
     """
     cluster = fleet.spec.cluster
+    style = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
     title = f"{cluster.name} on {fleet.spec.platform.value}"
     found = ordered(findings)
     body = [
@@ -95,7 +62,7 @@ def fleet_page(
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        f"<title>{escape(title)}</title><style>\n{style}</style></head>\n<body>\n"
         + "\n".join(body)
         + "\n</body></html>\n"
     )
