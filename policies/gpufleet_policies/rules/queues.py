@@ -70,8 +70,8 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
     subject=KueueConfiguration,
     dev=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
-    source="Kueue documentation, setup of DRA: the name of deviceClassMappings is that of the quota "
-    "(kubernetes-sigs/kueue KEP-2941; openshift/openshift-docs pull 113996)",
+    source="Kueue documentation, setup of DRA: the name of deviceClassMappings is that of the "
+    "quota (kubernetes-sigs/kueue KEP-2941; openshift/openshift-docs pull 113996)",
 )
 def class_without_quota(
     context: RuleContext, configuration: KueueConfiguration
