@@ -10,6 +10,7 @@ from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.existing import ExistingOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
 from gpufleet.arguments.health import HealthPolicyArgs
+from gpufleet.arguments.idle import IdlePolicyArgs
 from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
 from gpufleet.arguments.kubelet import KubeletArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
@@ -138,6 +139,9 @@ class GpuPoolArgs(TypedDict):
     `queues` decide."""
     health: NotRequired[HealthPolicyArgs]
     """What is done with broken nodes. Default: the fleet's."""
+    idle: NotRequired[IdlePolicyArgs]
+    """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
+    interactive`. Default: nothing is stopped."""
     neuron: NotRequired[NeuronOptionsArgs]
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: NotRequired[EksOptionsArgs]

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity, MaintenanceWindow, TeamCommitment
 from gpufleet.spec.health import HealthPolicy
+from gpufleet.spec.idle import IdlePolicy
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.neuron import NeuronOptions
@@ -199,6 +200,9 @@ class GpuPool(SpecModel):
     `queues` decide."""
     health: HealthPolicy | None = None
     """What is done with broken nodes. Default: the fleet's."""
+    idle: IdlePolicy | None = None
+    """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
+    interactive`. Default: nothing is stopped."""
     neuron: NeuronOptions | None = None
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: EksOptions | None = None

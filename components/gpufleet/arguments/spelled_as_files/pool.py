@@ -14,6 +14,7 @@ from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
 from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
 from gpufleet.arguments.spelled_as_files.gke import GkeOptionsDict
 from gpufleet.arguments.spelled_as_files.health import HealthPolicyDict
+from gpufleet.arguments.spelled_as_files.idle import IdlePolicyDict
 from gpufleet.arguments.spelled_as_files.karpenter import KarpenterPoolOptionsDict
 from gpufleet.arguments.spelled_as_files.kubelet import KubeletDict
 from gpufleet.arguments.spelled_as_files.openshift import OpenShiftOptionsDict
@@ -110,6 +111,9 @@ class GpuPoolDict(TypedDict):
     `queues` decide."""
     health: NotRequired[HealthPolicyDict]
     """What is done with broken nodes. Default: the fleet's."""
+    idle: NotRequired[IdlePolicyDict]
+    """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
+    interactive`. Default: nothing is stopped."""
     neuron: NotRequired[NeuronOptionsArgs]
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: NotRequired[EksOptionsDict]

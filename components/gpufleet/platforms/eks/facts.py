@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gpufleet.catalogue.model import AWS, InstanceType
+from gpufleet.catalogue import AWS, InstanceType
 from gpufleet.contract.health import Repairer
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts
 from gpufleet.spec.base import Platform
