@@ -11,10 +11,6 @@ from gpufleet.contract.machine_images import (
     lacks_driver,
     named_architectures,
 )
-from gpufleet.contract.programs.karpenter_keys import (
-    OVERLAY_KEPT,
-    OVERLAY_REFUSED,
-)
 from gpufleet.contract.programs.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
@@ -71,15 +67,6 @@ def validate_class(
                 found=most,
                 limit=PODS_OF_NODE + 1,
             )
-    interfaces = as_list(spec.get("networkInterfaces")) or []
-    if spec.get("associatePublicIPAddress") is True and len(interfaces) > 1:
-        report.add(
-            "karpenter-public-address-with-efa",
-            child(place, "associatePublicIPAddress"),
-            f"EC2 gives no public address to a machine with {len(interfaces)} interfaces",
-            "remove it and use private subnets",
-            found=len(interfaces),
-        )
 
 
 def _machines(pool: Mapping[str, Any]) -> Iterable[InstanceType]:
@@ -114,9 +101,8 @@ def _validate_images(
         if family == "al2" and version > AL2_LAST:
             _ended(place, alias, said, report)
         elif release == "latest" and of_gpus:
-            prod = context.environment == "prod"
             report.add(
-                "karpenter-latest-in-prod" if prod else "karpenter-latest",
+                "karpenter-latest",
                 place,
                 f"{alias}: each release of the image replaces all nodes",
                 f"write {family}@<release>, one you tested",
@@ -271,16 +257,6 @@ def validate_overlay(
     # An overlay may be for the nodes of one pool (aws-samples/karpenter-blueprints node-overlay).
     own = ("karpenter.sh/nodepool",)
     validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
-    for name in mapping_at(spec, "capacity"):
-        if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:
-            who = "the definition" if name in OVERLAY_REFUSED else "Karpenter's AWS provider"
-            report.add(
-                "karpenter-overlay-resource",
-                child(child(place, "capacity"), name),
-                f"{who} refuses {name} in an overlay",
-                "remove it",
-                value=name,
-            )
     if not context.feature_gates.get("NodeOverlay", False):
         report.add(
             "karpenter-overlay-gate-off",
