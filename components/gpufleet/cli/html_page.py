@@ -15,10 +15,11 @@ from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
-from gpufleet.render.slots_svg import draw_partition_svg
+from gpufleet.render.slots_svg import NARROW, WIDE, draw_partition_svg
 
 _CODE = re.compile(r"`([^`]+)`")
 _HOURS_PER_MONTH = 730
+_NUMBER = ' class="number"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,10 @@ def _counted(found: Sequence[Finding]) -> str:
 
 
 def _pool(pool: Pool) -> list[str]:
-    drawing = draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}")
+    wide, narrow = (
+        draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}", width)
+        for width in (WIDE, NARROW)
+    )
     facts = [
         f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
         f"<dd>{'<br>'.join(map(_marked, (fact.text,) if fact.text else fact.items))}</dd>"
@@ -87,14 +91,18 @@ def _pool(pool: Pool) -> list[str]:
     name, title = escape(pool.name), escape(pool_title(pool))
     return [
         f'<section><h2 id="{name}">{name}<small>{title}</small></h2>',
-        _picture(f"GPUs of one node of {pool.name}", drawing),
+        _picture(f"GPUs of one node of {pool.name}", wide, narrow),
         *("<dl>", *facts, "</dl></section>"),
     ]
 
 
-def _picture(text: str, svg: str) -> str:
-    """A picture that scrolls where the screen is too narrow to read it."""
-    return f'<div class="wide"><img alt="{escape(text)}" src="{_data(svg)}"></div>'
+def _picture(text: str, svg: str, narrow: str | None = None) -> str:
+    """A picture; on a telephone the narrow one, else it scrolls there."""
+    image = f'<img alt="{escape(text)}" src="{_data(svg)}">'
+    if narrow is None:
+        return f'<div class="wide">{image}</div>'
+    source = f'<source media="(max-width: 34rem)" srcset="{_data(narrow)}">'
+    return f"<picture>{source}{image}</picture>"
 
 
 def _findings(found: Sequence[Finding]) -> list[str]:
@@ -137,35 +145,47 @@ def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
             ("maximum", spend.maximum),
         )
     ]
+    words = ("pool", "machine", "sharing")
     numbers = ("nodes", "expected USD/h", "expected USD a month", "maximum USD/h")
-    head = "".join(f'<th class="number">{text}</th>' for text in numbers)
     rows = [
-        f'<tr><td><a href="#{escape(pool.name)}">{escape(pool.name)}</a></td>'
-        f"<td>{escape(pool.machines[0].name)}</td><td>{escape(sharing_line(pool))}</td>"
+        "<tr>"
         + "".join(
-            f'<td class="number">{text}</td>'
-            for text in (
-                f"{pool.nodes.minimum} to {pool.nodes.maximum}",
-                usd(pool.spend.expected),
-                _month(pool.spend.expected),
-                usd(pool.spend.maximum),
+            f'<td data-label="{label}"{_NUMBER if label in numbers else ""}>{text}</td>'
+            for label, text in zip(
+                words + numbers,
+                (
+                    f'<a href="#{escape(pool.name)}">{escape(pool.name)}</a>',
+                    escape(pool.machines[0].name),
+                    escape(sharing_line(pool)),
+                    f"{pool.nodes.minimum} to {pool.nodes.maximum}",
+                    usd(pool.spend.expected),
+                    _month(pool.spend.expected),
+                    usd(pool.spend.maximum),
+                ),
+                strict=True,
             )
         )
         + "</tr>"
         for pool in pools
     ]
-    columns = f"<th>pool</th><th>machine</th><th>sharing</th>{head}"
+    columns = "".join(f"<th>{text}</th>" for text in words)
+    columns += "".join(f"<th{_NUMBER}>{text}</th>" for text in numbers)
     return [
         *('<div class="tiles">', *tiles, "</div>"),
         f'<section><h2>Spend</h2><div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>',
         *(*rows, "</tbody></table></div>"),
-        _picture("Spend of each pool", _bars(pools)),
+        _picture("Spend of each pool", _bars(pools, 22, 500), _bars(pools, 15, 150)),
         "</section>",
     ]
 
 
-def _bars(pools: Sequence[Pool]) -> str:
-    """From the least to the most that each pool can cost an hour, with the expected as a mark."""
+def _bars(pools: Sequence[Pool], letters: int, length: int) -> str:
+    """From the least to the most that each pool can cost an hour, with the expected as a mark.
+
+    `letters` of a pool's name are shown, and the longest bar has `length` pixels.
+    """
+    left = 8 * letters + 4
+    width = left + length + 120
     bounds = [
         [
             None if isinstance(bound, Unbounded) else float(bound)
@@ -176,17 +196,17 @@ def _bars(pools: Sequence[Pool]) -> str:
     top = max((value for row in bounds for value in row if value is not None), default=0.0) or 1.0
     height = 26 * len(pools) + 16
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 {height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
         "<style>text{font:13px system-ui,sans-serif;fill:#1f2328}</style>",
-        f'<rect width="800" height="{height}" fill="#fff"/>',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
     for number, (pool, (low, usual, high)) in enumerate(zip(pools, bounds, strict=True)):
         y = 12 + number * 26
-        out.append(f'<text x="8" y="{y + 12}">{escape(pool.name[:22])}</text>')
+        out.append(f'<text x="8" y="{y + 12}">{escape(pool.name[:letters])}</text>')
         if low is None or usual is None or high is None:
-            out.append(f'<text x="180" y="{y + 12}">unknown</text>')
+            out.append(f'<text x="{left}" y="{y + 12}">unknown</text>')
             continue
-        start, mark, end = (180 + 500 * value / top for value in (low, usual, high))
+        start, mark, end = (left + length * value / top for value in (low, usual, high))
         wide = max(end - start, 1)
         out.append(
             f'<rect x="{start:.1f}" y="{y}" width="{wide:.1f}" height="14" fill="#1f6feb55"/>'

@@ -1,10 +1,12 @@
-"""GPU pools on an EKS cluster that exists: nothing of it is changed, two groups are added."""
+"""GPU pools on an EKS cluster that exists: `fleet` names the declaration, nothing else is made."""
 
 import os
+from pathlib import Path
 
 import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
+import yaml
 
 from gpufleet import GpuFleet
 
@@ -12,29 +14,9 @@ config = pulumi.Config()
 connection = config.require_object("connection")
 account = aws.Provider("account", region="us-east-1")
 cluster = kubernetes.Provider("cluster", kubeconfig=connection["kubeconfig"])
-folder = config.get("charts") or os.environ.get("GPUFLEET_CHARTS")
-spec = {
-    "catalogue": "2026.11",
-    "platform": "eks",
-    "environment": "dev",
-    "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.36"},
-    "pools": [
-        {
-            "name": "embed",
-            "gpu": "L4",
-            "nodes": {"min": 1, "max": 3},
-            "sharing": {"mps": {"replicas": 4}},
-        },
-        {
-            "name": "tune",
-            "instanceTypes": ["g6e.12xlarge"],
-            "nodes": {"min": 0, "max": 2},
-            "intent": "batch",
-            "provisioner": "clusterAutoscaler",
-        },
-    ],
-    "addons": {} | ({"charts": {"source": {"folder": folder}}} if folder else {}),
-}
+spec = yaml.safe_load(Path(__file__).with_name(f"{config.require('fleet')}.yaml").read_text())
+if folder := config.get("charts") or os.environ.get("GPUFLEET_CHARTS"):
+    spec.setdefault("addons", {})["charts"] = {"source": {"folder": folder}}
 fleet = GpuFleet(
     "gpus",
     {
