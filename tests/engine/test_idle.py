@@ -58,12 +58,13 @@ def lease(until_second: int = 0) -> dict[str, str]:
 
 UNKNOWN = None
 CASES: dict[str, tuple[list[dict[str, str]], str, float | None]] = {
-    # what is known: (series, when it is asked, what the query answers)
-    "idle for 30 minutes": ([*pod(), figure("0.6x20 0.01x60"), lease()], "51m", 0),
-    "idle for 29 minutes": ([*pod(), figure("0.6x20 0.01x60"), lease()], "50m", 1),
+    # what is known: (series, when it is asked, what the query answers). `0.6x20` is 21 figures, the
+    # last of them of minute 20.
+    "idle for 30 minutes": ([*pod(), figure("0.6x20 0.01x60"), lease()], "50m", 0),
+    "idle for 29 minutes": ([*pod(), figure("0.6x20 0.01x60"), lease()], "49m", 1),
     "busier than the limit": ([*pod(), figure("0.06x100"), lease()], "60m", 1),
     "a moment of work": ([*pod(), figure("0.01x40 0.3 0.01x40"), lease()], "60m", 1),
-    "idle and leased": ([*pod(), figure("0.01x100"), lease(3601)], "60m", 2),
+    "idle and leased": ([*pod(), figure("0.01x100"), lease(3601)], "60m", 1),
     "the lease has ended": ([*pod(), figure("0.01x100"), lease(3600)], "60m", 0),
     "a lease that is not readable": ([*pod(), figure("0.01x100")], "60m", UNKNOWN),
     "no figures": ([*pod(), lease()], "60m", 1),

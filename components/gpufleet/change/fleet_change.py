@@ -1,6 +1,7 @@
 """change_plan: the way from one fleet to another. Pure: it subtracts two Fleets, and what is
 rendered of them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -86,7 +87,7 @@ def change_plan(
             findings += validate_ownership(one, two)
             continue
         inputs = input_differences(old, new, name)
-        kind = _kind(one, two, alike=made_alike(old, new, name))
+        kind = _kind(one, two, inputs, alike=made_alike(old, new, name))
         found = pool_differences(old, new, name, kind, cluster, inputs)
         change = _change(one, two, counts[name], new, raised(kind, [*found, *inputs]), found)
         change = replace(change, inputs=tuple(inputs), engine=resource_changes(old, new, name))
@@ -232,7 +233,9 @@ def _change(
             *(
                 one
                 for one in found
-                if one.leaf_class is not LeafClass.COMPILED or not one.field.startswith(_COMPUTED)
+                if kind is NodeChangeKind.NEW_POOL
+                or one.leaf_class is not LeafClass.COMPILED
+                or not one.field.startswith(_COMPUTED)
             ),
         ),
         nodes=nodes,
@@ -261,9 +264,12 @@ def _width(pool: Pool, nodes: int) -> int:
     return max(1, min(pool.spec.change.width, nodes) if pool.spec.change is not None else nodes)
 
 
-def _kind(old: Pool, new: Pool, *, alike: bool) -> NodeChangeKind:
-    """What happens to the nodes by what is compiled. `alike`: whether everything that makes them
-    is equal, so that another order of machines, for one, makes no other nodes."""
+def _kind(
+    old: Pool, new: Pool, inputs: Sequence[FieldDifference], *, alike: bool
+) -> NodeChangeKind:
+    """What happens to the nodes by what is compiled, and by what differs in the inputs of their
+    resources. `alike`: whether everything that makes them is equal, so that another order of
+    machines, for one, makes no other nodes."""
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
         return NodeChangeKind.UNTOUCHED
     rules = platform_rules(new.platform)
@@ -278,13 +284,14 @@ def _kind(old: Pool, new: Pool, *, alike: bool) -> NodeChangeKind:
     modes = {old.partition.mode, new.partition.mode}
     if kind is not NodeChangeKind.UNTOUCHED and new.served_by_platform:
         return NodeChangeKind.NEW_POOL
-    if rules.replaced_because(old, new):
+    replaced = (one for one in inputs if one.leaf_class is LeafClass.REPLACEMENT)
+    if any(re.split(r"[./]", one.field)[0] in rules.group_kinds for one in replaced):
         return NodeChangeKind.NEW_POOL
     if is_cut_over(new) and not other_machine:
         return NodeChangeKind.CUT_OVER
     foreign = not modes <= IN_PLACE and old.spec.sharing != new.spec.sharing
-    replaced = new.provisioner is not Provisioner.MANAGED and kind is not NodeChangeKind.UNTOUCHED
-    if other_machine or foreign or replaced:
+    remade = new.provisioner is not Provisioner.MANAGED and kind is not NodeChangeKind.UNTOUCHED
+    if other_machine or foreign or remade:
         return NodeChangeKind.NEW_NODES
     return kind
 
@@ -305,9 +312,6 @@ def _differences(old: Pool, new: Pool) -> Iterable[FieldDifference]:
     for field, one, two in pairs:
         if one != two:
             yield FieldDifference(field, str(one), str(two))
-    replaced = platform_rules(new.platform).replaced_because(old, new)
-    for field, (one, two) in replaced.items():
-        yield FieldDifference(field, one, two)
 
 
 def _names(pool: Pool) -> str:

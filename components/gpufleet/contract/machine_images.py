@@ -8,8 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gpufleet.catalogue import Catalogue, Gpu
-from gpufleet.catalogue.model import NodeImage
+from gpufleet.catalogue import Catalogue, Gpu, NodeImage
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.driver_ranges import RangeProblem, driver_problem
 

@@ -7,6 +7,7 @@ from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers import (
     cluster_api,
     cluster_objects,
+    compute_class,
     eksctl,
     karpenter,
     kueue,
@@ -42,6 +43,7 @@ READERS: dict[tuple[str, str], Reader] = {
     ("infrastructure.cluster.x-k8s.io", "AWSMachinePool"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "VSphereMachineTemplate"): cluster_api.vsphere_template,
+    ("cloud.google.com", "ComputeClass"): compute_class.compute_class,
     ("eksctl.io", "ClusterConfig"): eksctl.cluster_config,
     ("machine.openshift.io", "MachineSet"): openshift.machine_set,
     ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,

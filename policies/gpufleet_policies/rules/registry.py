@@ -37,6 +37,7 @@ from gpufleet_policies.rules import (
     pool_room,
     program,
     queues,
+    quota_room,
     readiness,
     relations,
     rollouts,
@@ -90,6 +91,7 @@ FAMILIES = (
     training_jobs,
     device_claims,
     queues,
+    quota_room,
     program,
 )
 """Modules that hold rules; each is a page of the documentation."""

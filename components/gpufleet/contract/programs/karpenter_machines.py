@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from gpufleet.catalogue import Catalogue, InstanceType, load
-from gpufleet.catalogue.model import AWS as BY_AWS
-from gpufleet.catalogue.model import GCP
+from gpufleet.catalogue import AWS as BY_AWS
+from gpufleet.catalogue import GCP, Catalogue, InstanceType, load
 from gpufleet.contract.programs.karpenter_keys import (
     ARCH,
     AUTO_MODE,

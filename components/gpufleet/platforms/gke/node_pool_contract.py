@@ -11,12 +11,12 @@ from typing import Any, cast
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric
 
-NODE_POOL_TYPE = "gcp:container/nodePool:NodePool"
 MOST_UPGRADED_AT_ONCE = 20
 """`maxSurge` and `maxUnavailable` together (hashicorp/terraform-provider-google 069a33d
 `resource_container_node_pool.go`, description of `upgrade_settings`)."""
@@ -57,7 +57,7 @@ def validate_arguments(
     pool: Pool, shape: GkeShape, step: CapacityStep, arguments: Mapping[str, Any], place: str
 ) -> Iterator[Finding]:
     """The same of one node pool's arguments."""
-    yield from refused_arguments(NODE_POOL_TYPE, arguments, place)
+    yield from refused_arguments(NODE_POOL, arguments, place)
     for one in (*_lifecycle(step, arguments), *_nodes(pool, shape, arguments)):
         yield error(
             "gke-arguments-exclude-each-other",
