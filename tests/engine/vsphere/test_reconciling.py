@@ -337,7 +337,7 @@ def test_a_clone_of_a_template_that_is_declared_no_more_is_waited_for(
     with cloud.machine("newer-template") as machine:
         finished(machine.ReconfigVM_Task(vim.vm.ConfigSpec(firmware="efi")))
     made = Applied()
-    before = group_inputs(cloud, 0)
+    before = group_inputs(cloud, 0, updatePolicy="replace")
     made.up(before)
     place = {**cloud.node(0)["place"], "template": "newer-template"}
     word = {"updatePolicy": "replace", "generation": "ba9876543210"}
