@@ -85,7 +85,7 @@ def _operation(
 
 def _shown(resource: str, one: InputDifference) -> FieldDifference:
     field = f"{resource}.{one.path}" if one.path else resource
-    return FieldDifference(field, _text(one.old), _text(one.new), one.leaf_class)
+    return FieldDifference(field, _text(one.old), _text(one.new), one.leaf_class, one.refusal)
 
 
 def _text(value: object) -> str:
