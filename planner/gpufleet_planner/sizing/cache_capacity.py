@@ -13,6 +13,7 @@ from gpufleet.models.inference import (
 )
 from gpufleet.models.kv_cache import BLOCK_TOKENS, token_bytes
 from gpufleet.models.parallel import Parallelism, stage_layers
+from gpufleet_planner.sizing.sglang_pools import sglang_pools
 from gpufleet_planner.sizing.vllm_blocks import BlockLayout, block_layout
 
 
@@ -34,9 +35,10 @@ class CacheCapacity:
     """vLLM: cache of one sequence of the longest length, in whole blocks of all groups of layers;
     it refuses to start with less. None: another engine."""
     longest: int | None = None
-    """vLLM: the longest context with which it starts; 0: with none."""
+    """vLLM: the longest context with which it starts; SGLang: the longest request that it takes.
+    0: none."""
     refusal: str | None = None
-    """vLLM: why it cannot divide the cache of the model at all; None: it can."""
+    """vLLM and SGLang: why they cannot divide the cache at all; None: they can."""
 
 
 @lru_cache(maxsize=4096)
@@ -66,6 +68,15 @@ def capacity(
             return CacheCapacity(left, 0, 0, refusal=layout)
         if layout is not None:
             return _in_blocks(layout, serving, left)
+    if serving.engine is InferenceEngine.SGLANG:
+        pools = sglang_pools(model, serving.kv_cache, parallel, left)
+        if pools is not None:
+            fits = pools.refusal is None and pools.tokens >= serving.context
+            sequences = pools.sequences(serving.kept_tokens) if fits else 0
+            longest = min(pools.tokens, serving.context)
+            return CacheCapacity(
+                left, pools.tokens, sequences, longest=longest, refusal=pools.refusal
+            )
     longest = replica_sequence_bytes(model, serving, parallel, serving.context)
     mean = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
     sequences = left // mean if mean and left >= longest else 0

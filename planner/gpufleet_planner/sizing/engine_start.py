@@ -2,6 +2,7 @@
 
 from gpufleet.findings import Finding, warning
 from gpufleet.models.architecture import Architecture
+from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.inference import Serving
 from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.ledger import GIB
@@ -9,10 +10,25 @@ from gpufleet_planner.sizing.cache_capacity import CacheCapacity
 
 
 def refusal_of(model: Architecture, serving: Serving, room: CacheCapacity) -> Finding | None:
-    """Why vLLM refuses to divide its cache, in its own terms."""
+    """Why an engine refuses to divide its cache or serves no request of the context, in its own
+    terms."""
+    sglang = serving.engine is InferenceEngine.SGLANG
     if room.refusal is not None:
-        text = f"vLLM refuses to start with {model.name}: {room.refusal}"
-        return warning("engine-refuses-model", "model", text, "use another engine")
+        text = (
+            f"{'SGLang' if sglang else 'vLLM'} refuses to start with {model.name}: {room.refusal}"
+        )
+        fix = "weights or cache in fewer bits, or more GPUs" if sglang else "use another engine"
+        return warning("engine-refuses-model", "model", text, fix)
+    if sglang and room.longest is not None and room.longest < serving.context:
+        return warning(
+            "engine-refuses-context",
+            "context",
+            f"SGLang starts, and refuses requests of more than {room.longest} tokens: its cache "
+            f"has no more, and {serving.context} are asked for",
+            f"a context of at most {room.longest}, weights or cache in fewer bits, or more GPUs",
+            value=serving.context,
+            limit=room.longest,
+        )
     if room.needed_bytes is None or not 0 < room.cache_bytes < room.needed_bytes:
         return None
     shorter = f"a context of at most {room.longest}, " if room.longest else ""
