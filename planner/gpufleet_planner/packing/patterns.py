@@ -51,7 +51,7 @@ def _maximal(
 def open_patterns(
     geometry: MigGeometry, occupied: tuple[PlacedInstance, ...], wanted: frozenset[str]
 ) -> int:
-    """How many layouts, of wanted profiles where there are some, still fit next to what is there."""
+    """How many layouts still fit next to what is there: of wanted profiles, if there are some."""
     table, names = slot_table(geometry), tuple(geometry.profiles)
     others = [i for i, name in enumerate(names) if wanted and name not in wanted]
     fitting = table.numbers(table.fitting(*state_of(geometry, occupied)))
