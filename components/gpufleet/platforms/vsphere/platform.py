@@ -102,9 +102,7 @@ class VsphereRules(PlatformRules):
                 leaf_class = LeafClass.REPLACEMENT
             elif one.path in refused:
                 leaf_class = LeafClass.REFUSED
-            yield InputDifference(
-                one.path, one.old, one.new, leaf_class, refused.get(one.path, "")
-            )
+            yield InputDifference(one.path, one.old, one.new, leaf_class, refused.get(one.path, ""))
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """The first machine alone, then `rolloutWidth` lanes."""
