@@ -18,6 +18,7 @@ from pathlib import Path
 from gpufleet.hosting import ComponentHost
 from release import sdks, statements
 from release.go_components import write_go_components
+from release.licences import write_licences
 from release.locked import requirements_of
 from release.reproducible import EPOCH, ROOT, date_of_sources
 
@@ -49,7 +50,9 @@ def main() -> None:
         (dist / f"CHANGELOG-{version}.md").write_text(statements.changelog(version))
         bill = dist / f"pulumi-gpufleet-{version}.cdx.json"
         statements.write_components(wheel, tools, scratch, bill)
-        write_go_components(dist / f"gpufleet-sandbox-{version}.cdx.json", version)
+        go_bill = dist / f"gpufleet-sandbox-{version}.cdx.json"
+        write_go_components(go_bill, version)
+        write_licences([bill, go_bill], dist / f"LICENCES-{version}.md")
         artefacts = sorted(dist.iterdir())
         origin = statements.statement(artefacts, addresses)
         text = json.dumps(origin, indent=2) + "\n"

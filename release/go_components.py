@@ -11,6 +11,7 @@ from gpufleet_sandbox.programs import PROGRAMS, SANDBOX_PROGRAMS, SandboxProgram
 from release.reproducible import ROOT
 
 REQUIRED = re.compile(r"^(?:require )?\s*(\S+\.\S+) (v\S+)(?: // indirect)?$", re.MULTILINE)
+REPLACED = re.compile(r"^(?:replace )?\s*(\S+)(?: v\S+)? => (\S+) (v\S+)$", re.MULTILINE)
 WORDS = {
     "Apache-2.0": r"Apache License\s+Version 2\.0",
     "MPL-2.0": r"Mozilla Public License,? [Vv]ersion 2\.0",
@@ -68,7 +69,9 @@ def _folders() -> list[Path]:
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    return REQUIRED.findall((folder / "go.mod").read_text(encoding="utf-8"))
+    text = (folder / "go.mod").read_text(encoding="utf-8")
+    replaced = {name: (by, pin) for name, by, pin in REPLACED.findall(text)}
+    return [replaced.get(name, (name, pin)) for name, pin in REQUIRED.findall(text)]
 
 
 def _cache() -> Path | None:
@@ -101,7 +104,10 @@ def _licence(module: str, pin: str, cache: Path | None) -> str | None:
         return None
     # Go writes a capital letter as `!` and its small one.
     folder = cache / (re.sub("[A-Z]", lambda found: f"!{found[0].lower()}", module) + f"@{pin}")
-    for file in sorted(folder.glob("[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*")) if folder.is_dir() else ():
+    files = sorted(folder.iterdir()) if folder.is_dir() else ()
+    for file in files:
+        if not file.name.lower().startswith(("licen", "copying")):
+            continue
         text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
         for identifier, words in WORDS.items():
             if re.search(words, text):

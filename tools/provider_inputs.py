@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from aws_inputs import AWS_CODE, AWS_REPLACES, AWS_SOURCES, BOTOCORE, PLAIN_INTE
 from gpufleet.catalogue.provider_inputs import FOLDER
 from gpufleet_sandbox.cloud.aws.model import enumeration
 from gpufleet_sandbox.cloud.sdk import Sdk
-from gpufleet_sandbox.cloud.shapes import ListOf, ObjectShape
+from gpufleet_sandbox.cloud.shapes import ListOf, MapOf, ObjectShape, Scalar, Shape
 
 GOOGLE_TYPES = {
     "google_container_node_pool": "gcp:container/nodePool:NodePool",
@@ -95,6 +96,38 @@ GOOGLE_SOURCES = (
         "date": "2026-11-23",
     },
 )
+
+
+RAW = {
+    "aws": ("aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate"),
+    "gcp": ("gcp:container/nodePool:NodePool",),
+}
+"""Resources whose inputs a declaration may write raw: their names and types are written down, so
+that compile knows them without an SDK."""
+
+
+def sdk_rows(cloud: str) -> Iterator[dict[str, Any]]:
+    """Which inputs a resource has, and of which type they are, from the installed SDK."""
+    sdk = Sdk(cloud)
+    location = f"pulumi_{cloud} {sdk.version}"
+    yield {"key": f"pulumi-{cloud}", "location": location, "date": "2026-11-28"}
+    for token in RAW[cloud]:
+        inputs = _names(sdk.resource(token).record)
+        yield {"type": token, "source": f"pulumi-{cloud}", "inputs": inputs}
+
+
+def _names(shape: Shape) -> Any:
+    match shape:
+        case ObjectShape():
+            return {name: _names(one.shape) for name, one in sorted(shape.properties.items())}
+        case ListOf():
+            return [_names(shape.item)]
+        case MapOf():
+            return {"*": _names(shape.item)}
+        case Scalar():
+            return shape.kind
+        case _:
+            return None
 
 
 def google_rows(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -203,9 +236,10 @@ def main(arguments: list[str]) -> None:
     """Write one file."""
     match arguments:
         case ["gcp", file]:
-            text = written(google_rows(json.loads(Path(file).read_text(encoding="utf-8"))))
+            rows = google_rows(json.loads(Path(file).read_text(encoding="utf-8")))
+            text = written(chain(rows, sdk_rows("gcp")))
         case ["aws"]:
-            text = written(aws_rows())
+            text = written(chain(aws_rows(), sdk_rows("aws")))
         case _:
             sys.exit(__doc__)
     (FOLDER / f"{arguments[0]}.jsonl").write_text(text, encoding="utf-8")

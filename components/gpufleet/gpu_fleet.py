@@ -32,6 +32,7 @@ from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionAr
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
+from gpufleet.render.idle import idle_objects
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -170,6 +171,12 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
         addons = GpuAddons.from_plan(f"{name}-addons", FleetPlan(fleet=fleet), below)
         self._queues(f"{name}-queues", fleet, below)
         self._monitoring(f"{name}-monitoring", fleet, below)
+        by_gitops = fleet.spec.addons.keda.ownership is Ownership.GITOPS
+        for document in () if by_gitops else idle_objects(fleet):
+            # Its kind must be there.
+            after = pulumi.ResourceOptions(parent=self, depends_on=[addons])
+            of = document["metadata"]
+            ManifestObject(f"{name}-idle-{of['namespace']}-{of['name']}", document, after)
         parts = platform.parts(self, name)
         for pool in fleet.pools:
             if pool.ownership is not Ownership.GITOPS:

@@ -73,10 +73,7 @@ def on_network(adapter: Any) -> str:
 def network_names(session: Session, networks: Iterable[Any]) -> dict[str, str]:
     """Id of each network, as `on_network` spells it, and its name."""
     listed = list(networks)
-    kinds = (
-        (_Portgroup, "key"),
-        (vim.OpaqueNetwork, "summary.opaqueNetworkId"),
-    )
+    kinds = ((_Portgroup, "key"), (vim.OpaqueNetwork, "summary.opaqueNetworkId"))
     names: dict[str, str] = {}
     for kind, path in kinds:
         of_kind = [network for network in listed if isinstance(network, kind)]
@@ -216,9 +213,7 @@ def _added(wish: WantedAdapter, backing: Any, key: int, live: Observed) -> Any:
             key=key,
             backing=backing,
             connectable=vim.vm.device.VirtualDevice.ConnectInfo(
-                startConnected=True,
-                allowGuestControl=True,
-                connected=live.power == "poweredOn",
+                startConnected=True, allowGuestControl=True, connected=live.power == "poweredOn"
             ),
         ),
     )

@@ -160,10 +160,7 @@ class ClusterNode:
             return  # someone else's cordon stays someone else's
         self._cluster.patch_node(
             self._name,
-            {
-                "metadata": {"annotations": {CORDONED_BY: machine}},
-                "spec": {"unschedulable": True},
-            },
+            {"metadata": {"annotations": {CORDONED_BY: machine}}, "spec": {"unschedulable": True}},
         )
 
     def _until(self, seconds: int, doing: str, left: str) -> Iterator[None]:

@@ -17,11 +17,7 @@ from gpufleet_vcenter.preflight import check_name
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.specs import (
-    MachineDifference,
-    difference,
-    mmio_of,
-)
+from gpufleet_vcenter.specs import MachineDifference, difference, mmio_of
 from gpufleet_vcenter.tasks import changed_until, reported, run, step
 
 _ATTEMPTS = 4

@@ -12,13 +12,8 @@ from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move
 from gpufleet_vcenter.described import describe
-from gpufleet_vcenter.drs import add, behave, group_of, put_in, take_out
-from gpufleet_vcenter.errors import (
-    Code,
-    OutcomeUnknownError,
-    VsphereError,
-    interrupted,
-)
+from gpufleet_vcenter.drs import add, behave, group_of, regroup
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
 from gpufleet_vcenter.inventory import read_inventory
@@ -55,14 +50,24 @@ def create(
         VsphereError: it cannot be made. What was made in this call is removed again, or the text
             says what was left.
     """
+    try:
+        return _created(work, rooms)
+    except Exception:
+        release(work.identity)  # what fails claims no host
+        raise
+
+
+def _created(work: MachineWork, rooms: Rooms | None) -> tuple[Observed, bool, VsphereError | None]:
     if work.settings.adopt is not None:
         taken = _taken_over(work)
         if taken is not None:
+            release(work.identity)
             live = run_declared(work.of(known_uuid=taken.instance_uuid), taken)
             return _ready(work, live, adopted=True)
     live = _begun(work)
     adopted = live is not None
     if live is not None:
+        release(work.identity)  # it has its host
         incomplete = bool(live.extra_config.get(PENDING))
         try:
             live = run_declared(work.of(pending=incomplete), live)
@@ -171,11 +176,9 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     first = before is None and live.power == "poweredOff"
     live = converge(work, live, first_boot=first, before=before)
     former = None if before is None else before.vm_group
-    if former != settings.vm_group:
-        if former is not None:
-            take_out(work, former, machine)
-        if settings.vm_group is not None:
-            put_in(work, settings.vm_group, machine)
+    for name in (former, settings.vm_group) if former != settings.vm_group else ():
+        if name is not None:
+            regroup(work, name, inside=name == settings.vm_group, machine=machine)
     if before is None:
         add(work, machine)
     if settings.drs_behavior is not (None if before is None else before.drs_behavior):

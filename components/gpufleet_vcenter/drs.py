@@ -159,30 +159,14 @@ def group_of(work: MachineWork) -> DrsGroup | None:
     return None if name is None else drs_group(work, name)
 
 
-def put_in(work: MachineWork, name: str, machine: Any) -> None:
-    """Put a machine into the group; one that is in it already is fine.
+def regroup(work: MachineWork, name: str, *, inside: bool, machine: Any) -> None:
+    """Put a machine into the group, or take it out; one that is as it is to be is fine, and so is
+    a group that is gone, for a machine that is to be out.
 
     Raises:
         VsphereError: the group is gone, or vCenter refuses.
     """
-    _regroup(work, name, machine, inside=True)
 
-
-def take_out(work: MachineWork, name: str, machine: Any) -> None:
-    """Take a machine out of the group; one that is not in it is fine, and so is a group that is
-    gone.
-
-    Raises:
-        VsphereError: vCenter refuses.
-    """
-    try:
-        _regroup(work, name, machine, inside=False)
-    except VsphereError as problem:
-        if problem.code is not Code.DRS_GROUP:
-            raise
-
-
-def _regroup(work: MachineWork, name: str, machine: Any, *, inside: bool) -> None:
     def lacking() -> Any | None:
         machines = drs_group(work, name).machines
         if (machine in machines) is inside:
@@ -192,7 +176,11 @@ def _regroup(work: MachineWork, name: str, machine: Any, *, inside: bool) -> Non
         spec = vim.cluster.GroupSpec(operation=_Operation.edit, info=info)
         return vim.cluster.ConfigSpecEx(groupSpec=[spec])
 
-    _cluster(work).change(f"the DRS group {name}", lacking)
+    try:
+        _cluster(work).change(f"the DRS group {name}", lacking)
+    except VsphereError as problem:
+        if inside or problem.code is not Code.DRS_GROUP:
+            raise
 
 
 def behave(work: MachineWork, live: Observed) -> None:

@@ -18,9 +18,7 @@ from gpufleet_vcenter.changes import (
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.objects import UNKNOWN, Objects, has_unknown
 from gpufleet_vcenter.outputs import inputs_kept
-from gpufleet_vcenter.properties import (
-    MachineChangeKind,
-)
+from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.remove import GroupMachine
 
 Machine = Mapping[str, Any]
@@ -106,9 +104,7 @@ class GroupStep:
 
 
 def settled(
-    before: Mapping[str, Machine],
-    wanted: Mapping[str, Machine],
-    objects: Objects,
+    before: Mapping[str, Machine], wanted: Mapping[str, Machine], objects: Objects
 ) -> dict[str, Machine]:
     """The declaration; machines that stay the same keep the generation that the state has."""
     kept: dict[str, Machine] = {}

@@ -33,28 +33,14 @@ from gpufleet_vcenter.group_plan import (
 from gpufleet_vcenter.group_run import GroupRun, recorded
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet_vcenter.lookup import datacenter_of, find_place, references
-from gpufleet_vcenter.machine import drop, look
+from gpufleet_vcenter.machine import look
 from gpufleet_vcenter.objects import Objects, has_unknown, names_of
-from gpufleet_vcenter.opened import (
-    VsphereProvider,
-    declared,
-    logged_in,
-    read_settings,
-)
+from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in, read_settings
 from gpufleet_vcenter.owned import clones_in_flight
-from gpufleet_vcenter.remove import (
-    GroupMachine,
-    Task,
-    await_clones,
-    drop_found,
-    each,
-    machines_of,
-    without_copies,
-)
+from gpufleet_vcenter.remove import GroupMachine, await_clones, machines_of, sweep
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint, normalised, problems
 
-_OWN = ("adopt", "addresses", "name", "owner", "generation")
 _READ_AT_ONCE = 16
 
 
@@ -167,25 +153,10 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
             return  # the resource of the id removes what carries it
         some = next(iter(before.values()))
         _refuse_rename(str(outs["group"]), before)
-        place, group, life = some["place"], str(outs["group"]), str(some.get("life") or "")
         session = logged_in(Endpoint.model_validate(some["endpoint"]))
-        await_clones(session, str(place["template"]), some.get("timeouts") or {}, group)
-        with in_words(f"looking for machines of {group}"):
-            found = machines_of(session, datacenter_of(session, place["datacenter"]), group, life)
         known = {str(node["instanceUuid"]): node for node in before.values() if _has_uuid(node)}
-        common = {key: value for key, value in some.items() if key not in _OWN}
-        tasks: list[Task] = [
-            (str(node["name"]), lambda uuid=uuid, node=node: drop(uuid, node))
-            for uuid, node in known.items()
-        ]
-        tasks += [
-            (row.name, lambda row=row: drop_found(session, common, row))
-            for row in without_copies(session, found)
-            if row.life == life and row.uuid not in known
-        ]
-        failures = each(tasks, int(outs.get("rolloutWidth") or outs["width"]))
-        if failures:
-            raise VsphereError(Code.FAULT, _listed(failures), "run again")
+        width, life = int(outs.get("rolloutWidth") or outs["width"]), str(some.get("life") or "")
+        sweep(session, some, str(outs["group"]), life, width, known)
 
 
 _MADE: set[str] = set()

@@ -2,30 +2,26 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpufleet_vcenter.create import clone, rooms_of
-from gpufleet_vcenter.drs import keep_apart
+from gpufleet_vcenter.drs import group_of, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.faults import in_words
-from gpufleet_vcenter.group_plan import (
-    GroupStep,
-    Machine,
-    StepKind,
-    refusals_of,
-)
+from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
 from gpufleet_vcenter.lookup import machines_with
-from gpufleet_vcenter.machine import change, drop, look, make
+from gpufleet_vcenter.machine import change, look, make
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.opened import read_settings
 from gpufleet_vcenter.outputs import inputs_kept, observed_of
 from gpufleet_vcenter.owned import MachineWork, work_on
 from gpufleet_vcenter.placement import slots_of
 from gpufleet_vcenter.preflight import check_before, validate_new, wish_for
-from gpufleet_vcenter.remove import drop_found, each
+from gpufleet_vcenter.remove import drop, drop_found, each
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 
@@ -122,8 +118,18 @@ class GroupRun:
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
             return None
-        with in_words(f"looking for the place of {steps[0].name}"):
-            return rooms_of(work_on(self.session, read_settings(steps[0].new)))
+        works = [work_on(self.session, read_settings(step.new)) for step in steps]
+        rooms = rooms_of(works[0])
+        new = {
+            work.identity.instance_uuid: work.settings
+            for work, step in zip(works, steps, strict=True)
+            if step.kind is StepKind.MAKE and not step.old
+        }
+        with suppress(VsphereError), in_words(f"looking for the place of {steps[0].name}"):
+            # What prevents it is said of each machine that it concerns.
+            if new:
+                rooms.assign(new, check_before(works[0], len(new))[0], group_of(works[0]))
+        return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:
         known = "" if step.row is None else step.row.uuid
@@ -148,9 +154,7 @@ class GroupRun:
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
-            own = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")
-            common = {k: v for k, v in (step.new or self.common).items() if k not in own}
-            drop_found(self.session, common, step.row)
+            drop_found(self.session, step.new or self.common, step.row)
 
     def _roll(self, steps: Sequence[GroupStep]) -> None:
         """Change and replace: the first machine alone, then lanes. One that fails stops its lane,

@@ -44,8 +44,6 @@ class PhysicalGpu:
     label: str
     graphics_type: str
     """`sharedDirect` is what vGPU needs; empty: not a graphics device of the host."""
-    mixed_size: bool
-    """Whether vGPUs of different sizes may share it (8.0.3)."""
     machines: tuple[str, ...]
     """Ids of the machines whose vGPUs run on it, where the host says."""
 
@@ -351,7 +349,6 @@ def _gpu(device: Any, passthrough: Any | None, graphics: Any | None) -> Physical
         _state(passthrough),
         "" if passthrough is None else str(passthrough.hardwareLabel or ""),
         "" if graphics is None else str(graphics.graphicsType),
-        graphics is not None and getattr(graphics, "vgpuMode", None) == "mixedSize",
         () if graphics is None else tuple(str(machine._moId) for machine in graphics.vm or ()),
     )
 

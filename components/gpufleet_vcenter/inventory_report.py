@@ -11,11 +11,7 @@ from gpufleet_vcenter.inventory import Host, Inventory, read_inventory
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.opened import asked
 from gpufleet_vcenter.placement import Wish, place
-from gpufleet_vcenter.settings import (
-    ATTACHMENT,
-    GpuAttachment,
-    SharedProfile,
-)
+from gpufleet_vcenter.settings import ATTACHMENT, GpuAttachment, SharedProfile
 from gpufleet_vcenter.vgpu_readiness import HostSetup, read_setups, vgpu_readiness
 
 Machines = Sequence[Mapping[str, Any]]
@@ -136,10 +132,7 @@ def vgpu_rows(
 
 
 def ask_inventory(
-    endpoint: Mapping[str, Any],
-    datacenter: str,
-    cluster: str,
-    pools: Mapping[str, Machines],
+    endpoint: Mapping[str, Any], datacenter: str, cluster: str, pools: Mapping[str, Machines]
 ) -> dict[str, Any]:
     """`{"hosts": [...], "pools": [...]}`: hosts of the cluster and which pools fit now. Only reads.
 

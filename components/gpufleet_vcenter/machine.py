@@ -1,4 +1,4 @@
-"""What is done with one machine of a group: make, look, change and drop it. Idempotent."""
+"""What is done with one machine of a group: make, look and change it. Idempotent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,40 +7,22 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet_vcenter.adapters import network_names
-from gpufleet_vcenter.changes import (
-    MachineChange,
-    changes,
-    impossible,
-)
+from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.create import create, run_declared
-from gpufleet_vcenter.described import (
-    check_description,
-    found_on,
-)
+from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.opened import (
-    logged_in,
-    read_settings,
-)
-from gpufleet_vcenter.outputs import (
-    MachineContext,
-    inputs_kept,
-    observed_of,
-    outputs,
-)
+from gpufleet_vcenter.opened import logged_in, read_settings
+from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
 from gpufleet_vcenter.owned import MachineWork, work_on
 from gpufleet_vcenter.power import await_ready, still_there
 from gpufleet_vcenter.preflight import validate_new
-from gpufleet_vcenter.properties import (
-    MachineChangeKind,
-)
+from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
-from gpufleet_vcenter.remove import remove
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
@@ -135,18 +117,6 @@ def change(
         live = still_there(work.session, await_ready(work, live))
         seen = _seen(work, live, olds)
     return outputs(given, settings, live, seen)
-
-
-def drop(uuid: str, olds: Mapping[str, Any]) -> None:
-    """Remove the machine. One that is gone already is fine.
-
-    Args:
-        uuid: Its instance uuid.
-        olds: Outputs.
-    """
-    work = _opened(olds, uuid)
-    with in_words(f"removing {work.settings.name}"):
-        remove(work, str(olds.get("biosUuid") or ""), str(olds.get("moRef") or ""))
 
 
 def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from gpufleet_vcenter.identity import (
-    LIFE,
-    OWNER,
-    PENDING,
-    Standing,
-    group_of,
-    stack_of,
-    standing,
-)
+from gpufleet_vcenter.identity import LIFE, OWNER, PENDING, Standing, group_of, stack_of, standing
 from gpufleet_vcenter.lookup import inventory_path
 from gpufleet_vcenter.opened import asked
 from gpufleet_vcenter.remove import marked_machines

@@ -9,18 +9,13 @@ from typing import Any
 
 from gpufleet_vcenter.adapters import adapter_type, on_network
 from gpufleet_vcenter.described import Description, wanted_of
-from gpufleet_vcenter.disks import (
-    disk_bytes,
-    disk_drift,
-    disks_told,
-    first_disk,
-    store_of,
-)
+from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.objects import UNKNOWN
 from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.properties import plain_differences
 from gpufleet_vcenter.settings import NodeSettings, Place
-from gpufleet_vcenter.specs import MMIO_SIZE, PLAIN, mmio_of, wanted_gpus
+from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of, wanted_gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +49,7 @@ def drifted(
     found: dict[str, Any] = {}
     if live.firmware != firmware:
         found["firmware"] = live.firmware
-    for plain in PLAIN:
-        has = plain.difference(settings, live)
-        if has is not None:
-            found[plain.path] = has
+    found.update(plain_differences(settings, live))
     found.update(_description(settings, seen.description))
     found.update(adapter_drift(settings.place, told_adapters(live, seen.networks)))
     if not live.memory_locked:

@@ -12,12 +12,7 @@ from pyVmomi import vim
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.errors import Code, VsphereError, interrupted
 from gpufleet_vcenter.identity import OWNER, MachineIdentity, Standing, standing
-from gpufleet_vcenter.lookup import (
-    FoundPlace,
-    datacenter_of,
-    find_place,
-    machines_with,
-)
+from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, find_place, machines_with
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session

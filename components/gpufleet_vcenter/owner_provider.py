@@ -6,12 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi.dynamic import (
-    CheckResult,
-    CreateResult,
-    DiffResult,
-    UpdateResult,
-)
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
 
 from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet_vcenter.drs import remove_rule
@@ -53,7 +48,7 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
         endpoint = Endpoint.model_validate(old["common"]["endpoint"])
         width, group, common = int(old["width"]), str(old["group"]), old["common"]
         session = logged_in(endpoint)
-        sweep(session, common, group, _id, width)
+        sweep(session, common, group, _id, width, {})
         if common.get("separateHosts"):
             with in_words(f"removing the DRS rule of {group}"):
                 place = Place.model_validate(common["place"])

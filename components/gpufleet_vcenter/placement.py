@@ -16,12 +16,7 @@ from gpufleet_vcenter.settings import (
     SharedProfile,
     nic_attachment,
 )
-from gpufleet_vcenter.slots import (
-    Slots,
-    dynamic_slots,
-    fixed_slots,
-    profile_slots,
-)
+from gpufleet_vcenter.slots import Slots, dynamic_slots, fixed_slots, profile_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +68,22 @@ class Wish:
         """Processor time that a machine reserves on this host."""
         return self.cpu_mhz or self.whole_cpus * host.core_mhz
 
-    def holding(self, machine: str, host: Host) -> MachineHolding:
+    def holding(
+        self, machine: str, host: Host, name: str = "a machine that is being made"
+    ) -> MachineHolding:
         """What a machine of the wish will hold of the host it goes to.
 
         Args:
             machine: Its instance uuid.
             host: The host.
+            name: Its name, for errors. Default: none that could be looked up yet.
         """
         gpu = self.gpu
         fixed = [one for one in self.devices if isinstance(one, FixedPassthrough)]
         dynamic = [one for one in self.devices if isinstance(one, DynamicPassthrough)]
         return MachineHolding(
             machine=machine,
-            name="a machine that is being made",
+            name=name,
             powered_on=True,
             fixed=tuple(address for one in fixed for address in one.pci_addresses),
             assigned=(),

@@ -2,7 +2,7 @@
 cloning, validated without it."""
 
 import itertools
-from collections import Counter
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,16 +16,11 @@ from gpufleet_vcenter.drs import DrsGroup, check_cluster, group_of
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import OWNER, Standing
-from gpufleet_vcenter.inventory import Inventory, read_inventory
+from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight, work_on
-from gpufleet_vcenter.placement import (
-    MachinePlacement,
-    RequiredAccess,
-    Wish,
-    place,
-)
+from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, place
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
@@ -135,10 +130,7 @@ def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
 
 
 def wish_for(
-    settings: NodeSettings,
-    reach: RequiredAccess,
-    group: DrsGroup | None = None,
-    count: int = 1,
+    settings: NodeSettings, reach: RequiredAccess, group: DrsGroup | None = None, count: int = 1
 ) -> Wish:
     """What machines of this kind ask of a host."""
     return Wish(
@@ -280,17 +272,40 @@ def _validate_place(
         reasons.append(str(failure))
         return
     inventory = read_inventory(session, work.datacenter, work.place.compute).without(leaving)
-    kinds: Counter[tuple[GpuAttachment, tuple[str, ...]]] = Counter()
-    example: dict[tuple[GpuAttachment, tuple[str, ...]], NodeSettings] = {}
-    for settings in absent:
-        kind = (settings.gpu, settings.place.hosts)
-        kinds[kind] += 1
-        example.setdefault(kind, settings)
-    for kind, count in kinds.items():
+    reasons += without_place(inventory, absent, reach, group)
+
+
+def without_place(
+    inventory: Inventory,
+    absent: Sequence[NodeSettings],
+    reach: RequiredAccess,
+    group: DrsGroup | None = None,
+) -> list[str]:
+    """Why not all of these machines find a place together: a reason for each kind of them."""
+    reasons: list[str] = []
+    kinds: dict[tuple[GpuAttachment, tuple[str, ...]], list[NodeSettings]] = {}
+    for settings in sorted(absent, key=most_bound_first):
+        kinds.setdefault((settings.gpu, settings.place.hosts), []).append(settings)
+    for alike in kinds.values():
         try:
-            choose_hosts(inventory, example[kind], reach, group, count)
+            placement = choose_hosts(inventory, alike[0], reach, group, len(alike))
         except VsphereError as failure:
             reasons.append(str(failure))
+            continue
+        wish, hosts = wish_for(alike[0], reach, group), inventory.by_name()
+        coming: dict[str, tuple[MachineHolding, ...]] = {}
+        for settings, name in zip(alike, placement.hosts, strict=True):
+            held = wish.holding(settings.name, hosts[name], settings.name)
+            coming[name] = (*coming.get(name, ()), held)
+        inventory = inventory.with_holdings(coming)
+    return reasons
+
+
+def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:
+    """Order in which the machines of a group get their hosts: one that can go anywhere does not
+    take the place of one that cannot."""
+    allowed = settings.place.hosts
+    return not settings.fixed_addresses, len(allowed) or sys.maxsize
 
 
 ON_FOLDER = (

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from pydantic.alias_generators import to_snake
+
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -48,6 +50,10 @@ class MachineProperty:
     node is Ready."""
     because: str = ""
     """Why its change is refused."""
+    plain: str | None = None
+    """Where it is one value that `NodeSettings` and `Observed` have under the same name: the
+    attribute of vCenter's `ConfigSpec` that it is written into; empty: it is not written alone, or
+    not at all. None: it is no such value."""
     takes_away: Callable[[Rows, Rows], bool] | None = None
     """Of a list of devices, whether a change takes one away: only while the machine is off."""
 
@@ -108,12 +114,12 @@ _ROWS = (
         takes_away=adapters_need_power_off,
     ),
     _Row("name", _REPLACE),
-    _Row("cpus", _OFF),
-    _Row("coresPerSocket", _OFF, as_in_template=True),
-    _Row("coresPerNumaNode", _OFF, as_in_template=True),
-    _Row("cpuReservationMhz", _IN_PLACE, as_in_template=True),
-    _Row("cpuShares", _IN_PLACE, as_in_template=True),
-    _Row("memoryMib", _OFF),
+    _Row("cpus", _OFF, plain="numCPUs"),
+    _Row("coresPerSocket", _OFF, as_in_template=True, plain="numCoresPerSocket"),
+    _Row("coresPerNumaNode", _OFF, as_in_template=True, plain="virtualNuma.coresPerNumaNode"),
+    _Row("cpuReservationMhz", _IN_PLACE, as_in_template=True, plain=""),
+    _Row("cpuShares", _IN_PLACE, as_in_template=True, plain=""),
+    _Row("memoryMib", _OFF, plain="memoryMB"),
     _Row("memoryLocked", _IN_PLACE, drift_only=True),
     _Row("diskGib", _IN_PLACE, as_in_template=True),
     _Row(
@@ -134,19 +140,22 @@ _ROWS = (
         _REFUSED,
         as_in_template=True,
         actual="guestIdActual",
+        plain="",
         because="vCenter chose the machine's devices for its guest: correct guestId, or build "
         "another template",
     ),
-    _Row("hardwareVersion", _OFF, as_in_template=True, actual="hardwareVersionActual"),
+    _Row("hardwareVersion", _OFF, as_in_template=True, actual="hardwareVersionActual", plain=""),
     *(_Row(path, _OFF) for path in ("gpu", "nics", "gpuMemoryGib", "mmioGib")),
-    *(_Row(path, _OFF) for path in ("latencySensitivity", "extraConfig")),
+    _Row("latencySensitivity", _OFF, plain="latencySensitivity.level"),
+    _Row("extraConfig", _OFF),
     _Row("bootSha256", _REPLACE, first_boot=True),
     _Row("userDataSha256", _REPLACE, first_boot=True),
     _Row("userDataFormat", _REPLACE),
     _Row("vendorDataSha256", _REPLACE, first_boot=True),
     _Row("metaData", _REPLACE, first_boot=True),
     _Row("addresses", _REPLACE, first_boot=True),
-    *(_Row(path, _IN_PLACE) for path in ("annotation", "customAttributes", "tags")),
+    _Row("annotation", _IN_PLACE, plain="annotation"),
+    *(_Row(path, _IN_PLACE) for path in ("customAttributes", "tags")),
     _Row("powerState", _IN_PLACE, drift_only=True),
     _Row("nodeReady", _REPLACE, drift_only=True),
     _Row("vmGroup", _IN_PLACE),
@@ -165,3 +174,20 @@ _ROWS = (
 PROPERTIES: Mapping[str, MachineProperty] = {row.path: row for row in _ROWS}
 """By path. A property that is not here is not compared: what may move by itself (host, addresses,
 change version)."""
+
+
+def plain_differences(settings: Any, live: Any) -> Mapping[str, Any]:
+    """Plain values that a machine has where they are not what is declared, by path.
+
+    Args:
+        settings: `NodeSettings`; what is not declared is None.
+        live: `Observed`.
+    """
+    found: dict[str, Any] = {}
+    for row in _ROWS:
+        if row.plain is not None:
+            name = to_snake(row.path)
+            wanted, has = getattr(settings, name), getattr(live, name)
+            if wanted is not None and wanted != has:
+                found[row.path] = has
+    return found

@@ -14,24 +14,12 @@ from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
-from gpufleet_vcenter.errors import (
-    Code,
-    OutcomeUnknownError,
-    VsphereError,
-    interrupted,
-)
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
 from gpufleet_vcenter.faults import in_words
-from gpufleet_vcenter.identity import (
-    GENERATION,
-    LIFE,
-    OWNER,
-    Standing,
-    key_of,
-    standing,
-)
+from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import datacenter_of, last_name
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
-from gpufleet_vcenter.opened import read_settings
+from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.owned import MachineWork, running_clones, work_on
 from gpufleet_vcenter.power import power_off
 from gpufleet_vcenter.reading import children, one, properties
@@ -232,9 +220,10 @@ def sweep(
     group: str,
     life: str,
     width: int,
+    known: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Remove all machines of a group. A copy that someone made of one stays, and
-    is named in a warning.
+    """Remove all machines of a group, also those that a killed run made. A copy that someone made
+    of one stays, and is named in a warning.
 
     Args:
         session: Login.
@@ -242,6 +231,7 @@ def sweep(
         group: Owner of the group.
         life: Id of the stack; machines of another one stay.
         width: Machines that are removed at the same time.
+        known: Instance uuid -> outputs, of those that the state has.
 
     Raises:
         VsphereError: one could not be removed; the others are.
@@ -251,15 +241,38 @@ def sweep(
     with in_words(f"looking for machines of {group}"):
         found = machines_of(session, datacenter_of(session, place), group, life)
         rows = without_copies(session, (row for row in found if row.life == life))
-    named = [(row.name, lambda row=row: drop_found(session, common, row)) for row in rows]
-    failures = each(named, width)
+    tasks: list[Task] = [
+        (str(outs["name"]), lambda uuid=uuid, outs=outs: drop(uuid, outs))
+        for uuid, outs in known.items()
+    ]
+    tasks += [
+        (row.name, lambda row=row: drop_found(session, common, row))
+        for row in rows
+        if row.uuid not in known
+    ]
+    failures = each(tasks, width)
     if failures:
         listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
         raise VsphereError(
-            Code.FAULT,
-            f"machines that nothing declares could not be removed: {listed}",
-            "run again",
+            Code.FAULT, f"machines of {group} could not be removed: {listed}", "run again"
         )
+
+
+_OWN = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")
+"""Inputs that a machine of a group has alone, and its secret ones."""
+
+
+def drop(uuid: str, outs: Mapping[str, Any]) -> None:
+    """Remove a machine that the state has. One that is gone already is fine.
+
+    Args:
+        uuid: Its instance uuid.
+        outs: Its outputs.
+    """
+    settings = read_settings(outs)
+    with in_words(f"removing {settings.name}"):
+        work = work_on(logged_in(settings.endpoint), settings, uuid)
+        remove(work, str(outs.get("biosUuid") or ""), str(outs.get("moRef") or ""))
 
 
 def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -> None:
@@ -267,9 +280,10 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
 
     Args:
         session: Login.
-        common: Inputs that the machines of the group have in common.
+        common: Inputs of the group's machines, or of one of them.
         row: The machine.
     """
+    common = {key: value for key, value in common.items() if key not in _OWN}
     own = {"name": "machine", "owner": row.owner, "generation": row.generation, "life": row.life}
     # An administrator may have given it a name that no node can have.
     settings = read_settings({**common, **own}).model_copy(update={"name": row.name})

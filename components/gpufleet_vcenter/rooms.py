@@ -9,7 +9,7 @@ believed.
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gpufleet.components_base.resource_plugin import CANCELLED
@@ -19,14 +19,8 @@ from gpufleet_vcenter.identity import MachineIdentity
 from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.placement import (
-    ANYWHERE,
-    RequiredAccess,
-    Wish,
-    place,
-    slots_of,
-)
-from gpufleet_vcenter.preflight import choose_hosts, wish_for
+from gpufleet_vcenter.placement import ANYWHERE, RequiredAccess, Wish, place, slots_of
+from gpufleet_vcenter.preflight import choose_hosts, most_bound_first, wish_for
 from gpufleet_vcenter.settings import NodeSettings
 
 
@@ -86,6 +80,25 @@ class Rooms:
         self._lock = threading.Lock()
         self._known: tuple[Inventory, float] | None = None
 
+    def assign(
+        self,
+        machines: Mapping[str, NodeSettings],
+        reach: RequiredAccess,
+        group: DrsGroup | None,
+    ) -> None:
+        """Claim hosts for all machines that have room now, before any is made: one that can go
+        anywhere does not take the place of one that cannot. The others wait for theirs in `claim`.
+
+        Args:
+            machines: Instance uuid -> declaration.
+            reach: What their hosts must reach.
+            group: DRS group that they are to be in.
+        """
+        (inventory, read_at), _ = self._inventory(None)
+        for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
+            wish = wish_for(machines[machine], reach, group)
+            claim(self._server, machine, inventory, read_at, wish, set())
+
     def claim(
         self,
         settings: NodeSettings,
@@ -102,6 +115,9 @@ class Rooms:
         Raises:
             VsphereError: no host has room; the text says what each lacks.
         """
+        assigned = _assigned(self._server, machine)
+        if assigned is not None and assigned not in refused:
+            return assigned
         deadline = time.monotonic() + settings.timeouts.clone
         wish = wish_for(settings, reach, group)
         pause = _PAUSE
@@ -191,6 +207,15 @@ def claim(
             wish.holding(machine, inventory.by_name()[best]), None
         )
         return best
+
+
+def _assigned(server: str, machine: str) -> str | None:
+    """The host that a machine which is yet to be made has claimed."""
+    with _LOCK:
+        for (of, host), machines in _CLAIMED.items():
+            if of == server and machine in machines and machines[machine].runs_since is None:
+                return host
+    return None
 
 
 def runs(identity: MachineIdentity) -> None:

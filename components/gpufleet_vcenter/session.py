@@ -29,12 +29,7 @@ from tenacity import stop_after_attempt as stop_after_attempts
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.certificate import tls_context, unreachable, untrusted
 from gpufleet_vcenter.credentials import Credentials, forget_refusals, one_login
-from gpufleet_vcenter.errors import (
-    Code,
-    OutcomeUnknownError,
-    VsphereError,
-    interrupted,
-)
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
 from gpufleet_vcenter.rest import Rest
 from gpufleet_vcenter.settings import Endpoint
 

@@ -21,12 +21,7 @@ from gpufleet.spec.platforms.vsphere_devices import (
     VsphereAdapter,
     named_twice,
 )
-from gpufleet_vcenter.guest_data import (
-    GUEST_DATA_LIMIT,
-    META_DATA_KEYS,
-    StaticAddress,
-    packed,
-)
+from gpufleet_vcenter.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, StaticAddress, packed
 from gpufleet_vcenter.objects import UNKNOWN
 
 NVIDIA = 0x10DE

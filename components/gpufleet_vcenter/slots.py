@@ -8,12 +8,7 @@ will want its dynamic ones back; of vGPUs only running machines count.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpufleet_vcenter.inventory import (
-    Host,
-    PassthroughState,
-    PhysicalGpu,
-    per_gpu,
-)
+from gpufleet_vcenter.inventory import Host, PassthroughState, PhysicalGpu, per_gpu
 
 
 @dataclass(frozen=True, slots=True)

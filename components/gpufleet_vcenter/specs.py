@@ -1,27 +1,22 @@
 # pyright: standard
 """Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
 from gpufleet_vcenter.adapters import adapter_changes
 from gpufleet_vcenter.changes import older_hardware, smaller_disk
-from gpufleet_vcenter.disks import (
-    disk_bytes,
-    disk_changes,
-    first_disk,
-    grown,
-    has_gib,
-    profiles,
-)
+from gpufleet_vcenter.disks import disk_bytes, disk_changes, first_disk, grown, has_gib, profiles
 from gpufleet_vcenter.guest_data import guest_keys
 from gpufleet_vcenter.identity import PENDING, MachineIdentity
 from gpufleet_vcenter.lookup import former_networks
 from gpufleet_vcenter.observed import GpuDevice, Observed
 from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.properties import PROPERTIES, MachineChangeKind, plain_differences
 from gpufleet_vcenter.settings import (
     NVIDIA,
     DynamicPassthrough,
@@ -62,29 +57,6 @@ class MachineDifference:
         return self.spec is not None or self.upgrade is not None
 
 
-@dataclass(frozen=True, slots=True)
-class PlainSetting:
-    """A setting of a machine that is one value: declared, observed and written as such."""
-
-    path: str
-    """Name of the input."""
-    attribute: str
-    """Of `NodeSettings` and of `Observed`."""
-    write: Callable[[Any, Any], None] | None
-    """Writes the value into a reconfiguration; None: it is not written alone, or not at all."""
-    needs_power_off: bool = True
-
-    def difference(self, settings: NodeSettings, live: Observed) -> Any:
-        """What the machine has where it is not what is declared; None: nothing is declared, or it
-        is that."""
-        wanted, has = getattr(settings, self.attribute), getattr(live, self.attribute)
-        return has if wanted is not None and wanted != has else None
-
-
-def _named(name: str) -> Callable[[Any, Any], None]:
-    return lambda spec, value: setattr(spec, name, value)
-
-
 def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> Any | None:
     """Reservation and shares of processor time, both: whether one alone leaves the other is not
     documented. None: they are what is declared."""
@@ -98,26 +70,14 @@ def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> A
     return vim.ResourceAllocationInfo(reservation=mhz, shares=shares)
 
 
-def _numa(spec: Any, cores: int) -> None:
-    spec.virtualNuma = vim.vm.VirtualNuma(coresPerNumaNode=cores)
+_PARTS = {"virtualNuma": vim.vm.VirtualNuma, "latencySensitivity": vim.LatencySensitivity}
+"""Attributes of a `ConfigSpec` that are objects of one value."""
 
 
-def _latency(spec: Any, level: str) -> None:
-    spec.latencySensitivity = vim.LatencySensitivity(level=str(level))
-
-
-PLAIN = (
-    PlainSetting("cpus", "cpus", _named("numCPUs")),
-    PlainSetting("coresPerSocket", "cores_per_socket", _named("numCoresPerSocket")),
-    PlainSetting("coresPerNumaNode", "cores_per_numa_node", _numa),
-    PlainSetting("memoryMib", "memory_mib", _named("memoryMB")),
-    PlainSetting("latencySensitivity", "latency_sensitivity", _latency),
-    PlainSetting("annotation", "annotation", _named("annotation"), False),
-    PlainSetting("cpuShares", "cpu_shares", None),
-    PlainSetting("cpuReservationMhz", "cpu_reservation_mhz", None),
-    PlainSetting("guestId", "guest_id", None),
-    PlainSetting("hardwareVersion", "hardware_version", None),
-)
+def _write(spec: Any, where: str, value: Any) -> None:
+    part, _, name = where.partition(".")
+    value = value if isinstance(value, int) else str(value)
+    setattr(spec, part, _PARTS[part](**{name: value}) if name else value)
 
 
 def mmio_of(settings: NodeSettings) -> int:
@@ -194,13 +154,12 @@ def difference(
     changed = False
     if first_boot and live.name != settings.name:
         spec.name, changed = settings.name, True  # it was cloned next to the one that it replaces
-    for plain in PLAIN:
-        if plain.write is None or plain.difference(settings, live) is None:
-            continue
-        plain.write(spec, getattr(settings, plain.attribute))
-        changed = True
-        if plain.needs_power_off:
-            off.append(plain.path)
+    for path in plain_differences(settings, live):
+        row = PROPERTIES[path]
+        if row.plain:
+            _write(spec, row.plain, getattr(settings, to_snake(path)))
+            changed = True
+            off += [path] if row.kind is MachineChangeKind.POWERED_OFF else []
     if first_boot and live.hot_add:
         # With hot add the guest sees one NUMA node (VMware KB 2040375).
         spec.cpuHotAddEnabled = spec.memoryHotAddEnabled = False

@@ -7,20 +7,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pyVmomi import vim, vmodl
-from tenacity import (
-    Retrying,
-    retry_if_exception_type,
-    sleep_using_event,
-    wait_random_exponential,
-)
+from tenacity import Retrying, retry_if_exception_type, sleep_using_event, wait_random_exponential
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import (
-    Code,
-    OutcomeUnknownError,
-    VsphereError,
-    interrupted,
-)
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
 from gpufleet_vcenter.faults import RETRIED, translated
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patience

@@ -1,11 +1,14 @@
-"""A small fleet on the sandbox, and a chat service that wastes it.
+"""Workloads that waste GPUs: a chat service on a small fleet, or, with `case: objects`, eleven
+objects with one mistake each.
 
-`pulumi up --policy-pack ../../policies` stops before anything is made. With `-c mended=true` the
-same service asks for what it needs, and passes.
+`pulumi up --policy-pack ../../policies` stops before anything is made. With `-c corrected=true` the
+same workloads ask for what they need, and pass.
 """
 
 import os
 
+import corrected
+import mistakes
 import pulumi
 import pulumi_kubernetes as kubernetes
 import workloads
@@ -37,12 +40,34 @@ FLEET = {
 cluster = kubernetes.Provider(
     "cluster", kubeconfig=os.environ["KUBECONFIG"], cluster_identifier="sandbox"
 )
-fleet = GpuFleet(
-    "fleet", {"spec": FLEET}, pulumi.ResourceOptions(providers={"kubernetes": cluster})
-)
-options = pulumi.ResourceOptions(provider=cluster, depends_on=[fleet])
-if pulumi.Config().get_bool("mended"):
-    workloads.corrected_chat(options)
-else:
-    workloads.wasteful_chat(options)
-    workloads.forgotten_shell(options)
+config = pulumi.Config()
+fixed = config.get_bool("corrected")
+
+
+def service_on_a_fleet() -> None:
+    """The fleet, a service on its largest GPUs, and a shell that sleeps."""
+    fleet = GpuFleet(
+        "fleet", {"spec": FLEET}, pulumi.ResourceOptions(providers={"kubernetes": cluster})
+    )
+    options = pulumi.ResourceOptions(provider=cluster, depends_on=[fleet])
+    if fixed:
+        workloads.corrected_chat(options)
+    else:
+        workloads.wasteful_chat(options)
+        workloads.forgotten_shell(options)
+
+
+def objects() -> None:
+    """Objects of many kinds, for a cluster that exists."""
+    documents = corrected.DOCUMENTS if fixed else mistakes.DOCUMENTS
+    for name, document in documents.items():
+        group = document["apiVersion"] if "/" in document["apiVersion"] else "core/v1"
+        pulumi.CustomResource(
+            f"kubernetes:{group}:{document['kind']}",
+            name,
+            document,
+            pulumi.ResourceOptions(provider=cluster),
+        )
+
+
+{"service": service_on_a_fleet, "objects": objects}[config.require("case")]()

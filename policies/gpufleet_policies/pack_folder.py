@@ -89,13 +89,18 @@ def documentation_site() -> str | None:
 
 
 def _origin(text: str | None) -> str | None:
-    """Where it was installed from (PEP 610); None: from an index."""
+    """What pip gets to install the same again (PEP 610); None: it came from an index."""
     try:
         found = json.loads(text or "{}")
     except ValueError:
         return None
     url = found.get("url") if is_mapping(found) else None
-    return url if isinstance(url, str) and url.startswith("file://") else None
+    if not is_mapping(found) or not isinstance(url, str):
+        return None
+    repository = found.get("vcs_info")
+    if is_mapping(repository):
+        return f"{repository.get('vcs')}+{url}@{repository.get('commit_id')}"
+    return url
 
 
 def requirement_of(wheel: Path) -> str:

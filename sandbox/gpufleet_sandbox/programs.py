@@ -207,6 +207,22 @@ PROGRAMS: dict[str, SandboxProgram] = {
             version_command=None,
         ),
         SandboxProgram(
+            name="keda",
+            module="keda",
+            package="github.com/kedacore/keda/v2/cmd/operator",
+            version="2.20.2",
+            seconds=600,
+            version_command=None,  # it has none
+        ),
+        SandboxProgram(
+            name="kube-state-metrics",
+            module="kube-state-metrics",
+            package="k8s.io/kube-state-metrics/v2",
+            version="2.18.0",
+            seconds=120,
+            version_command=None,  # a build by Go's tool chain does not know its own
+        ),
+        SandboxProgram(
             name="karpenter",  # its core, with the provider whose machines are kwok nodes
             module="karpenter",
             package="sigs.k8s.io/karpenter/kwok",

@@ -25,7 +25,6 @@ from tests.policies.test_user_reports import REPORTS
 
 HERE = Path(__file__).parent
 OTHER_LINTERS = {
-    "gpu-job-keeps-finished-pods": "kube-linter job-ttl-seconds-after-finished",
     "gpu-pod-without-cpu-memory": "kube-linter unset-cpu-requirements, unset-memory-requirements",
 }
 """Rules that a general linter has as well."""
@@ -71,7 +70,6 @@ def test_what_another_linter_says_as_well_is_quiet() -> None:
     for name in OTHER_LINTERS:
         levels = rules[name].levels
         assert levels[Profile.DEV] is levels[Profile.PROD] is Level.OFF, name
-    assert rules["gpu-job-keeps-finished-pods"].levels[Profile.STRICT] is Level.OFF
 
 
 def test_rules_of_vendors_formats_name_their_source() -> None:

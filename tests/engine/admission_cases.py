@@ -108,10 +108,6 @@ def _of_jobs() -> list[Case]:
     found.append(
         ("rayjob-cluster-outlives-job", changed(ray_job, "spec/shutdownAfterJobFinishes", None))
     )
-    job = WITH_PODS["Job"](pod_spec())
-    found.append(
-        ("gpu-job-keeps-finished-pods", changed(job, "spec/ttlSecondsAfterFinished", None))
-    )
     eight = pod_spec(container(resources={**MEMORY, "limits": {"nvidia.com/gpu": "8"}}))
     for kind, path in (
         ("Job", "spec/parallelism"),

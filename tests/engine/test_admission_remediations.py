@@ -102,8 +102,6 @@ def expected(rule: str, document: dict[str, Any]) -> dict[str, Any] | None:
     match rule:
         case "gpu-job-without-deadline":
             return {DEADLINES[kind]: 86_400}
-        case "gpu-job-keeps-finished-pods":
-            return {"spec/ttlSecondsAfterFinished": 86_400}
         case "rayjob-cluster-outlives-job":
             return {"spec/shutdownAfterJobFinishes": True, "spec/ttlSecondsAfterFinished": 300}
         case "gpu-cronjob-overlaps":

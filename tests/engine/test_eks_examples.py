@@ -17,17 +17,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CHARTS = str(files("gpufleet_sandbox") / "charts")
 GROUP = "aws:eks/nodeGroup:NodeGroup"
 
-FLEETS = {
-    "eks-add-pools": EXAMPLES.parent / "examples" / "eks-add-pools",
-    "eks-inference": EXAMPLES.parent / "examples" / "eks-inference",
-    "eks-notebooks": EXAMPLES.parent / "examples" / "eks-notebooks",
-    "eks-training": EXAMPLES.parent / "examples" / "eks-training",
-}
+POOLS = EXAMPLES.parent / "examples" / "eks-pools"
+FLEETS = ("add-pools", "inference", "notebooks", "training")
 
 
 def copied(project: Any, example: Path, config: dict[str, Any]) -> Any:
     """An example's files in a project of the test's own, with its settings."""
-    shutil.copy(example / "__main__.py", project.folder)
+    for file in [example / "__main__.py", *example.glob("[!P]*.yaml")]:
+        shutil.copy(file, project.folder)
     described = yaml.safe_load((example / "Pulumi.yaml").read_text())
     assert set(config) <= set(described["config"])
     named = {f"{described['name']}:{key}": value for key, value in config.items()}
@@ -42,13 +39,14 @@ def test_a_fleet_previews(
     cloud_cluster_project: Callable[..., Any], clouds: Clouds, name: str
 ) -> None:
     cluster = clouds.eks_cluster("ml")
-    project = cloud_cluster_project({}, name=f"gpufleet-{name}")
+    project = cloud_cluster_project({}, name=f"gpufleet-{POOLS.name}")
     connection = {
         "kubeconfig": project.engine.env["KUBECONFIG"],
         **{key: cluster[key] for key in ("nodeRoleArn", "subnetIdsByZone", "vpcId")},
         "clusterSecurityGroupId": cluster["clusterSecurityGroupId"],
     }
-    copied(project, FLEETS[name], {"connection": connection, "charts": CHARTS}).run("preview")
+    settings = {"fleet": name, "connection": connection, "charts": CHARTS}
+    copied(project, POOLS, settings).run("preview")
     assert clouds.calls("create") == []
 
 

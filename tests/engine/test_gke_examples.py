@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,7 @@ from tests.engine.sandbox_stack import ROOT
 CHARTS = str(files("gpufleet_sandbox") / "charts")
 NODE_POOL = "gcp:container/nodePool:NodePool"
 TIME_SHARING = ROOT / "examples" / "gke-time-sharing"
-MIG_NOTEBOOKS = ROOT / "examples" / "gke-mig-notebooks"
-QUEUED_TRAINING = ROOT / "examples" / "gke-queued-training"
+POOLS = ROOT / "examples" / "gke-pools"
 SETTINGS = {"project": "lab", "charts": CHARTS}
 
 
@@ -24,10 +22,8 @@ def program(example: Any) -> dict[str, str]:
     """Its files; the environment it names is that of the repository, and here that of the tests."""
     description = (example / "Pulumi.yaml").read_text()
     before, _, after = description.partition("  options:\n    virtualenv: ../../.venv\n")
-    return {
-        "Pulumi.yaml": before + after,
-        "__main__.py": (example / "__main__.py").read_text(),
-    }
+    files = [example / "__main__.py", *example.glob("[!P]*.yaml")]
+    return {"Pulumi.yaml": before + after, **{file.name: file.read_text() for file in files}}
 
 
 def test_time_sharing(cloud_project: Callable[..., Any], clouds: Clouds) -> None:
@@ -41,11 +37,12 @@ def test_time_sharing(cloud_project: Callable[..., Any], clouds: Clouds) -> None
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("example", [MIG_NOTEBOOKS, QUEUED_TRAINING], ids=lambda path: path.name)
+@pytest.mark.parametrize("fleet", ["mig-notebooks", "queued-training"])
 def test_a_fleet_previews(
-    cloud_cluster_project: Callable[..., Any], clouds: Clouds, example: Path
+    cloud_cluster_project: Callable[..., Any], clouds: Clouds, fleet: str
 ) -> None:
-    cloud_cluster_project(program(example), name=example.name).run("preview", config=SETTINGS)
+    project = cloud_cluster_project(program(POOLS), name=POOLS.name)
+    project.run("preview", config={**SETTINGS, "fleet": fleet})
     assert clouds.calls("create") == []
 
 
@@ -53,8 +50,8 @@ def test_a_fleet_previews(
 def test_notebooks_on_slices_that_the_operator_cuts(
     cloud_cluster_project: Callable[..., Any], clouds: Clouds, core: Any
 ) -> None:
-    project = cloud_cluster_project(program(MIG_NOTEBOOKS), name=MIG_NOTEBOOKS.name)
-    project.run("up", config=SETTINGS)
+    project = cloud_cluster_project(program(POOLS), name=POOLS.name)
+    project.run("up", config={**SETTINGS, "fleet": "mig-notebooks"})
     nodes = clouds.one(NODE_POOL).outputs["nodeConfig"]
     (gpu,) = nodes["guestAccelerators"]
     assert gpu["gpuDriverInstallationConfig"] == {"gpuDriverVersion": "INSTALLATION_DISABLED"}
@@ -91,8 +88,8 @@ def test_training_that_waits_in_a_queue(
     cluster: Any,
     teams: tuple[str, ...],
 ) -> None:
-    project = cloud_cluster_project(program(QUEUED_TRAINING), name=QUEUED_TRAINING.name)
-    project.run("up", config=SETTINGS)
+    project = cloud_cluster_project(program(POOLS), name=POOLS.name)
+    project.run("up", config={**SETTINGS, "fleet": "queued-training"})
     pool = clouds.one(NODE_POOL).outputs
     assert pool["queuedProvisioning"] == {"enabled": True}
     assert pool["nodeConfig"]["maxRunDuration"] == "172800s"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gpufleet.contract.programs.device_plugin import RULES as PLUGIN_RULES
 from gpufleet.contract.programs.device_plugin_document import parse_config
-from gpufleet.contract.programs.device_plugin_rules import RULES as PLUGIN_RULES
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go

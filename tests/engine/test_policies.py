@@ -34,7 +34,7 @@ MISTAKES = {
     "autoscaler-idle-not-below-minimum",
     "karpenter-never-consolidates",
 }
-"""What examples/wasteful-workloads does wrong, a resource each."""
+"""What the objects of examples/wasteful do wrong, a resource each."""
 
 
 @dataclass
@@ -74,15 +74,6 @@ def wasteful(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield found
 
 
-@pytest.fixture(scope="module")
-def wasteful_workloads(
-    sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Example]:
-    folder = tmp_path_factory.mktemp("workloads") / "copy"
-    with copied(ROOT / "examples" / "wasteful-workloads", sandbox, folder) as found:
-        yield found
-
-
 @pytest.fixture
 def example(wasteful: Example) -> Iterator[Example]:
     """Nothing of it is ever deployed: the tests share a stack, each with the settings it has."""
@@ -90,8 +81,8 @@ def example(wasteful: Example) -> Iterator[Example]:
 
 
 @pytest.fixture
-def mistakes(wasteful_workloads: Example) -> Iterator[Example]:
-    yield from with_own_settings(wasteful_workloads)
+def mistakes(wasteful: Example) -> Iterator[Example]:
+    yield from with_own_settings(wasteful)
 
 
 def with_own_settings(example: Example) -> Iterator[Example]:
@@ -112,7 +103,7 @@ def mandatory(result: Result) -> set[str]:
 
 
 def test_up_stops_for_eleven_reasons_before_anything_is_made(mistakes: Example) -> None:
-    result = mistakes.up()
+    result = mistakes.up("--config", "case=objects")
     assert result.status != 0
     said = " ".join(result.output.split())
     assert {rule for rule in MISTAKES if f"[{rule}]" in said} == MISTAKES
@@ -122,7 +113,11 @@ def test_up_stops_for_eleven_reasons_before_anything_is_made(mistakes: Example) 
 
 def test_the_same_workloads_without_the_mistakes_pass(mistakes: Example) -> None:
     result = mistakes.engine.preview(
-        STACK, policies=[mistakes.pack], config={"mended": "true"}, check=False, timeout=300
+        STACK,
+        policies=[mistakes.pack],
+        config={"case": "objects", "corrected": "true"},
+        check=False,
+        timeout=300,
     )
     assert result.status == 0, result.output
     assert mandatory(result) == set()
@@ -183,9 +178,9 @@ def test_up_stops_before_anything_is_made(example: Example) -> None:
     assert "GpuFleet" not in example.resources()
 
 
-def test_the_mended_form_passes_the_pack(example: Example) -> None:
+def test_the_corrected_form_passes_the_pack(example: Example) -> None:
     result = example.engine.preview(
-        STACK, policies=[example.pack], config={"mended": "true"}, check=False, timeout=300
+        STACK, policies=[example.pack], config={"corrected": "true"}, check=False, timeout=300
     )
     assert result.status == 0, result.output
     assert [v for v in result.violations if v.startswith("[mandatory]")] == []

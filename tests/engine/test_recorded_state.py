@@ -1,5 +1,6 @@
 """Stacks that the recorded tree deployed: an update by this tree replaces and removes nothing."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,9 +72,7 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
 """Updates that are meant, by recording."""
 WITHOUT = {
     **dict.fromkeys(("go", "typescript"), "the fleet of yaml, from another language"),
-    **dict.fromkeys(
-        ("wasteful", "wasteful-workloads", "workloads"), "objects of their own, no component"
-    ),
+    **dict.fromkeys(("wasteful", "workloads"), "objects of their own, no component"),
     "serving": "objects of its own, and a GpuScaledObject, whose object it shows whole",
     **dict.fromkeys(("gke-gpudirect", "existing-nodes"), "came after the recordings"),
     "vsphere-mig-backed-vgpu": "the machines of vsphere-gpu-modes",
@@ -83,23 +82,31 @@ EVERYWHERE = (
     Planned("*gpufleet:index:GpuFleet::*", "The summary says of which region a price is."),
 )
 """Updates that are meant in every recording."""
-EKS = ("eks-add-pools", "eks-inference", "eks-notebooks", "eks-training")
+EKS = ("add-pools", "inference", "notebooks", "training")
+"""Declarations of the example eks-pools; a recording is named eks- and the declaration."""
 EKS_STACKS = ("eks-dev", "eks-prod")
-GKE = ("gke-mig-notebooks", "gke-queued-training")
+GKE = ("mig-notebooks", "queued-training")
+"""Declarations of the example gke-pools."""
 GKE_STACKS = ("gke-dev", "gke-prod")
 TEAMS = ("product", "research")
 MACHINES = "openshift-machine-api"
 
 
-def files_of(name: str) -> dict[str, str]:
-    """An example's files; the environment it names is here that of the tests."""
+def files_of(name: str, recorded_as: str | None = None) -> dict[str, str]:
+    """An example's files; the environment it names is here that of the tests.
+
+    `recorded_as` is the project's name in the recording, where the example is a later one.
+    """
     found = {
         path.relative_to(EXAMPLES / name).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted((EXAMPLES / name).rglob("*"))
         if path.suffix in {".py", ".yaml"} and not path.match("Pulumi.*.yaml")
     }
     before, _, after = found["Pulumi.yaml"].partition("  options:\n    virtualenv: ../../.venv\n")
-    return {**found, "Pulumi.yaml": before.replace("options:\n  refresh: always\n", "") + after}
+    text = before.replace("options:\n  refresh: always\n", "") + after
+    if recorded_as is not None:
+        text = re.sub(r"^name: .*", f"name: {recorded_as}", text)
+    return {**found, "Pulumi.yaml": text}
 
 
 def configured(project: Any, config: dict[str, Any]) -> Any:
@@ -142,7 +149,9 @@ def test_the_smallest_fleet(cluster_project: Callable[..., Any]) -> None:
 
 
 def test_each_example_is_recorded() -> None:
-    names = {file.parent.name for file in EXAMPLES.glob("*/Pulumi.yaml")}
+    merged = {f"eks-{one}" for one in EKS} | {f"gke-{one}" for one in GKE}
+    folders = {file.parent.name for file in EXAMPLES.glob("*/Pulumi.yaml")}
+    names = folders - {"eks-pools", "gke-pools"} | merged
     assert {name for name in names if not recordings_of(name)} == set(WITHOUT)
 
 
@@ -189,11 +198,12 @@ def test_sandbox_dev(stack: Stack) -> None:
 @pytest.mark.parametrize("name", EKS)
 def test_examples_on_eks(cloud_cluster_project: Callable[..., Any], clouds: Any, name: str) -> None:
     cluster = clouds.eks_cluster("ml")
-    project = cloud_cluster_project(files_of(name), name=name)
+    recording = f"eks-{name}"
+    project = cloud_cluster_project(files_of("eks-pools", f"gpufleet-{recording}"), name=recording)
     cluster.pop("clusterName")
     connection = {"kubeconfig": project.engine.env["KUBECONFIG"], **cluster}
-    configured(project, {"connection": connection, "charts": CHARTS})
-    compare(name, project, more=places_of(cluster))
+    configured(project, {"fleet": name, "connection": connection, "charts": CHARTS})
+    compare(recording, project, more=places_of(cluster))
 
 
 @pytest.mark.parametrize("name", EKS_STACKS)
@@ -248,11 +258,12 @@ def test_time_sharing_on_gke(cloud_project: Callable[..., Any]) -> None:
 def test_examples_on_gke(
     cloud_cluster_project: Callable[..., Any], core: client.CoreV1Api, name: str
 ) -> None:
-    if RECORDING and name == "gke-queued-training":
+    if RECORDING and name == "queued-training":
         for team in TEAMS:
             core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=team)))
-    project = cloud_cluster_project(files_of(name), name=name)
-    compare(name, project, config={"project": "lab", "charts": CHARTS})
+    recording = f"gke-{name}"
+    project = cloud_cluster_project(files_of("gke-pools", recording), name=recording)
+    compare(recording, project, config={"fleet": name, "project": "lab", "charts": CHARTS})
 
 
 @pytest.mark.parametrize("name", GKE_STACKS)

@@ -66,9 +66,16 @@ class Worker:
 
     def kill(self) -> None:
         """End the operation that runs, as a power cut would."""
+        self._signal(signal.SIGKILL)
+
+    def interrupt(self) -> None:
+        """Interrupt the operation that runs, as Ctrl-C does."""
+        self._signal(signal.SIGUSR1)  # vsphere_worker.INTERRUPT
+
+    def _signal(self, number: int) -> None:
         if self.pid is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(self.pid, number)
 
 
 @contextmanager

@@ -2,21 +2,25 @@
 
 It reads one JSON request per line, {"operation", "olds", "news", "id"}, forks, writes
 {"pid": ...} and then {"result": ...}, {"error": ...} or {"killed": signal}. The children are what
-a test kills; the imports are paid once.
+a test kills; the imports are paid once. `INTERRUPT` is to a child what Cancel is to the plugin.
 """
 
 import faulthandler
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 from typing import Any
 
-from gpufleet.components_base.resource_plugin import NotReadyError
+from gpufleet.components_base.resource_plugin import CANCELLED, NotReadyError
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
 from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.vsphere.direct import PROVIDER
+
+INTERRUPT = signal.SIGUSR1
 
 
 def _do(request: dict[str, Any]) -> Any:
@@ -60,6 +64,8 @@ HANGS_AFTER = 90.0
 
 def _child(request: dict[str, Any], answer: int) -> None:
     faulthandler.dump_traceback_later(HANGS_AFTER)
+    # A thread sets it: the handler may run inside a wait for it, which holds its lock.
+    signal.signal(INTERRUPT, lambda *_: threading.Thread(target=CANCELLED.set).start())
     try:
         text = json.dumps({"result": _do(request)})
     except VsphereError as problem:

@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from gpufleet_policies import pack_folder
 from gpufleet_policies.commands.policies import command
 from gpufleet_policies.pack_folder import own_requirement
 from gpufleet_policies.rules.registry import RULES
@@ -138,3 +140,27 @@ def test_the_pack_installs_what_runs_here_or_a_wheel(tmp_path: Path):
     assert own_requirement().startswith("pulumi-gpufleet[policies]")
     where = own_requirement().partition(" @ file://")[2]
     assert not where or Path(where).exists()
+
+
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (
+            {"url": "https://git.example.com/a.git", "vcs_info": {"vcs": "git", "commit_id": "5a"}},
+            " @ git+https://git.example.com/a.git@5a",
+        ),
+        (
+            {"url": "https://example.com/a-0.1.0-py3-none-any.whl", "archive_info": {}},
+            " @ https://example.com/a-0.1.0-py3-none-any.whl",
+        ),
+        ({"url": "file:///a", "dir_info": {}}, " @ file:///a"),
+        (None, "==9"),
+    ],
+)
+def test_a_pack_installs_what_made_it(
+    origin: object, requirement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The records are those of PEP 610, as pip writes them."""
+    installed = SimpleNamespace(version="9", read_text=lambda _: origin and json.dumps(origin))
+    monkeypatch.setattr(pack_folder, "distribution", lambda _: installed)
+    assert own_requirement() == f"pulumi-gpufleet[policies]{requirement}"

@@ -179,3 +179,84 @@ spec:
         == "container m (spec.pods[0].template.spec.containers[0])"
     )
     assert {one["level"] for one in found.values()} == {"advisory"}
+
+
+def test_an_elastic_job_needs_one_of_its_pods(tmp_path: Path) -> None:
+    elastic = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: tune, namespace: ml}
+spec:
+  runPolicy: {activeDeadlineSeconds: 3600}
+  elasticPolicy: {minReplicas: LEAST, maxReplicas: 8, rdzvBackend: c10d}
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 8
+      template:
+        spec:
+          containers:
+            - name: pytorch
+              image: registry.example.com/t:1
+              command: [torchrun, tune.py]
+              resources: {requests: {cpu: "8", memory: 64Gi}, limits: {nvidia.com/gpu: 1}}
+"""
+    assert "training-without-queue-or-gang" not in codes(tmp_path, elastic.replace("LEAST", "1"))
+    assert "training-without-queue-or-gang" in codes(tmp_path, elastic.replace("LEAST", "8"))
+
+
+def test_pods_that_count_each_other_are_one_server(tmp_path: Path) -> None:
+    server = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: large, namespace: ml}
+spec:
+  replicas: 2
+  serviceName: large
+  selector: {matchLabels: {app: large}}
+  template:
+    metadata: {labels: {app: large}}
+    spec:
+      containers:
+        - name: server
+          image: lmsysorg/sglang:v0.5.3
+          command: [python3, -m, sglang.launch_server, --model-path, acme/chat, --tp, "16"]
+          args: [--nnodes, "2", --node-rank, $(RANK), --dist-init-addr, "large-0.large:5000"]
+          readinessProbe: {tcpSocket: {port: 30000}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+          resources: {requests: {cpu: "8", memory: 64Gi}, limits: {nvidia.com/gpu: 8}}
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"""
+    found = codes(tmp_path, server)
+    assert not found & {"gpu-serving-without-autoscaler", "gpu-count-below-parallelism"}
+    assert "gpu-count-below-parallelism" in codes(tmp_path, server.replace("gpu: 8", "gpu: 4"))
+
+
+def test_a_command_in_a_variable_may_work_in_the_background(tmp_path: Path) -> None:
+    start = 'eval "$START --address=$HOST"'
+    for script, idle in ((f"{start} && tail -f /dev/null", False), ("tail -f /dev/null", True)):
+        command = f"command: [bash, -c, '{script}']"
+        assert ("gpu-idle-command" in codes(tmp_path, job(command=command))) is idle
+
+
+def test_a_suspended_schedule_starts_nothing(tmp_path: Path) -> None:
+    schedule = """\
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: ml}
+spec:
+  suspend: SUSPENDED
+  schedule: "0 1 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+            - name: tune
+              image: registry.example.com/t:1
+              command: [python, tune.py]
+              resources: {limits: {nvidia.com/gpu: 1}}
+"""
+    for suspended in ("true", "false"):
+        found = codes(tmp_path, schedule.replace("SUSPENDED", suspended))
+        assert ("gpu-cronjob-overlaps" in found) is (suspended == "false")

@@ -14,7 +14,6 @@ PATCHED = {
     "fraction-with-whole-gpu",
     "gpu-count-exceeds-parallelism",
     "gpu-cronjob-overlaps",
-    "gpu-job-keeps-finished-pods",
     "gpu-job-without-deadline",
     "gpu-on-control-process",
     "gpu-pod-without-cpu-memory",

@@ -7,8 +7,7 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS, GCP, InstanceType
+from gpufleet.catalogue import AWS, GCP, InstanceType, load
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.placement import MigPlacement, place

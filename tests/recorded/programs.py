@@ -84,10 +84,15 @@ def stack_program(tree: Path, declaration: Path) -> Program:
     return Program(tree / "stacks", "gpufleet", name, config, secrets)
 
 
-def example_program(folder: Path, secrets: tuple[str, ...] = (), **settings: Any) -> Program:
-    """An example with settings, and the defaults that its Pulumi.yaml declares."""
+def example_program(
+    folder: Path, secrets: tuple[str, ...] = (), recorded_as: str | None = None, **settings: Any
+) -> Program:
+    """An example with settings, and the defaults that its Pulumi.yaml declares.
+
+    `recorded_as` is the project's name in the recording, where the example is a later one.
+    """
     described = load_yaml(folder / "Pulumi.yaml")
-    project = described["name"]
+    project = recorded_as or described["name"]
     defaults = {
         key: about["default"]
         for key, about in (described.get("config") or {}).items()
@@ -109,15 +114,24 @@ def programs(tree: Path = ROOT, stack_files: Path = DECLARATIONS) -> dict[str, P
         return example_program(tree / "examples" / name, secrets, **settings)
 
     stacks = [stack_program(tree, file) for file in sorted(stack_files.glob("Pulumi.*.yaml"))]
-    eks = ("eks-add-pools", "eks-inference", "eks-notebooks", "eks-training")
-    gke = ("gke-mig-notebooks", "gke-queued-training", "gke-time-sharing")
+    eks = ("add-pools", "inference", "notebooks", "training")
+    gke = ("mig-notebooks", "queued-training")
     return {
         **{f"stacks-{program.stack}": program for program in stacks},
-        **{name: example(name, connection=EKS_CONNECTION) for name in eks},
+        **{
+            f"eks-{one}": example(
+                "eks-pools", recorded_as=f"gpufleet-eks-{one}", fleet=one, connection=EKS_CONNECTION
+            )
+            for one in eks
+        },
         "eks-pool-in-another-stack": example(
             "eks-pool-in-another-stack", platform="organization/platform/dev"
         ),
-        **{name: example(name, project="lab") for name in gke},
+        **{
+            f"gke-{one}": example("gke-pools", recorded_as=f"gke-{one}", fleet=one, project="lab")
+            for one in gke
+        },
+        "gke-time-sharing": example("gke-time-sharing", project="lab"),
         "admission": Program(OWN / "admission", "admission", "dev", {}, longest=80),
         "each-component": Program(OWN / "each_component", "each-component", "dev", {}),
         "openshift-gpu-pools": example(

@@ -38,6 +38,16 @@ def test_pages_name_only_what_can_be_installed() -> None:
     assert any(arguments.startswith(PRODUCT) for arguments in commands())
 
 
+def test_a_page_that_makes_an_environment_activates_it() -> None:
+    """`gpufleet` and `pip` of the next line are otherwise those of the shell, or not found."""
+    for page in PAGES:
+        for block in re.findall(r"(?:^ {4}\S.*\n)+", page.read_text(encoding="utf-8"), re.M):
+            made = re.search(r"-m venv (\S+)", block)
+            rest = block[made.end() :] if made else ""
+            if made and re.search(r"^ {4}(gpufleet|pip) ", rest, re.M):
+                assert f". {made[1]}/bin/activate" in rest, (page, block)
+
+
 def test_no_source_has_words_of_its_own() -> None:
     texts = {
         str(module.relative_to(ROOT)): module.read_text(encoding="utf-8")

@@ -1,10 +1,12 @@
 """The first screen of README.md is what the program prints, and the first answer needs one file."""
 
 import re
+import shlex
 from pathlib import Path
 
+import pytest
 import yaml
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from gpufleet.cli.explain import command as explain
 from gpufleet_policies.commands.audit import command as audit
@@ -32,10 +34,24 @@ def test_its_fleet_is_that_of_the_example() -> None:
     assert yaml.safe_load(first) == yaml.safe_load((EXAMPLE / "fleet.yaml").read_text())
 
 
-def test_the_program_prints_what_is_shown() -> None:
-    drawn = CliRunner().invoke(explain, [str(EXAMPLE / "fleet.yaml")])
-    printed = {line.strip() for line in drawn.stdout.splitlines()}
-    assert [line for line in shown("gpufleet explain fleet.yaml") if line not in printed] == []
-    found = CliRunner().invoke(audit, [str(EXAMPLE / "notebook.yaml"), "--profile", "prod"])
-    printed = {line.strip() for line in found.stdout.splitlines()}
-    assert [line for line in shown("gpufleet audit notebook.yaml") if line not in printed] == []
+def run(command: str) -> Result:
+    """The words of a page, with its files in the folder of the example."""
+    _, name, *arguments = shlex.split(command)
+    files = [str(EXAMPLE / Path(one).name) if ".yaml" in one else one for one in arguments]
+    return CliRunner().invoke({"explain": explain, "audit": audit}[name], files)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["gpufleet explain fleet.yaml", "gpufleet audit notebook.yaml --profile prod"],
+)
+def test_the_program_prints_what_is_shown(command: str) -> None:
+    printed = {line.strip() for line in run(command).stdout.splitlines()}
+    assert [line for line in shown(command) if line not in printed] == []
+
+
+def test_the_commands_of_the_example_end_as_its_page_says() -> None:
+    page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    \.venv-cli/bin/(gpufleet .*)$", page, re.M)
+    assert [run(command).exit_code for command in commands] == [0, 1]
+    assert run("gpufleet audit notebook.yaml").exit_code == 0

@@ -113,6 +113,12 @@ def test_every_example_says_how_to_run_it_and_is_run() -> None:
         assert any(way in tests for way in ways), f"no test runs {folder.name}"
 
 
+def test_every_example_is_in_the_index() -> None:
+    folders = {path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}
+    index = (ROOT / "examples" / "README.md").read_text()
+    assert sorted(re.findall(r"\]\(([\w-]+)/README\.md\)", index)) == sorted(folders)
+
+
 @pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in tracked("*.md")])
 def test_links_resolve(page: str) -> None:
     file = ROOT / page

@@ -118,7 +118,7 @@ def host(name: str, *gpus: PhysicalGpu, profiles: tuple[str, ...] = ()) -> Host:
 
 
 A100 = PhysicalGpu(
-    "0000:3b:00.0", "20b5", "A100", 81_920, PassthroughState.ENABLED, "", "shared", False, ()
+    "0000:3b:00.0", "20b5", "A100", 81_920, PassthroughState.ENABLED, "", "shared", ()
 )
 DYNAMIC: dict[str, object] = {"mode": "dynamic", "deviceIds": ["20b5"], "count": 1}
 VGPU: dict[str, object] = {"mode": "vgpu", "profile": "grid_a100d-10c", "count": 1}

@@ -21,7 +21,7 @@ def gpu(
 ) -> PhysicalGpu:
     state = PassthroughState.CAPABLE if graphics else PassthroughState.ACTIVE
     return PhysicalGpu(
-        address, "20b5", "NVIDIA A100 80GB", 81_920, state, label, graphics, False, machines
+        address, "20b5", "NVIDIA A100 80GB", 81_920, state, label, graphics, machines
     )
 
 

@@ -44,9 +44,7 @@ def gpu(
     label: str = "",
 ) -> PhysicalGpu:
     address = f"0000:{number:02x}:00.0"
-    return PhysicalGpu(
-        address, "20b5", "A100", 81_920, state, label, "sharedDirect", False, machines
-    )
+    return PhysicalGpu(address, "20b5", "A100", 81_920, state, label, "sharedDirect", machines)
 
 
 def host(name: str = "esx1", gpus: int = 2, **more: object) -> Host:

@@ -17,8 +17,9 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.placement import ANYWHERE
+from gpufleet_vcenter.preflight import without_place
 from gpufleet_vcenter.rooms import Rooms, release, runs
-from gpufleet_vcenter.settings import SharedProfile
+from gpufleet_vcenter.settings import NodeSettings, SharedProfile
 from tests.vcenter.test_cluster_node import settings
 
 SERVERS = (f"server-{number}" for number in itertools.count())
@@ -27,7 +28,7 @@ SERVERS = (f"server-{number}" for number in itertools.count())
 def host(name: str, gpus: int) -> Host:
     devices = tuple(
         PhysicalGpu(
-            f"0000:{n:02x}:00.0", "20b5", "A100", 81_920, PassthroughState.ACTIVE, "", "", False, ()
+            f"0000:{n:02x}:00.0", "20b5", "A100", 81_920, PassthroughState.ACTIVE, "", "", ()
         )
         for n in range(gpus)
     )
@@ -125,6 +126,43 @@ def test_an_older_inventory_does_not_give_the_slot_of_a_machine_that_runs_since(
     runs(identity(server, "m2"))
     with pytest.raises(VsphereError, match="0 of 2 devices free"):
         shared.claim(settings(), "m3", ANYWHERE, None, set())
+
+
+def bound_to(*hosts: str, **more: object) -> NodeSettings:
+    """Settings of a machine that may run on these hosts alone; none: on any."""
+    known = settings()
+    place = known.place.model_copy(update={"hosts": hosts})
+    return known.model_copy(update={"place": place, **more})
+
+
+def test_the_hosts_of_a_group_are_assigned_at_once() -> None:
+    """The machine that can go anywhere comes first in the declaration, and leaves the one place of
+    the other."""
+    server = next(SERVERS)
+    cloud = Vcenter(host("esx1", 2), host("esx2", 1))
+    shared = rooms(cloud, server)
+    machines = {"any": bound_to(), "a": bound_to("esx1"), "b": bound_to("esx1")}
+    shared.assign(machines, ANYWHERE, None)
+    found = {
+        name: shared.claim(given, name, ANYWHERE, None, set()) for name, given in machines.items()
+    }
+    assert found == {"any": "esx2", "a": "esx1", "b": "esx1"}
+    assert cloud.reads == 1
+    assert shared.claim(machines["a"], "a", ANYWHERE, None, {"esx1"}) is None, "it refused"
+
+
+def test_a_preview_places_the_machines_of_a_group_together() -> None:
+    """Each of them alone would fit."""
+    inventory = Inventory((host("esx1", 1), host("esx2", 1)))
+    one, other = bound_to("esx1", name="gpu-1"), bound_to("esx1", "esx2", name="gpu-2")
+    assert without_place(inventory, [bound_to(), one], ANYWHERE) == []
+    assert without_place(inventory, [other, one], ANYWHERE) == []
+    (reason,) = without_place(inventory, [bound_to(name="gpu-0"), other, one], ANYWHERE)
+    assert reason.startswith(
+        "vsphere-gpu-capacity: no host can take gpu-0: 1 machines need a place, 0 fit: "
+    )
+    assert "esx1 0 (0 of 1 devices free and a machine needs 1, held by gpu-1" in reason
+    assert "esx2 0 (0 of 1 devices free and a machine needs 1, held by gpu-2" in reason
 
 
 def test_who_waits_too_long_is_told() -> None:

@@ -91,7 +91,6 @@ def host_of(deck: list[Card], waiting: Asks) -> Host:
                 PassthroughState.ACTIVE if card.active else PassthroughState.CAPABLE,
                 "",
                 "sharedDirect" if card.shared else "shared",
-                False,
                 machines,
             )
         )

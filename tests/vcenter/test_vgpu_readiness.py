@@ -22,7 +22,6 @@ GPU = PhysicalGpu(
     passthrough=PassthroughState.ACTIVE,
     label="",
     graphics_type="sharedDirect",
-    mixed_size=False,
     machines=(),
 )
 HOST = Host(

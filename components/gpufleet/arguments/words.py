@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     ManagerPolicyWord = Literal["none", "static"]
     TopologyPolicyWord = Literal["none", "bestEffort", "restricted", "singleNumaNode"]
     TopologyScopeWord = Literal["container", "pod"]
+    IdleNotebookKindWord = Literal["Deployment", "StatefulSet"]
     NeuronUnitWord = Literal["device", "core"]
     UpdateStrategyWord = Literal["minimal", "surge"]
     LocalStorageWord = Literal["raid0", "none"]
@@ -113,23 +114,23 @@ else:
         DeviceChoiceDevicesWord
     ) = DeviceTaintEffectWord = DeviceNeedDevicesWord = NvlinkReachWord = ManagerPolicyWord = (
         TopologyPolicyWord
-    ) = TopologyScopeWord = NeuronUnitWord = UpdateStrategyWord = LocalStorageWord = (
-        EksOptionsImportedWord
-    ) = KarpenterBudgetReasonsWord = KarpenterDisruptionConsolidationPolicyWord = (
-        KarpenterRequirementOperatorWord
-    ) = StartupTaintEffectWord = KarpenterReservationsMatchWord = UpgradeStrategyWord = (
-        GkeOptionsDriverWord
-    ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
-        GkeOptionsLimitsWord
-    ) = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = (
-        GkeOptionsImportedWord
-    ) = CpuSharesWord = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = (
-        DrsBehaviorWord
-    ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
-        VsphereOptionsBoardWord
-    ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
-        LabelsByWord
-    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
+    ) = TopologyScopeWord = IdleNotebookKindWord = NeuronUnitWord = UpdateStrategyWord = (
+        LocalStorageWord
+    ) = EksOptionsImportedWord = KarpenterBudgetReasonsWord = (
+        KarpenterDisruptionConsolidationPolicyWord
+    ) = KarpenterRequirementOperatorWord = StartupTaintEffectWord = (
+        KarpenterReservationsMatchWord
+    ) = UpgradeStrategyWord = GkeOptionsDriverWord = GkeOptionsDriverVersionWord = (
+        GkeOptionsAcceleratorNetworkProfileWord
+    ) = GkeOptionsLimitsWord = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = (
+        LocalSsdUseWord
+    ) = GkeOptionsImportedWord = CpuSharesWord = LatencySensitivityWord = (
+        VsphereOptionsSeparateHostsWord
+    ) = DrsBehaviorWord = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = (
+        DeletePolicyWord
+    ) = VsphereOptionsBoardWord = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = (
+        MachineRolloutWord
+    ) = LabelsByWord = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
         OpenShiftAwsOptionsMetadataTokensWord
     ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
         LicenseFeatureWord

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gpufleet.calendar.model import CalendarSpan, PoolCalendar, PoolWindows, TeamSpan
 from gpufleet.calendar.spans import NO_TEAM, pool_calendar
-from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue import MICRO_USD
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.windows import bought_window, edges
 from gpufleet.spec.capacity import TeamCommitment, minutes

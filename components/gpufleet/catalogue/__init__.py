@@ -3,7 +3,9 @@
     from gpufleet.catalogue import load
     load().gpu("A100-80GB").mig
 
-Importing this package parses no data and reads no file.
+Importing this package parses no data and reads no file. Units: memory is integer bytes, money is
+integer micro-dollars (1 USD = 1_000_000), bandwidth is integer bytes per second unless the name
+says otherwise; marketing figures keep their unit (`nominal_gb`). None: no source gave the figure.
 """
 
 from gpufleet.catalogue.catalogue import Catalogue
@@ -13,32 +15,28 @@ from gpufleet.catalogue.edition import (
     UnknownEditionError,
     editions,
 )
-from gpufleet.catalogue.load import load
-from gpufleet.catalogue.lookup import AmbiguousKeyError, UnknownKeyError
-from gpufleet.catalogue.model import (
+from gpufleet.catalogue.gpu import Evidence, Gpu, MigGeometry, MigProfile, Rates
+from gpufleet.catalogue.instance import (
     AWS,
     GCP,
+    MICRO_USD,
     Accelerator,
-    Chart,
     Cloud,
-    Evidence,
-    Gpu,
     InstanceType,
-    MigGeometry,
-    MigProfile,
-    Model,
-    NodeImage,
     Price,
     PriceStatus,
-    Rates,
-    Source,
-    SourceEntry,
 )
+from gpufleet.catalogue.language_model import Model
+from gpufleet.catalogue.load import load
+from gpufleet.catalogue.lookup import AmbiguousKeyError, UnknownKeyError
+from gpufleet.catalogue.software import Chart, NodeImage, Package
+from gpufleet.catalogue.source import Source, SourceEntry
 
 __all__ = [
     "AWS",
     "DEFAULT_EDITION",
     "GCP",
+    "MICRO_USD",
     "Accelerator",
     "AmbiguousKeyError",
     "Catalogue",
@@ -52,6 +50,7 @@ __all__ = [
     "MigProfile",
     "Model",
     "NodeImage",
+    "Package",
     "Price",
     "PriceStatus",
     "Rates",

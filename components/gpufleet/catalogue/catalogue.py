@@ -19,7 +19,9 @@ from gpufleet.catalogue.driver_support import DriverTable
 from gpufleet.catalogue.edition import Edition, RawRow, read_edition, read_rows
 from gpufleet.catalogue.features import NO_FEATURES, FeatureTable, feature_tables
 from gpufleet.catalogue.frozen import frozen
+from gpufleet.catalogue.gpu import Gpu, MigGeometry, VgpuBoard
 from gpufleet.catalogue.instance import Cloud, InstanceType, Price
+from gpufleet.catalogue.language_model import Model
 from gpufleet.catalogue.lookup import (
     UnknownKeyError,
     alias_index,
@@ -32,19 +34,11 @@ from gpufleet.catalogue.lookup import (
     resolve_gpu,
 )
 from gpufleet.catalogue.machine_offer import MachineOffer
-from gpufleet.catalogue.model import (
-    Chart,
-    Gpu,
-    MigGeometry,
-    Model,
-    NodeImage,
-    Package,
-    SourceEntry,
-    VgpuBoard,
-)
 from gpufleet.catalogue.overlay import Overlay
 from gpufleet.catalogue.price_rows import PriceTable
 from gpufleet.catalogue.serving_engine import ServingEngine, engine_table
+from gpufleet.catalogue.software import Chart, NodeImage, Package
+from gpufleet.catalogue.source import SourceEntry
 from gpufleet.catalogue.transitions import Transition, transition_table
 
 
@@ -232,6 +226,10 @@ class Catalogue:
         """The same by name, with the price in the catalogue's region where the list has one: a pool
         of nodes that exist may be of such machines."""
         return frozen({one.name: machine_offer.machine(one, self.region) for one in self.offers})
+
+    def sold(self, name: str) -> InstanceType | None:
+        """A machine type of any cloud; None where no list has it."""
+        return self.instances.get(name) or self.offered.get(name)
 
     @cached_property
     def feature_tables(self) -> Mapping[str, FeatureTable]:

@@ -2,7 +2,7 @@
 
 `providers/<cloud>.jsonl` holds one constraint a line, each with its source. `tools/
 provider_inputs.py` writes the files from the providers' own schemas. Which inputs exist, and of
-which type they are, is in the installed SDKs and not repeated here.
+which type they are, is there for resources with raw arguments only (`provider_shapes`).
 """
 
 import ipaddress
@@ -82,14 +82,14 @@ class InputViolation:
 @cache
 def provider_sources(cloud: str) -> Mapping[str, ProviderSource]:
     """Sources of a cloud's constraints, by key."""
-    return {row["key"]: ProviderSource(**row) for row in _rows(cloud) if "location" in row}
+    return {row["key"]: ProviderSource(**row) for row in provider_rows(cloud) if "location" in row}
 
 
 @cache
 def constraints(cloud: str) -> Mapping[str, tuple[InputConstraint, ...]]:
     """Resource type -> constraints of its inputs. `cloud` is `aws` or `gcp`."""
     found: dict[str, list[InputConstraint]] = {}
-    for row in _rows(cloud):
+    for row in provider_rows(cloud):
         if "path" in row:
             values: dict[str, Any] = {
                 key: tuple(cast("list[str]", item)) if isinstance(item, list) else item
@@ -99,17 +99,18 @@ def constraints(cloud: str) -> Mapping[str, tuple[InputConstraint, ...]]:
     return {type_: tuple(rows) for type_, rows in found.items()}
 
 
-def _rows(cloud: str) -> list[dict[str, Any]]:
+@cache
+def provider_rows(cloud: str) -> Sequence[Mapping[str, Any]]:
+    """Sources, constraints and inputs of types: the rows of a cloud's file; none without one."""
+    if not (FOLDER / f"{cloud}.jsonl").is_file():
+        return ()
     text = (FOLDER / f"{cloud}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 def of_type(token: str) -> tuple[InputConstraint, ...]:
     """Constraints of a resource type; none for a type that no file knows."""
-    cloud = token.partition(":")[0]
-    if not (FOLDER / f"{cloud}.jsonl").is_file():
-        return ()
-    return constraints(cloud).get(token, ())
+    return constraints(token.partition(":")[0]).get(token, ())
 
 
 def violations(token: str, inputs: Mapping[str, Any]) -> list[InputViolation]:

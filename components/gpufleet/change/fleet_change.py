@@ -1,6 +1,7 @@
 """change_plan: the way from one fleet to another. Pure: it subtracts two Fleets, and what is
 rendered of them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -89,7 +90,7 @@ def change_plan(
         inputs = input_differences(old, new, name)
         known = bool(resources_of(old, name) and resources_of(new, name))
         alike = known and not inputs and not files_differ(old, new, name)
-        kind = _kind(one, two, known=known, alike=alike)
+        kind = _kind(one, two, inputs, known=known, alike=alike)
         found = pool_differences(old, new, name, kind, cluster, inputs)
         change = _change(one, two, counts[name], new, raised(kind, [*found, *inputs]), found)
         change = replace(change, inputs=tuple(inputs), engine=resource_changes(old, new, name))
@@ -235,7 +236,9 @@ def _change(
             *(
                 one
                 for one in found
-                if one.leaf_class is not LeafClass.COMPILED or not one.field.startswith(_COMPUTED)
+                if kind is NodeChangeKind.NEW_POOL
+                or one.leaf_class is not LeafClass.COMPILED
+                or not one.field.startswith(_COMPUTED)
             ),
         ),
         nodes=nodes,
@@ -264,10 +267,12 @@ def _width(pool: Pool, nodes: int) -> int:
     return max(1, min(pool.spec.change.width, nodes) if pool.spec.change is not None else nodes)
 
 
-def _kind(old: Pool, new: Pool, *, known: bool, alike: bool) -> NodeChangeKind:
-    """What happens to the nodes by what is compiled. `known`: the inputs that make them are, and
-    say what other types do: a further one makes no other nodes where a requirement lists it.
-    `alike`: all of these inputs, and the files, are equal."""
+def _kind(
+    old: Pool, new: Pool, inputs: Sequence[FieldDifference], *, known: bool, alike: bool
+) -> NodeChangeKind:
+    """What happens to the nodes by what is compiled, and by what differs in the inputs of their
+    resources. `known`: both have inputs, which say what other types do: a further one makes no
+    other nodes where a requirement lists it. `alike`: all inputs, and the files, are equal."""
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
         return NodeChangeKind.UNTOUCHED
     rules = platform_rules(new.platform)
@@ -280,13 +285,14 @@ def _kind(old: Pool, new: Pool, *, known: bool, alike: bool) -> NodeChangeKind:
     modes = {old.partition.mode, new.partition.mode}
     if kind is not NodeChangeKind.UNTOUCHED and new.served_by_platform:
         return NodeChangeKind.NEW_POOL
-    if rules.replaced_because(old, new):
+    replaced = (one for one in inputs if one.leaf_class is LeafClass.REPLACEMENT)
+    if any(re.split(r"[./]", one.field)[0] in rules.group_kinds for one in replaced):
         return NodeChangeKind.NEW_POOL
     if is_cut_over(new) and not other_machine:
         return NodeChangeKind.CUT_OVER
     foreign = not modes <= IN_PLACE and old.spec.sharing != new.spec.sharing
-    replaced = new.provisioner is not Provisioner.MANAGED and kind is not NodeChangeKind.UNTOUCHED
-    if other_machine or foreign or replaced:
+    remade = new.provisioner is not Provisioner.MANAGED and kind is not NodeChangeKind.UNTOUCHED
+    if other_machine or foreign or remade:
         return NodeChangeKind.NEW_NODES
     return kind
 
@@ -307,9 +313,6 @@ def _differences(old: Pool, new: Pool) -> Iterable[FieldDifference]:
     for field, one, two in pairs:
         if one != two:
             yield FieldDifference(field, str(one), str(two))
-    replaced = platform_rules(new.platform).replaced_because(old, new)
-    for field, (one, two) in replaced.items():
-        yield FieldDifference(field, one, two)
 
 
 def _names(pool: Pool) -> str:

@@ -76,6 +76,7 @@ POOL: Mapping[str, LeafClass] = {
     "change": LeafClass.LIVE,
     "maintenance": LeafClass.LIVE,
     "commitments": LeafClass.LIVE,
+    "idle": LeafClass.LIVE,
     "storage": LeafClass.LIVE,
     "nodes.expected": LeafClass.NONE,
     "sharing.vgpu.scheduler": LeafClass.RESTART,

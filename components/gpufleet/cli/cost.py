@@ -1,14 +1,17 @@
 """`gpufleet cost`: who held which part of which node, and what it cost, from a metrics dump."""
 
 import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue import MICRO_USD
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -22,6 +25,7 @@ from gpufleet.cli.source import compile_source, read_text
 from gpufleet.cost.cost import Use, attribute
 from gpufleet.cost.dump import UnreadableDumpError, histories, read_series
 from gpufleet.cost.report import By, Row, rows
+from gpufleet.cost.stopped import Stop, stops
 from gpufleet.findings import Finding, has_errors, ordered
 
 
@@ -57,7 +61,11 @@ def command(
           --data-urlencode 'query={__name__=~"gpu:node:pool|gpu:requested:count"}' > dump.json
         gpufleet cost dump.json --spec fleet.yaml --by team
 
+    For the ledger of notebooks that were stopped when idle, ask for
+    kube_deployment_spec_replicas|kube_statefulset_replicas too. Times are UTC.
+
     JSON: {"rows": [{"name", "use", "microUsd", "unitSeconds"}], "totalMicroUsd", "nodeSeconds",
+    "stopped": [{"notebook", "pool", "from", "to", "minutes", "units", "microUsd"}],
     "findings"}. Exits 1 when the declaration has an error, 2 when something cannot be read, or FILE
     has no node of the declaration.
     """
@@ -65,17 +73,19 @@ def command(
         raise UnreadableInputError("only one of FILE and --spec can be standard input")
     compiled = compile_source(spec, prices)
     if compiled.fleet is None or has_errors(compiled.findings):
-        _print(None, 0, 0, ordered(compiled.findings), output_format)
+        _print(None, 0, 0, [], ordered(compiled.findings), output_format)
         sys.exit(exit_code(compiled.findings))
     with refusing(UnreadableDumpError, file=dump):
-        past, findings = histories(compiled.fleet, read_series(read_text(dump)), step)
+        series = read_series(read_text(dump))
+        past, findings = histories(compiled.fleet, series, step)
+        stopped, unknown = stops(compiled.fleet, series, step)
     lines = [line for history in past for line in attribute(history)]
     made = rows(lines, By(by), compiled.fleet.team_of_namespaces())
     seconds = sum(history.end - history.start for history in past)
     total = sum(history.micro_usd for history in past)
     assert total == sum(row.micro_usd for row in made), "attribution adds up by construction"
-    found = ordered(findings)
-    _print(made, total, seconds, found, output_format)
+    found = ordered([*findings, *unknown])
+    _print(made, total, seconds, stopped, found, output_format)
     require_something(
         past, f"{dump}: no sample is of a node in a pool of {spec}, so there is no cost to divide"
     )
@@ -86,6 +96,7 @@ def _print(
     made: list[Row] | None,
     total: int,
     seconds: int,
+    stopped: Sequence[Stop],
     findings: tuple[Finding, ...],
     output_format: str,
 ) -> None:
@@ -105,6 +116,7 @@ def _print(
                 ],
                 "totalMicroUsd": total,
                 "nodeSeconds": seconds,
+                "stopped": [_ledger_entry(stop) for stop in stopped],
                 "findings": [finding.as_dict() for finding in findings],
             }
         )
@@ -113,6 +125,8 @@ def _print(
         if made:
             Console().print(_table(made, total))
             click.echo(f"{seconds / 3600:,.1f} node-hours")
+        if stopped:
+            Console().print(_ledger(stopped))
 
 
 def _table(made: list[Row], total: int) -> Table:
@@ -127,6 +141,44 @@ def _table(made: list[Row], total: int) -> Table:
     table.add_section()
     table.add_row("all", "", "", _usd(total), "100.0 %")
     return table
+
+
+def _ledger_entry(stop: Stop) -> dict[str, Any]:
+    return {
+        "notebook": stop.notebook,
+        "pool": stop.pool,
+        "from": _time(stop.start),
+        "to": _time(stop.end),
+        "minutes": (stop.end - stop.start) // 60,
+        "units": stop.units,
+        "microUsd": stop.micro_usd,
+    }
+
+
+def _ledger(stopped: Sequence[Stop]) -> Table:
+    table = Table("stopped", "from (UTC)", "minutes", "units", "USD")
+    for column in table.columns:
+        column.no_wrap = True
+        column.overflow = "fold"
+    for column in (table.columns[2], table.columns[4]):
+        column.justify = "right"
+    for stop in stopped:
+        table.add_row(
+            escape(stop.notebook),
+            _time(stop.start),
+            f"{(stop.end - stop.start) // 60:,}",
+            escape(", ".join(f"{n} {name}" for name, n in stop.units.items())) or "not known",
+            "not known" if stop.micro_usd is None else _usd(stop.micro_usd),
+        )
+    table.add_section()
+    minutes = sum((stop.end - stop.start) // 60 for stop in stopped)
+    worth = sum(stop.micro_usd or 0 for stop in stopped)
+    table.add_row("all", "", f"{minutes:,}", "", _usd(worth))
+    return table
+
+
+def _time(moment: int) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%MZ")
 
 
 def _usd(micro: int) -> str:

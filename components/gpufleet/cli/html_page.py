@@ -7,47 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
+from pathlib import Path
 
-from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue import MICRO_USD
 from gpufleet.cli.pool_lines import pool_lines, pool_title
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
-from gpufleet.render.slots_svg import draw_partition_svg
+from gpufleet.render.slots_svg import NARROW, WIDE, draw_partition_svg
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8883; --card: #8881; --soft: #57606a; }
-@media (prefers-color-scheme: dark) { :root { --soft: #9da7b1; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { margin-bottom: 0.2rem; } h2 { margin: 2.2rem 0 0.6rem; }
-h2 small { font-weight: 400; color: var(--soft); font-size: 1rem; margin-left: 0.6rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: 0.8rem; }
-.tile { background: var(--card); border-radius: 8px; padding: 0.7rem 1rem; }
-.tile b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums; }
-.tile span { color: var(--soft); font-size: 0.9rem; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
-th, td { text-align: left; padding: 0.35rem 0.6rem; border-bottom: 1px solid var(--line); }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-img { max-width: 100%; background: #fff; border-radius: 8px; display: block; margin: 0.8rem 0; }
-dl { display: grid; grid-template-columns: 8.5rem 1fr; gap: 0.2rem 1rem; font-size: 0.92rem; }
-dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-code { background: var(--card); border-radius: 4px; padding: 0 0.25em; font-size: 0.9em;
-  overflow-wrap: anywhere; }
-.finding { border-left: 4px solid var(--line); padding: 0.1rem 0 0.1rem 0.8rem; margin: 0.9rem 0; }
-.finding p { margin: 0.2rem 0; }
-.finding.error { border-color: #d1242f; } .finding.warning { border-color: #bf8700; }
-.level { font-weight: 600; text-transform: capitalize; margin-right: 0.4rem; }
-.error .level { color: #d1242f; } .warning .level { color: #9a6700; }
-@media (prefers-color-scheme: dark) { .warning .level { color: #d4a72c; } }
-.where { color: var(--soft); font-size: 0.88rem; }
-.wide { overflow-x: auto; } .wide img { min-width: 34rem; }
-@media (max-width: 34rem) { dl { grid-template-columns: 1fr; } dt { margin-top: 0.5rem; } }
-@media print { body { max-width: none; margin: 0; font-size: 11pt; }
-  section { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
-"""
 _CODE = re.compile(r"`([^`]+)`")
 _HOURS_PER_MONTH = 730
+_NUMBER = ' class="number"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +45,7 @@ def fleet_page(
         pictures: Pictures of the whole fleet, after the pools.
     """
     cluster = fleet.spec.cluster
+    style = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
     title = f"{cluster.name} on {fleet.spec.platform.value}"
     found = ordered(findings)
     body = [
@@ -89,7 +62,7 @@ def fleet_page(
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        f"<title>{escape(title)}</title><style>\n{style}</style></head>\n<body>\n"
         + "\n".join(body)
         + "\n</body></html>\n"
     )
@@ -106,7 +79,10 @@ def _counted(found: Sequence[Finding]) -> str:
 
 
 def _pool(pool: Pool) -> list[str]:
-    drawing = draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}")
+    wide, narrow = (
+        draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}", width)
+        for width in (WIDE, NARROW)
+    )
     facts = [
         f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
         f"<dd>{'<br>'.join(map(_marked, (fact.text,) if fact.text else fact.items))}</dd>"
@@ -115,14 +91,18 @@ def _pool(pool: Pool) -> list[str]:
     name, title = escape(pool.name), escape(pool_title(pool))
     return [
         f'<section><h2 id="{name}">{name}<small>{title}</small></h2>',
-        _picture(f"GPUs of one node of {pool.name}", drawing),
+        _picture(f"GPUs of one node of {pool.name}", wide, narrow),
         *("<dl>", *facts, "</dl></section>"),
     ]
 
 
-def _picture(text: str, svg: str) -> str:
-    """A picture that scrolls where the screen is too narrow to read it."""
-    return f'<div class="wide"><img alt="{escape(text)}" src="{_data(svg)}"></div>'
+def _picture(text: str, svg: str, narrow: str | None = None) -> str:
+    """A picture; on a telephone the narrow one, else it scrolls there."""
+    image = f'<img alt="{escape(text)}" src="{_data(svg)}">'
+    if narrow is None:
+        return f'<div class="wide">{image}</div>'
+    source = f'<source media="(max-width: 34rem)" srcset="{_data(narrow)}">'
+    return f"<picture>{source}{image}</picture>"
 
 
 def _findings(found: Sequence[Finding]) -> list[str]:
@@ -165,35 +145,47 @@ def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
             ("maximum", spend.maximum),
         )
     ]
+    words = ("pool", "machine", "sharing")
     numbers = ("nodes", "expected USD/h", "expected USD a month", "maximum USD/h")
-    head = "".join(f'<th class="number">{text}</th>' for text in numbers)
     rows = [
-        f'<tr><td><a href="#{escape(pool.name)}">{escape(pool.name)}</a></td>'
-        f"<td>{escape(pool.machines[0].name)}</td><td>{escape(sharing_line(pool))}</td>"
+        "<tr>"
         + "".join(
-            f'<td class="number">{text}</td>'
-            for text in (
-                f"{pool.nodes.minimum} to {pool.nodes.maximum}",
-                usd(pool.spend.expected),
-                _month(pool.spend.expected),
-                usd(pool.spend.maximum),
+            f'<td data-label="{label}"{_NUMBER if label in numbers else ""}>{text}</td>'
+            for label, text in zip(
+                words + numbers,
+                (
+                    f'<a href="#{escape(pool.name)}">{escape(pool.name)}</a>',
+                    escape(pool.machines[0].name),
+                    escape(sharing_line(pool)),
+                    f"{pool.nodes.minimum} to {pool.nodes.maximum}",
+                    usd(pool.spend.expected),
+                    _month(pool.spend.expected),
+                    usd(pool.spend.maximum),
+                ),
+                strict=True,
             )
         )
         + "</tr>"
         for pool in pools
     ]
-    columns = f"<th>pool</th><th>machine</th><th>sharing</th>{head}"
+    columns = "".join(f"<th>{text}</th>" for text in words)
+    columns += "".join(f"<th{_NUMBER}>{text}</th>" for text in numbers)
     return [
         *('<div class="tiles">', *tiles, "</div>"),
         f'<section><h2>Spend</h2><div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>',
         *(*rows, "</tbody></table></div>"),
-        _picture("Spend of each pool", _bars(pools)),
+        _picture("Spend of each pool", _bars(pools, 22, 500), _bars(pools, 15, 150)),
         "</section>",
     ]
 
 
-def _bars(pools: Sequence[Pool]) -> str:
-    """From the least to the most that each pool can cost an hour, with the expected as a mark."""
+def _bars(pools: Sequence[Pool], letters: int, length: int) -> str:
+    """From the least to the most that each pool can cost an hour, with the expected as a mark.
+
+    `letters` of a pool's name are shown, and the longest bar has `length` pixels.
+    """
+    left = 8 * letters + 4
+    width = left + length + 120
     bounds = [
         [
             None if isinstance(bound, Unbounded) else float(bound)
@@ -204,17 +196,17 @@ def _bars(pools: Sequence[Pool]) -> str:
     top = max((value for row in bounds for value in row if value is not None), default=0.0) or 1.0
     height = 26 * len(pools) + 16
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 {height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
         "<style>text{font:13px system-ui,sans-serif;fill:#1f2328}</style>",
-        f'<rect width="800" height="{height}" fill="#fff"/>',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
     for number, (pool, (low, usual, high)) in enumerate(zip(pools, bounds, strict=True)):
         y = 12 + number * 26
-        out.append(f'<text x="8" y="{y + 12}">{escape(pool.name[:22])}</text>')
+        out.append(f'<text x="8" y="{y + 12}">{escape(pool.name[:letters])}</text>')
         if low is None or usual is None or high is None:
-            out.append(f'<text x="180" y="{y + 12}">unknown</text>')
+            out.append(f'<text x="{left}" y="{y + 12}">unknown</text>')
             continue
-        start, mark, end = (180 + 500 * value / top for value in (low, usual, high))
+        start, mark, end = (left + length * value / top for value in (low, usual, high))
         wide = max(end - start, 1)
         out.append(
             f'<rect x="{start:.1f}" y="{y}" width="{wide:.1f}" height="14" fill="#1f6feb55"/>'

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue import MICRO_USD
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
 from gpufleet.fleet.team_quotas import team_quotas

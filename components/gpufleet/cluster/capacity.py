@@ -38,6 +38,8 @@ class LaunchTemplate(Subject):
     vgpu_profile: Fact[str] = NOTHING
     image: Fact[str] = NOTHING
     """Node image, as the template names it: an id, a name, an SSM parameter, EKS `amiType`."""
+    taints_gpus: bool = False
+    """Whether nodes with GPUs get the taint nvidia.com/gpu=present:NoSchedule from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

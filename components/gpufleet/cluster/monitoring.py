@@ -39,3 +39,5 @@ class GpuQuota(Subject):
     """A ResourceQuota."""
 
     covers_gpus: bool
+    hard: Mapping[str, int] = field(default_factory=dict[str, int])
+    """GPU resource -> number that all pods of the namespace may ask for, where it is known."""

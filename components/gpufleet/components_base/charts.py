@@ -7,8 +7,7 @@ from typing import Any, cast
 from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs
-from gpufleet.catalogue import UnknownKeyError, load
-from gpufleet.catalogue.model import Chart
+from gpufleet.catalogue import Chart, UnknownKeyError, load
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.platform_components import platform_components
 from gpufleet.findings import error

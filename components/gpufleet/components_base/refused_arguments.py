@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.catalogue.provider_inputs import violations
+from gpufleet.catalogue.provider_shapes import unknown_inputs
 from gpufleet.findings import Finding, error
 
 
@@ -17,7 +18,7 @@ def refused_arguments(
         arguments: Its arguments, in the provider's spelling.
         place: Path of the arguments in the declaration; empty where they have none.
     """
-    for found in violations(type_, arguments):
+    for found in (*unknown_inputs(type_, arguments), *violations(type_, arguments)):
         yield error(
             "provider-refuses-argument",
             f"{place}.{found.path}" if place else found.path,

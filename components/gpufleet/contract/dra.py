@@ -7,8 +7,7 @@ pod hangs in ContainerCreating. Kubernetes' gates: `pkg/features/kube_features.g
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from gpufleet.catalogue import Catalogue
-from gpufleet.catalogue.model import NodeImage
+from gpufleet.catalogue import Catalogue, NodeImage
 from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.contract.declared_site import declared_site

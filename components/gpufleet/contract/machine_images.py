@@ -8,8 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gpufleet.catalogue import Catalogue, Gpu
-from gpufleet.catalogue.model import NodeImage
+from gpufleet.catalogue import Catalogue, Gpu, NodeImage
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.driver_ranges import RangeProblem, driver_problem
 
@@ -23,6 +22,15 @@ _WORDS = {
 }
 """Word in the name of an image, in lower case -> its architecture. Names: EKS API `amiType`, AMI
 names and SSM parameters of EKS, images of RHCOS and Talos."""
+
+_WITHOUT_DRIVER = re.compile(
+    r"^AL2(023)?_(x86|ARM)_64(_STANDARD)?$|^BOTTLEROCKET_(x86|ARM)_64(_FIPS)?$|al2023-[^-]+-standard-"
+    r"|/amazon-linux-2023/[^/]+/standard/|/amazon-linux-2/|^amazon-eks-node-\d"
+    r"|bottlerocket-aws-k8s-[\d.]+-(?!nvidia)|/aws-k8s-[\d.]+/"
+)
+"""Images of EKS without NVIDIA's driver, by `amiType`, name and SSM parameter (EKS user guide,
+"Retrieve recommended Amazon Linux AMI IDs"; awslabs/amazon-eks-ami issue 1817). NVIDIA's operator
+has no driver for any of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,11 @@ def image_mismatch(
         return None
     wrong = {name: own for name, own in machines.items() if own not in architectures}
     return ImageMismatch(image, tuple(sorted(architectures)), wrong) if wrong else None
+
+
+def lacks_driver(image: str) -> bool:
+    """Whether it is an image of EKS, by its name, that advertises no GPU on any machine."""
+    return _WITHOUT_DRIVER.search(image) is not None
 
 
 def named_architectures(image: str) -> frozenset[str]:

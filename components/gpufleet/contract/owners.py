@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpufleet.catalogue.model import NodeImage
+from gpufleet.catalogue import NodeImage
 from gpufleet.contract.contract_fact import ContractFact, chain, image_fact
 from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error

@@ -7,7 +7,7 @@ computed from a pool or a fleet is a method of `PlatformRules` (`gpufleet.fleet.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner
 

@@ -21,7 +21,16 @@ from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
 
 NODE_SERIES = "gpu:node:pool"
 HELD_SERIES = "gpu:requested:count"
-QUERY = f'{{__name__=~"{NODE_SERIES}|{HELD_SERIES}"}}'
+REPLICA_SERIES = {
+    "Deployment": ("kube_deployment_spec_replicas", "deployment"),
+    "StatefulSet": ("kube_statefulset_replicas", "statefulset"),
+}
+"""Kind of a workload -> series of the replicas that are asked for, and the label with its name
+(kubernetes/kube-state-metrics v2)."""
+QUERY = (
+    f'{{__name__=~"{NODE_SERIES}|{HELD_SERIES}|'
+    f'{"|".join(name for name, _ in REPLICA_SERIES.values())}"}}'
+)
 """The range query whose answer is read."""
 
 _LINE = re.compile(r"^\{(?P<labels>.*)\}\s+(?P<value>\S+)\s+(?P<time>-?[0-9]+)\s*$")
@@ -71,11 +80,11 @@ def histories(
     smallest distance between two samples. Raises UnreadableDumpError when nothing can be told.
     """
     known = list(series)
-    nodes = _united(known, NODE_SERIES, ("node", "pool"))
-    held = _united(known, HELD_SERIES, ("namespace", "pod", "node", "resource"))
+    nodes = united(known, NODE_SERIES, ("node", "pool"))
+    held = united(known, HELD_SERIES, ("namespace", "pod", "node", "resource"))
     if not nodes:
         raise UnreadableDumpError(f"it has no series {NODE_SERIES}; ask for {QUERY}")
-    length = step or _smallest_step(known)
+    length = step or smallest_step(known)
     findings: list[Finding] = []
     pools = {pool.name: pool for pool in fleet.pools}
     spelling = {
@@ -84,7 +93,9 @@ def histories(
     holdings: dict[str, list[PodHolding]] = {}
     for one in held:
         node = one.labels.get("node", "")
-        for start, end, value in _stretches(one.samples, length):
+        for start, end, value in stretches(one.samples, length):
+            if not value:
+                continue
             holdings.setdefault(node, []).append(
                 PodHolding(
                     one.labels.get("namespace", ""),
@@ -105,7 +116,8 @@ def histories(
             continue
         own = tuple(_spelt(h, spelling[pool_name]) for h in holdings.get(name, []))
         findings += _unknown_units(name, own, pool)
-        for start, end in _merged((s, e) for s, e, _ in _stretches(one.samples, length)):
+        live = ((s, e) for s, e, value in stretches(one.samples, length) if value)
+        for start, end in merged(live):
             found.append(
                 NodeHistory(
                     name,
@@ -121,8 +133,8 @@ def histories(
     return found, list(dict.fromkeys(findings))
 
 
-def _united(series: Iterable[Series], name: str, keys: tuple[str, ...]) -> list[Series]:
-    """The series of a name, one for each node or holding.
+def united(series: Iterable[Series], name: str, keys: tuple[str, ...]) -> list[Series]:
+    """The series of a name, one for each node, holding or workload.
 
     Two servers that record the same, and answers for stretches of time that meet in one sample,
     tell of the same node and pod more than once: it is paid once.
@@ -184,7 +196,8 @@ def _spelt(holding: PodHolding, spelling: Mapping[str, str]) -> PodHolding:
     )
 
 
-def _smallest_step(series: Iterable[Series]) -> int:
+def smallest_step(series: Iterable[Series]) -> int:
+    """The smallest distance between two samples, in seconds. Raises UnreadableDumpError."""
     steps = [
         later - earlier
         for one in series
@@ -198,18 +211,19 @@ def _smallest_step(series: Iterable[Series]) -> int:
     return min(steps)
 
 
-def _stretches(
+def stretches(
     samples: tuple[tuple[int, float], ...], step: int
 ) -> Iterator[tuple[int, int, float]]:
-    """Times with the value that held: until the next sample, at most one step."""
+    """Times with the value that held, none below 0: until the next sample, at most one step."""
     for index, (moment, value) in enumerate(samples):
         following = samples[index + 1][0] if index + 1 < len(samples) else moment + step
         end = min(moment + step, following)
-        if 0 < value < float("inf") and end > moment:
+        if 0 <= value < float("inf") and end > moment:
             yield moment, end, value
 
 
-def _merged(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merged(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Times without those that meet or overlap: these are one."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(stretches):
         if found and start <= found[-1][1]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from gpufleet.catalogue.model import InstanceType, PriceStatus
+from gpufleet.catalogue import InstanceType, PriceStatus
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, warning

@@ -7,7 +7,7 @@ edit under the same name (NVIDIA mig-parted v0.15.0), so a changed layout must c
 import hashlib
 import json
 
-from gpufleet.catalogue.model import Gpu
+from gpufleet.catalogue import Gpu
 from gpufleet.partition.partition import Partition
 
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gpufleet.catalogue import Catalogue
-from gpufleet.catalogue.model import Gpu, NodeImage
+from gpufleet.catalogue import Catalogue, Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.operator_values import switch
 from gpufleet.contract.platform import PlatformValue

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet.catalogue.model import GCP, Gpu, InstanceType
+from gpufleet.catalogue import GCP, Catalogue, Gpu, InstanceType, UnknownKeyError
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import GIB, Machine

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
+from gpufleet.catalogue import MICRO_USD, Gpu, InstanceType, NodeImage
 from gpufleet.contract.owners import Owners
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.tolerations import KeyToleration

@@ -1,7 +1,6 @@
 """The image of a pool's nodes: its platform's, for its machines, with its accelerator's driver."""
 
-from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet.catalogue.model import Gpu, NodeImage
+from gpufleet.catalogue import Catalogue, Gpu, NodeImage, UnknownKeyError
 from gpufleet.contract.machine_images import image_mismatch
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
-from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.catalogue import Catalogue, InstanceType, NodeImage
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding
 from gpufleet.fleet.input_differences import InputDifference, differing, plain
@@ -73,6 +72,9 @@ class PlatformRules:
 
     node_kinds: frozenset[str] = frozenset()
     """Kinds of `registered` that are nodes themselves: one that comes or goes leaves the others."""
+
+    group_kinds: frozenset[str] = frozenset()
+    """Kinds of `registered` whose replacement makes a new group of nodes, after the old one."""
 
     engine_names: Mapping[str, str] = {}
     """Kind of `registered` -> what the engine's name of the resource has behind the component's;
@@ -279,10 +281,6 @@ class PlatformRules:
     def image_release(self, pool: Pool) -> str | None:
         """The pinned release of the node image, as a date: `20250224`; None where none is."""
         return None
-
-    def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
-        """Settings whose change makes a new node group, with their value before and after."""
-        return {}
 
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
         """Names of nodes that are known before they are made; none where they are not."""

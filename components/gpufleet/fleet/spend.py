@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue import MICRO_USD
 from gpufleet.catalogue.price_range import planned_price, price_range
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine, Money, NodeRange, Pool, SpendBounds, Unbounded

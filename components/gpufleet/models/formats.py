@@ -8,8 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 
+from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.source_rows import fact_of
 from gpufleet.findings import Finding, error
 
 
@@ -60,67 +63,20 @@ class WeightFormat:
         return self.bytes_per_parameter != self.other_bytes
 
 
-_BLOCK4 = Fraction(1, 2)
-_FORMATS = (
-    WeightFormat("fp32", Fraction(4), 4, Compute.TF32, (7, 0)),
-    WeightFormat("bf16", Fraction(2), 2, Compute.BF16, (8, 0), wider="fp32"),
-    WeightFormat("fp16", Fraction(2), 2, Compute.FP16, (7, 0), wider="fp32"),
-    # On Ampere as weights only: vLLM multiplies them with Marlin there (vLLM 0.32 documentation,
-    # features/quantization/llm_compressor/fp8, read 2026-11-21; Turing too, in late releases only).
-    WeightFormat(
-        "fp8",
-        Fraction(1),
-        2,
-        Compute.FP8,
-        (8, 0),
-        native_capability=(8, 9),
-        head_apart=True,
-        wider="bf16",
-    ),
-    WeightFormat("int8", Fraction(1), 2, Compute.INT8, (7, 5), wider="bf16"),
-    WeightFormat("awq-int4", _BLOCK4 + Fraction(5, 256), 2, Compute.BF16, (7, 5), wider="int8"),
-    WeightFormat("gptq-int4", _BLOCK4 + Fraction(5, 256), 2, Compute.BF16, (7, 5), wider="int8"),
-    *(
-        WeightFormat(
-            f"{name}-g{group}",
-            _BLOCK4 + Fraction(5, 2 * group),
-            2,
-            Compute.BF16,
-            (7, 5),
-            wider="int8",
-        )
-        for name in ("awq-int4", "gptq-int4")
-        for group in (64, 32)
-    ),
-    WeightFormat(
-        "nf4", _BLOCK4 + Fraction(4, 64), 2, Compute.BF16, (7, 0), working_copy=True, wider="int8"
-    ),
-    WeightFormat(
-        "nf4-double",
-        _BLOCK4 + Fraction(1, 64) + Fraction(4, 64 * 256),
-        2,
-        Compute.BF16,
-        (7, 0),
-        working_copy=True,
-        wider="nf4",
-    ),
-    # From Ampere on as weights only: vLLM multiplies them with Marlin there (vllm-project/recipes,
-    # OpenAI/GPT-OSS.md, read 2026-11-21).
-    WeightFormat(
-        "mxfp4",
-        _BLOCK4 + Fraction(1, 32),
-        2,
-        Compute.FP4,
-        (8, 0),
-        native_capability=(10, 0),
-        experts_only=True,
-        wider="fp8",
-    ),
-    WeightFormat(
-        "nvfp4", _BLOCK4 + Fraction(1, 16), 2, Compute.FP4, (10, 0), experts_only=True, wider="fp8"
-    ),
-)
-WEIGHT_FORMATS = {row.name: row for row in _FORMATS}
+_ROWS = read_rows(Path(__file__).parent, "formats")
+
+
+def _bytes(text: str) -> Fraction:
+    """`1/2 + 5/256`: a 4-bit number, and its share of a scale and a zero point."""
+    return sum(map(Fraction, text.split(" + ")), Fraction(0))
+
+
+def _weight_format(row: RawRow) -> WeightFormat:
+    size, compute = _bytes(row["bytes"]), Compute(row["compute"])
+    return fact_of(WeightFormat, row, bytes_per_parameter=size, compute=compute)
+
+
+WEIGHT_FORMATS = {row["name"]: _weight_format(row) for row in _ROWS if row["use"] == "weights"}
 """By name. AWQ and GPTQ are group 128 unless the name says otherwise; NF4 blocks are 64, double
 quantisation groups 256 of them."""
 
@@ -150,16 +106,11 @@ class KvFormat:
         return hash(self.name)
 
 
-_KV = (
-    KvFormat("fp32", Fraction(4)),
-    KvFormat("bf16", Fraction(2)),
-    KvFormat("fp16", Fraction(2)),
-    KvFormat("fp8", Fraction(1)),
-    KvFormat("int8-per-token-head", Fraction(1), 4),
-    KvFormat("fp8-per-token-head", Fraction(1), 4),
-    KvFormat("nvfp4", _BLOCK4 + Fraction(1, 16)),
-)
-KV_FORMATS = {row.name: row for row in _KV}
+KV_FORMATS = {
+    row["name"]: fact_of(KvFormat, row, bytes_per_element=_bytes(row["bytes"]))
+    for row in _ROWS
+    if row["use"] == "kv"
+}
 """By name. Plain `fp8` has one scale per tensor, too small to count."""
 _KV_ALIASES = {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8"}
 

@@ -27,6 +27,7 @@ from gpufleet.render.gpu_operator_values import (
     mig_parted_files,
     plugin_files,
 )
+from gpufleet.render.idle import idle_files
 from gpufleet.render.kueue_artefacts import kueue_files
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.manifests import (
@@ -60,6 +61,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
         *_vgpu_scheduler(fleet),
         *kueue_files(fleet),
         *monitoring_files(fleet),
+        *idle_files(fleet),
         *(file for pool in fleet.pools for file in _pool(fleet, pool)),
     ]
     return tuple(sorted(found, key=lambda file: file.path))

@@ -9,9 +9,11 @@ off by default: an alert on them could never fire.
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.tolerations import GPU_TOLERATION, needed
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
+from gpufleet.render.data_files import FOLDER
 from gpufleet.render.scrape_objects import exporter_pools, runs_operator_exporter
 from gpufleet.spec.monitoring import Monitoring
 
@@ -36,47 +38,7 @@ class Counter:
         return self.field.startswith("DCGM_FI_PROF_")
 
 
-COUNTERS: tuple[Counter, ...] = (
-    Counter("DCGM_FI_DEV_SM_CLOCK", "gauge", "clock of the multiprocessors in MHz"),
-    Counter("DCGM_FI_DEV_MEM_CLOCK", "gauge", "clock of the memory in MHz"),
-    Counter("DCGM_FI_DEV_MEMORY_TEMP", "gauge", "memory temperature in degrees Celsius"),
-    Counter("DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature in degrees Celsius"),
-    Counter("DCGM_FI_DEV_POWER_USAGE", "gauge", "power draw in watts"),
-    Counter("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", "energy since boot in mJ"),
-    Counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "PCIe retries"),
-    Counter("DCGM_FI_DEV_GPU_UTIL", "gauge", "time with a kernel running in percent, not on MIG"),
-    Counter("DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", "time with memory traffic in percent"),
-    Counter("DCGM_FI_DEV_ENC_UTIL", "gauge", "use of the video encoders in percent"),
-    Counter("DCGM_FI_DEV_DEC_UTIL", "gauge", "use of the video decoders in percent"),
-    Counter("DCGM_FI_DEV_XID_ERRORS", "gauge", "number of the last XID error, not a count"),
-    Counter("DCGM_EXP_XID_ERRORS_COUNT", "counter", "XID errors in the last window, by xid", False),
-    Counter(
-        "DCGM_EXP_CLOCK_EVENTS_COUNT", "counter", "reasons of lower clocks in the window", False
-    ),
-    Counter("DCGM_FI_DEV_POWER_VIOLATION", "counter", "time throttled for power in ns", False),
-    Counter("DCGM_FI_DEV_THERMAL_VIOLATION", "counter", "time throttled for heat in ns", False),
-    Counter("DCGM_FI_DEV_FB_FREE", "gauge", "memory free in MiB"),
-    Counter("DCGM_FI_DEV_FB_USED", "gauge", "memory used in MiB"),
-    Counter("DCGM_FI_DEV_FB_RESERVED", "gauge", "memory reserved by the driver in MiB"),
-    Counter("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "counter", "corrected bit errors since boot", False),
-    Counter("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter", "uncorrected bit errors since boot", False),
-    Counter("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", "rows remapped, uncorrectable"),
-    Counter("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter", "rows remapped, correctable"),
-    Counter("DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "1 when no row was left to remap to"),
-    Counter("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "counter", "traffic over all NVLink lanes"),
-    Counter(
-        "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "counter", "NVLink checksum errors", False
-    ),
-    Counter("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "counter", "NVLink retries", False),
-    Counter("DCGM_FI_DEV_VGPU_LICENSE_STATUS", "gauge", "1 when the vGPU guest is licensed"),
-    Counter("DCGM_FI_DRIVER_VERSION", "label", "version of the driver"),
-    Counter("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "time the engine was busy, 0 to 1"),
-    Counter("DCGM_FI_PROF_SM_ACTIVE", "gauge", "multiprocessors with work, 0 to 1", False),
-    Counter("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "tensor cores at work, 0 to 1"),
-    Counter("DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "memory interface at work, 0 to 1"),
-    Counter("DCGM_FI_PROF_PCIE_TX_BYTES", "gauge", "bytes a second sent over PCIe"),
-    Counter("DCGM_FI_PROF_PCIE_RX_BYTES", "gauge", "bytes a second received over PCIe"),
-)
+COUNTERS = tuple(Counter(**row) for row in read_rows(FOLDER, "dcgm_counters"))
 """Everything asked for, in the order of the file."""
 
 

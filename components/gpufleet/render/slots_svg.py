@@ -1,4 +1,4 @@
-"""GPUs of a node as one SVG picture: self-contained, without scripts, readable at 800 pixels."""
+"""GPUs of a node as one SVG picture: self-contained, without scripts, readable at its width."""
 
 import textwrap
 from collections.abc import Sequence
@@ -19,18 +19,21 @@ from gpufleet.render.slots import (
     widths,
 )
 
-_WIDTH = 800
+WIDE, NARROW = 800, 380
+"""Pixels: of a page, and of a telephone."""
 _MARGIN = 16
 _BOX = 52
 _LETTERS = 120
-"""Letters of small text that surely fit between the margins (11 px sans serif)."""
+"""Letters of small text that surely fit between the margins of a wide one (11 px sans serif)."""
+_LETTER = 7
+"""Pixels of a letter in a box, surely (13 px sans serif); of small text 6."""
 _FILLS = ("#1f6feb", "#0a7d5c", "#8250df", "#9a4d00", "#0b6e99", "#a3245a", "#57606a")
 """By size of the instance, one hue per profile; white text on each has a contrast above 4.5:1."""
 _STYLE = (
     "text{font-family:system-ui,sans-serif;font-size:13px;fill:#1f2328}"
     ".head{font-weight:600}.title{font-size:16px;font-weight:700}"
     ".slot{font-size:10px;fill:#57606a}"
-    ".used,.unused{text-anchor:middle}text.used{fill:#fff}.small{font-size:11px}"
+    ".used,.unused{text-anchor:middle}text.used{fill:#fff}.small{font-size:11px}.tiny{font-size:9px}"
     ".box{stroke:#1f2328;stroke-width:1}"
 )
 _HATCHING = (
@@ -40,14 +43,15 @@ _HATCHING = (
 )
 
 
-def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
+def draw_partition_svg(gpu: Gpu, partition: Partition, title: str, width: int = WIDE) -> str:
     """Every distinct layout of a node's GPUs, with what can be asked for.
 
-    `title` names the pool. Every text is escaped; each box carries a `<title>` for screen readers
-    and pointers; unused slots are hatched, so that the picture does not depend on colour.
+    `title` names the pool, `width` is in pixels. Every text is escaped; each box carries a
+    `<title>` for screen readers and pointers; unused slots are hatched, so that the picture does
+    not depend on colour.
     """
     offered = offer(partition)
-    page = _Page(title, f"one node offers: {offered}")
+    page = _Page(title, f"one node offers: {offered}", width)
     for layouts in alike(partition.gpus):
         placement = layouts[0].placement
         head = f"{indices(layouts)}  {gpu.key}"
@@ -72,7 +76,8 @@ def draw_placement_svg(gpu: Gpu, placement: MigPlacement) -> str:
 class _Page:
     """Rows from top to bottom; the height follows from what was drawn."""
 
-    def __init__(self, title: str, description: str) -> None:
+    def __init__(self, title: str, description: str, width: int = WIDE) -> None:
+        self._width = width
         self._title = title
         self._description = description
         self._parts = [_text(_MARGIN, 24, title, "title")]
@@ -81,7 +86,9 @@ class _Page:
 
     def _small(self, text: str) -> None:
         """A paragraph of small text, broken into lines that fit the width."""
-        for line in textwrap.wrap(text, _LETTERS):
+        for line in textwrap.wrap(
+            text, _LETTERS * (self._width - 2 * _MARGIN) // (WIDE - 2 * _MARGIN)
+        ):
             self._parts.append(_text(_MARGIN, self._top + 10, line, "small"))
             self._top += 15
 
@@ -98,14 +105,14 @@ class _Page:
         """Boxes over the whole width: the GPU, or its shares."""
         fill = _FILLS[-1] if len(boxes) == 1 else _FILLS[0]
         left = _MARGIN
-        for width, title, detail in widths(boxes, _WIDTH - 2 * _MARGIN):
+        for width, title, detail in widths(boxes, self._width - 2 * _MARGIN):
             self._parts.append(_rectangle(left, self._top, width, title, detail, fill))
             left += width
         self._top += _BOX
 
     def slots(self, geometry: MigGeometry, placement: MigPlacement) -> None:
         """Boxes over numbered memory slots."""
-        column = (_WIDTH - 2 * _MARGIN) / geometry.memory_slots
+        column = (self._width - 2 * _MARGIN) / geometry.memory_slots
         sizes = sorted({p.memory_slots for p in geometry.profiles.values()})
         for segment in slot_segments(geometry, placement):
             left, width = _MARGIN + segment.start * column, segment.size * column
@@ -125,15 +132,15 @@ class _Page:
 
     def document(self) -> str:
         """The finished picture."""
-        height = self._top + _MARGIN
+        width, height = self._width, self._top + _MARGIN
         body = "\n".join(self._parts)
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-            f'width="{_WIDTH}" height="{height}" role="img" aria-labelledby="title description">\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'width="{width}" height="{height}" role="img" aria-labelledby="title description">\n'
             f'<title id="title">{escape(self._title)}</title>\n'
             f'<desc id="description">{escape(self._description)}</desc>\n'
             f"<style>{_STYLE}</style><defs>{_HATCHING}</defs>\n"
-            f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>\n'
+            f'<rect width="{width}" height="{height}" fill="#fff"/>\n'
             f"{body}\n</svg>\n"
         )
 
@@ -151,9 +158,11 @@ def _rectangle(
     """A box with one or two centred lines."""
     spoken = f"{title} {detail}".strip() + (f", memory {which}" if which else "")
     kind = "used" if used else "unused"
-    lines = [_text(left + width / 2, top + (24 if detail else 31), title, kind)]
+    size = "" if len(title) * _LETTER <= width - 2 else " tiny"
+    lines = [_text(left + width / 2, top + (24 if detail else 31), title, kind + size)]
     if detail:
-        lines.append(_text(left + width / 2, top + 41, detail, f"{kind} small"))
+        size = "small" if len(detail) * (_LETTER - 1) <= width - 2 else "tiny"
+        lines.append(_text(left + width / 2, top + 41, detail, f"{kind} {size}"))
     return (
         f"<g><title>{escape(spoken)}</title>"
         f'<rect x="{left + 1:.1f}" y="{top}" width="{width - 2:.1f}" height="{_BOX}" rx="4" '

@@ -2,7 +2,7 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue import MICRO_USD
 from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.unit_weights import unit_weights

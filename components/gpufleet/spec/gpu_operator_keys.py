@@ -6,82 +6,17 @@ NVIDIA/gpu-operator v26.7.0 `deployments/gpu-operator/values.yaml` (read 2026-11
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 
-_SWITCHES = {
-    "driver": "driver",
-    "toolkit": "toolkit",
-    "device_plugin": "devicePlugin",
-    "gpu_feature_discovery": "gfd",
-    "mig_manager": "migManager",
-    "dcgm": "dcgm",
-    "dcgm_exporter": "dcgmExporter",
-    "node_feature_discovery": "nfd",
-    "cdi": "cdi",
-    "gds": "gds",
-    "gdrcopy": "gdrcopy",
-}
-
 CHART_KEYS: Mapping[str, str] = {
-    **{f"{field}.enabled": f"{key}.enabled" for field, key in _SWITCHES.items()},
-    "driver.version": "driver.version",
-    "driver.repository": "driver.repository",
-    "driver.image": "driver.image",
-    "driver.kernel_module_type": "driver.kernelModuleType",
-    "driver.precompiled": "driver.usePrecompiled",
-    "driver.rdma.enabled": "driver.rdma.enabled",
-    "driver.rdma.use_host_mofed": "driver.rdma.useHostMofed",
-    "driver.licensing.secret": "driver.licensingConfig.secretName",
-    "driver.install_dir": "hostPaths.driverInstallDir",
-    "driver.env": "driver.env",
-    "driver.repo_config": "driver.repoConfig.configMapName",
-    "driver.cert_config": "driver.certConfig.name",
-    "driver.kernel_module_config": "driver.kernelModuleConfig.name",
-    "driver.virtual_topology": "driver.virtualTopology.config",
-    "driver.secret_env": "driver.secretEnv",
-    "driver.upgrade_policy.auto_upgrade": "driver.upgradePolicy.autoUpgrade",
-    "driver.upgrade_policy.max_parallel_upgrades": "driver.upgradePolicy.maxParallelUpgrades",
-    "driver.upgrade_policy.max_unavailable": "driver.upgradePolicy.maxUnavailable",
-    "driver.upgrade_policy.wait_for_completion_seconds": (
-        "driver.upgradePolicy.waitForCompletion.timeoutSeconds"
-    ),
-    "driver.upgrade_policy.wait_for_pods": "driver.upgradePolicy.waitForCompletion.podSelector",
-    **{
-        f"driver.upgrade_policy.{field}.{key}": f"driver.upgradePolicy.{section}.{to_camel(key)}"
-        for field, section in (("pod_deletion", "gpuPodDeletion"), ("drain", "drain"))
-        for key in ("force", "timeout_seconds", "delete_empty_dir")
-    },
-    "driver.upgrade_policy.drain.enabled": "driver.upgradePolicy.drain.enable",
-    "driver.upgrade_policy.drain.pod_selector": "driver.upgradePolicy.drain.podSelector",
-    "toolkit.install_dir": "toolkit.installDir",
-    "toolkit.env": "toolkit.env",
-    "mig_manager.env": "migManager.env",
-    "mig_manager.gpu_clients": "migManager.gpuClientsConfig.name",
-    "cdi.nri": "cdi.nriPluginEnabled",
-    "dcgm_exporter.metrics": "dcgmExporter.config.name",
-    "dcgm_exporter.pod_labels": "dcgmExporter.enablePodLabels",
-    "dcgm_exporter.env": "dcgmExporter.env",
-    **{
-        f"dcgm_exporter.service_monitor.{field}": f"dcgmExporter.serviceMonitor.{to_camel(field)}"
-        for field in (
-            "enabled",
-            "interval",
-            "scrape_timeout",
-            "honor_labels",
-            "additional_labels",
-        )
-    },
-    "vgpu_host.enabled": "vgpuManager.enabled",
-    "vgpu_host.default_workload": "sandboxWorkloads.defaultWorkload",
-    "vgpu_host.manager_repository": "vgpuManager.repository",
-    "vgpu_host.manager_version": "vgpuManager.version",
-    "vgpu_host.device_config": "vgpuDeviceManager.config.name",
-    "vgpu_host.device_default": "vgpuDeviceManager.config.default",
+    row["field"]: row["key"] for row in read_rows(Path(__file__).parent, "gpu_operator_keys")
 }
 """Field of `GpuOperatorSettings` -> dotted key of the values."""
 

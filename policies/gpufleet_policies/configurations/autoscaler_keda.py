@@ -5,15 +5,14 @@ from typing import Any
 
 from gpufleet.cluster.scaling import AutoscalerTarget
 from gpufleet.contract.programs.autoscaler_signals import (
-    gives_one_number,
     is_mean,
     is_of_pods,
     is_of_target,
     renamed,
 )
-from gpufleet.contract.programs.go_json import integer, kind_of, shown
+from gpufleet.contract.programs.go_json import integer
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.paths import child, mapping_at, value_at
+from gpufleet.documents.paths import child, mapping_at
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet_policies.configurations.autoscaler_wrong_signal import (
     HOST_SIGNALS,
@@ -22,8 +21,6 @@ from gpufleet_policies.configurations.autoscaler_wrong_signal import (
 )
 
 PROMETHEUS_NEEDS = ("serverAddress", "query", "threshold")
-MAX_HPA_NAME = 63
-KEDA_PREFIX = "keda-hpa-"
 
 
 def validate_keda(
@@ -46,7 +43,7 @@ def validate_keda(
         )
     if item.get("kind") == "ScaledJob":
         return
-    _sizes(path, place, item, spec, report)
+    _sizes(place, spec, report)
     smallest = (spec.get("minReplicaCount", 0), spec.get("idleReplicaCount"))
     scaled = str(mapping_at(spec, "scaleTargetRef").get("name", ""))
     of_pods = [is_of_pods(text) or is_of_target(text, scaled) for text in texts]
@@ -95,24 +92,7 @@ def _trigger(
     """Validate one trigger. Gives what it measures: its query, or its metadata as text."""
     where = child(child(place, "triggers"), index)
     metadata = as_mapping(trigger.get("metadata")) or {}
-    for key, value in metadata.items():
-        if not isinstance(value, str):
-            report.add(
-                "autoscaler-metadata-invalid",
-                child(child(where, "metadata"), key),
-                f"{key} is {kind_of(value)}, and metadata is text",
-                f'write "{value}" in quotes' if not isinstance(value, dict | list) else None,
-                found=shown(value),
-            )
     kind = str(trigger.get("type"))
-    if trigger.get("metricType") == "Utilization" and kind not in HOST_SIGNALS:
-        report.add(
-            "autoscaler-metric-type",
-            child(where, "metricType"),
-            f"Utilization is of cpu and memory, and this trigger is {kind}",
-            "write AverageValue, or leave it out",
-            found="Utilization",
-        )
     if kind != "prometheus":
         return " ".join(str(value) for value in metadata.values())
     missing = [key for key in PROMETHEUS_NEEDS if metadata.get(key) in (None, "")]
@@ -125,13 +105,6 @@ def _trigger(
             missing=missing,
         )
     query = str(metadata.get("query", ""))
-    if query and not gives_one_number(query):
-        report.add(
-            "autoscaler-query-of-many",
-            child(child(where, "metadata"), "query"),
-            "KEDA takes one number, and the query gives one for each set of labels",
-            f"write sum({query})" if len(query) < 80 else "put sum( ) around it",
-        )
     other = renamed(query)
     if other is not None:
         report.add(
@@ -154,9 +127,7 @@ def _trigger(
     return query
 
 
-def _sizes(
-    path: str, place: str, item: Mapping[str, Any], spec: Mapping[str, Any], report: CheckReport
-) -> None:
+def _sizes(place: str, spec: Mapping[str, Any], report: CheckReport) -> None:
     idle, least = integer(spec.get("idleReplicaCount")), integer(spec.get("minReplicaCount", 0))
     if idle is not None and least is not None and idle >= least:
         report.add(
@@ -166,17 +137,4 @@ def _sizes(
             "write 0, with a minReplicaCount of 1 or more",
             found=idle,
             limit=least - 1,
-        )
-    given = value_at(spec, "advanced.horizontalPodAutoscalerConfig.name")
-    name = str(mapping_at(item, "metadata").get("name", ""))
-    called = str(given) if given else f"{KEDA_PREFIX}{name}"
-    if len(called) > MAX_HPA_NAME:
-        report.add(
-            "autoscaler-name-too-long",
-            child(child(path, "metadata"), "name"),
-            f"its autoscaler would be called {called}, {len(called)} characters",
-            f"at most {MAX_HPA_NAME - len(KEDA_PREFIX)} characters, or "
-            "advanced.horizontalPodAutoscalerConfig.name",
-            found=len(called),
-            limit=MAX_HPA_NAME,
         )

@@ -10,7 +10,7 @@ from typing import Any
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.autoscaler_signals import target_of
-from gpufleet.contract.programs.go_json import integer, shown
+from gpufleet.contract.programs.go_json import integer
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import object_problems, report_problems
 from gpufleet.documents.document import GoDocument
@@ -51,14 +51,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     taken: dict[TargetKey, str] = {}
     for path, item in scalers:
         kind, version = str(item["kind"]), str(item.get("apiVersion"))
-        if version not in VERSIONS[kind]:
-            report.add(
-                "autoscaler-version-not-served",
-                child(path, "apiVersion"),
-                f"{kind} {version} is not served",
-                f"write apiVersion: {VERSIONS[kind][0]}",
-                value=shown(version),
-            )
         spec = as_mapping(item.get("spec")) or {}
         place = child(path, "spec")
         key = None if kind == "ScaledJob" else _target_key(item, spec)

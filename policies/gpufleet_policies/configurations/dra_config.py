@@ -6,19 +6,20 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.dra_chart import consumable_shares, validate_chart
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force, gates_known
-from gpufleet.contract.programs.dra_rules import RULES
 from gpufleet.contract.programs.go_json import kind_of, shown
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_mapping
+from gpufleet.rules.rows import rule_table
 from gpufleet_policies.configurations.dra_compute_domain import validate_domain
 from gpufleet_policies.configurations.dra_envelope import HOLDERS, is_holder, validate_envelope
 from gpufleet_policies.configurations.dra_sharing import StrictFields, validate_sharing
 from gpufleet_policies.configurations.dra_sizes import validate_sizes
 
-__all__ = ["RULES", "validate"]
+RULES = rule_table(*rules_in("dra"))
 
 API_VERSION = "resource.nvidia.com/v1beta1"
 _GPU_DRIVER, _DOMAIN_DRIVER = "gpu.nvidia.com", "compute-domain.nvidia.com"

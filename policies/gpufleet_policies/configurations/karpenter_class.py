@@ -3,17 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType, load
 from gpufleet.cluster.site import Site
 from gpufleet.contract.machine_images import (
     image_driver_problem,
     image_mismatch,
+    lacks_driver,
     named_architectures,
-)
-from gpufleet.contract.programs.karpenter_keys import (
-    OVERLAY_KEPT,
-    OVERLAY_REFUSED,
 )
 from gpufleet.contract.programs.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.programs.validation import CheckReport
@@ -24,6 +20,8 @@ from gpufleet_policies.configurations.karpenter_requirements import validate_req
 
 AL2_LAST: tuple[int, ...] = (1, 32)
 """Last Kubernetes minor with images of Amazon Linux 2."""
+PODS_OF_NODE = 2
+"""Pods that every node of EKS has: of the network and of kube-proxy."""
 SMALLEST_DISK = 100 << 30
 DEFAULT_DISK = 20 << 30
 """Root disk where nothing is written."""
@@ -53,17 +51,22 @@ def validate_class(
     _validate_images(spec, terms, where, context, report, of_gpus=of_gpus)
     _validate_drivers(terms, machines, where, report)
     _validate_architecture(terms, machines, where, report)
+    _validate_user_data(spec, terms, child(place, "userData"), report)
+    if machines and "nvidia" not in str(spec.get("userData", "")).lower():
+        _validate_parts(terms, where, report)
     if machines:
         _validate_disk(spec, place, report)
-    interfaces = as_list(spec.get("networkInterfaces")) or []
-    if spec.get("associatePublicIPAddress") is True and len(interfaces) > 1:
-        report.add(
-            "karpenter-public-address-with-efa",
-            child(place, "associatePublicIPAddress"),
-            f"EC2 gives no public address to a machine with {len(interfaces)} interfaces",
-            "remove it and use private subnets",
-            found=len(interfaces),
-        )
+        most = value_at(spec, "kubelet.maxPods")
+        if isinstance(most, int) and most <= PODS_OF_NODE:
+            report.add(
+                "karpenter-max-pods-too-few",
+                child(child(place, "kubelet"), "maxPods"),
+                f"maxPods is {most}, and the node's own pods are {PODS_OF_NODE}: no pod with a "
+                "GPU has room",
+                "write more, or remove maxPods",
+                found=most,
+                limit=PODS_OF_NODE + 1,
+            )
 
 
 def _machines(pool: Mapping[str, Any]) -> Iterable[InstanceType]:
@@ -98,9 +101,8 @@ def _validate_images(
         if family == "al2" and version > AL2_LAST:
             _ended(place, alias, said, report)
         elif release == "latest" and of_gpus:
-            prod = context.environment == "prod"
             report.add(
-                "karpenter-latest-in-prod" if prod else "karpenter-latest",
+                "karpenter-latest",
                 place,
                 f"{alias}: each release of the image replaces all nodes",
                 f"write {family}@<release>, one you tested",
@@ -186,6 +188,46 @@ def _validate_architecture(
             )
 
 
+def _validate_parts(terms: Sequence[Mapping[str, Any]], where: str, report: CheckReport) -> None:
+    """Images without a driver, where every term is one. User data may install it: then silent."""
+    texts = [f"{term.get('name', '')}{term.get('ssmParameter', '')}" for term in terms]
+    if texts and all(map(lacks_driver, texts)):
+        report.add(
+            "karpenter-image-without-driver",
+            where,
+            f"{texts[0]} has no driver of NVIDIA: nodes would advertise no GPU",
+            "choose the image with `nvidia` in its name, or an alias, which follows the machine",
+            value=texts[0],
+        )
+
+
+def _validate_user_data(
+    spec: Mapping[str, Any], terms: Sequence[Mapping[str, Any]], place: str, report: CheckReport
+) -> None:
+    """User data that the image's family does not read."""
+    text = spec.get("userData")
+    aliases = [str(term.get("alias", "")).partition("@")[0] for term in terms]
+    family = str(spec.get("amiFamily") or next(iter(aliases), "")).lower()
+    if not isinstance(text, str):
+        return
+    if family == "al2023" and "/etc/eks/bootstrap.sh" in text:
+        report.add(
+            "karpenter-user-data-of-other-family",
+            place,
+            "/etc/eks/bootstrap.sh is a script of Amazon Linux 2: Amazon Linux 2023 has none, and "
+            "Karpenter writes the NodeConfig that nodeadm reads",
+            "remove the call; write what the kubelet needs under `kubelet`, or as a NodeConfig",
+        )
+    shell = text.lstrip().startswith(("#!", "MIME-Version"))
+    if family == "bottlerocket" and shell:
+        report.add(
+            "karpenter-user-data-of-other-family",
+            place,
+            "Bottlerocket reads settings in TOML and runs no script: Karpenter launches no node",
+            "write settings, `[settings.kubernetes]`; a script belongs into a bootstrap container",
+        )
+
+
 def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     if spec.get("instanceStorePolicy") == "RAID0":
         return
@@ -215,16 +257,6 @@ def validate_overlay(
     # An overlay may be for the nodes of one pool (aws-samples/karpenter-blueprints node-overlay).
     own = ("karpenter.sh/nodepool",)
     validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
-    for name in mapping_at(spec, "capacity"):
-        if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:
-            who = "the definition" if name in OVERLAY_REFUSED else "Karpenter's AWS provider"
-            report.add(
-                "karpenter-overlay-resource",
-                child(child(place, "capacity"), name),
-                f"{who} refuses {name} in an overlay",
-                "remove it",
-                value=name,
-            )
     if not context.feature_gates.get("NodeOverlay", False):
         report.add(
             "karpenter-overlay-gate-off",

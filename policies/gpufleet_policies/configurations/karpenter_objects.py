@@ -17,12 +17,7 @@ from gpufleet.documents.paths import child, mapping_at, value_at
 from gpufleet_policies.configurations.karpenter_class import validate_class, validate_overlay
 from gpufleet_policies.configurations.karpenter_pool import validate_pool
 from gpufleet_policies.configurations.karpenter_rules import RULES
-from gpufleet_policies.configurations.karpenter_static import validate_static
-from gpufleet_policies.configurations.karpenter_workloads import (
-    validate_claims,
-    validate_gpus,
-    validate_huge_pages,
-)
+from gpufleet_policies.configurations.karpenter_workloads import validate_claims, validate_gpus
 from gpufleet_policies.configurations.objects import Object, objects
 
 __all__ = ["RULES", "validate"]
@@ -54,7 +49,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         name = _class_name(item)
         _, its_class = found.classes.get(name, ("", None))
         validate_pool(path, item, its_class, overlays, report)
-        validate_static(path, item, context, report)
         _validate_shape(path, item, report)
     for path, item in found.classes.values():
         pools = [pool for _, pool in found.pools if _class_name(pool) == _name(item)]
@@ -65,7 +59,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         _validate_shape(path, item, report)
     validate_claims(found.workloads, found.pools, report)
     validate_gpus(found.workloads, found.pools, overlays, report)
-    validate_huge_pages(found.workloads, found.pools, overlays, report)
     return report.validation()
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue import AWS as BY_AWS
 from gpufleet.catalogue import InstanceType, load
-from gpufleet.catalogue.model import AWS as BY_AWS
 from gpufleet.contract.programs.karpenter_keys import AWS
 from gpufleet.contract.programs.karpenter_machines import (
     admits,
@@ -17,6 +17,7 @@ from gpufleet.contract.programs.karpenter_machines import (
 )
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.karpenter_purchase import (
     PoolParts,
@@ -62,6 +63,7 @@ def validate_pool(
         selected(requirements),
     )
     _validate_machines(pool, where, report)
+    _validate_limits(pool, child(place, "limits"), report)
     _validate_overlays(pool, overlays, where, report)
     validate_purchase(pool, its_class, where, report)
     if its_class is not None:
@@ -125,6 +127,36 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
                 f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
                 gpus=sorted(gpus),
             )
+
+
+def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
+    """A limit of processors that the GPUs do not reach: the limit of a node counts all of it."""
+    limits = as_mapping(pool.spec.get("limits")) or {}
+    cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", "nvidia.com/gpu"))
+    machines = [
+        (row.vcpu, row.accelerator.count, row.name)
+        for row in pool.machines
+        if row.vcpu and row.accelerator.count
+    ]
+    if cpus is None or not machines or len(machines) < len(pool.machines):
+        return
+    most = max(int(cpus // vcpu) * count for vcpu, count, _ in machines)
+    if most and (gpus is None or most >= gpus):
+        return
+    vcpu, _, name = min(machines)
+    report.add(
+        "karpenter-limit-reached-first" if most else "karpenter-limit-below-one-node",
+        child(place, "cpu"),
+        f"a limit of {limits['cpu']} CPUs "
+        + (
+            f"is reached with {most} GPU(s), and {limits['nvidia.com/gpu']} are allowed"
+            if most
+            else f"is less than one node: {name} has {vcpu}"
+        ),
+        "raise limits.cpu, or remove it",
+        found=str(limits["cpu"]),
+        gpus=most,
+    )
 
 
 def _lost_to_count(pool: PoolParts) -> list[InstanceType]:

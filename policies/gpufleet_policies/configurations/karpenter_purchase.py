@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue import InstanceType
-from gpufleet.contract.programs.karpenter_keys import AWS, CAPACITY_TYPE, ZONE
+from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, ZONE
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.paths import child, value_at
+from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import as_list, as_mapping
-
-_RESERVATION_TYPE = f"{AWS}capacity-reservation-type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +30,6 @@ def validate_purchase(
 ) -> None:
     """Capacity types against each other and against the node class's reservations."""
     allowed = _allowed(pool)
-    block = [
-        one
-        for one in pool.requirements
-        if one.key == _RESERVATION_TYPE
-        and one.operator == "In"
-        and one.values == ("capacity-block",)
-    ]
-    if block and allowed - {"reserved"}:
-        others = ", ".join(sorted(allowed - {"reserved"}))
-        report.add(
-            "karpenter-block-with-other-capacity",
-            child(where, block[0].index),
-            f"only nodes of a Capacity Block have this label, and {others} is allowed next to it: "
-            "there is no fallback",
-            f"allow `reserved` alone in {CAPACITY_TYPE}, and make a second pool for {others}",
-            found=sorted(allowed),
-        )
     if its_class is None:
         return
     terms = value_at(its_class, "spec.capacityReservationSelectorTerms")

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS
+from gpufleet.catalogue import AWS, load
 from gpufleet.contract.programs.karpenter_machines import (
     NodeRequirement,
     admits,
@@ -17,7 +16,6 @@ from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, va
 from gpufleet.documents.quantities import quantity
 
 GPU = "nvidia.com/gpu"
-HUGE_PAGES = "hugepages-"
 NODE_POOL = "karpenter.sh/nodepool"
 Objects = Sequence[tuple[str, dict[str, Any]]]
 
@@ -77,30 +75,6 @@ def validate_gpus(
         )
 
 
-def validate_huge_pages(
-    workloads: Objects, pools: Objects, overlays: Sequence[Mapping[str, Any]], report: CheckReport
-) -> None:
-    """Pods that select a pool of the text and ask for huge pages that no overlay promises."""
-    promised = {name for overlay in overlays for name in _capacity(overlay)}
-    for path, item in workloads:
-        place, spec = _pod_spec(path, item)
-        selector = mapping_at(spec, "nodeSelector")
-        pinned = [_name(pool) for _, pool in pools if _selects(selector, pool)]
-        asked = sorted(name for name in _resources(spec) if name.startswith(HUGE_PAGES))
-        missing = [name for name in asked if name not in promised]
-        if pinned and missing:
-            report.add(
-                "karpenter-huge-pages-unknown",
-                place,
-                f"{item.get('kind')} {_name(item)} asks for {', '.join(missing)} and selects "
-                f"{', '.join(pinned)}: Karpenter's machines have none, and no node is launched",
-                f"add a NodeOverlay with `capacity: {{{missing[0]}: ...}}`, the pages that the "
-                "nodes set aside",
-                value=missing,
-                pools=pinned,
-            )
-
-
 def _most_gpus(pool: Mapping[str, Any]) -> int | None:
     """Maximum number of GPUs Karpenter counts on a machine of a pool; None where labels cut or
     share them."""
@@ -131,16 +105,6 @@ def _requirements(pool: Mapping[str, Any]) -> tuple[NodeRequirement, ...]:
 
 def _capacity(overlay: Mapping[str, Any]) -> dict[str, Any]:
     return mapping_at(overlay, "spec.capacity")
-
-
-def _resources(spec: Mapping[str, Any]) -> set[str]:
-    """Names of everything that the containers of a pod ask for."""
-    return {
-        name
-        for _, container in entries_at(spec, "containers")
-        for part in ("limits", "requests")
-        for name in mapping_at(container, f"resources.{part}")
-    }
 
 
 def _gpus(spec: Mapping[str, Any]) -> int:

@@ -1,12 +1,12 @@
 """What a cause is: a row of `causes.jsonl` and a function that finds it, and what that gives."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -157,16 +157,35 @@ def cause(code: str) -> Callable[[Finder], Cause]:
     return made
 
 
-def of_nodes(code: str) -> Callable[[Callable[[Patient, SeenNode], Sighting | None]], Cause]:
-    """Make a cause of its row and a function that looks at one node with GPUs."""
+Item = TypeVar("Item")
+FindOne = Callable[[Patient, Item], Sighting | None]
 
-    def made(find: Callable[[Patient, SeenNode], Sighting | None]) -> Cause:
-        def every(patient: Patient) -> Iterator[Sighting]:
-            yield from (one for node in patient.nodes if (one := find(patient, node)) is not None)
 
-        return cause(code)(every)
+def each(
+    select: Callable[[Patient], Iterable[Item]],
+) -> Callable[[str], Callable[[FindOne[Item]], Cause]]:
+    """What makes a cause of its row and a function that looks at one of many things.
 
-    return made
+    Args:
+        select: The things, in their order; asked while causes are found, so that what one of them
+            explains is left out of the rest.
+    """
+
+    def of(code: str) -> Callable[[FindOne[Item]], Cause]:
+        def made(find: FindOne[Item]) -> Cause:
+            def every(patient: Patient) -> Iterator[Sighting]:
+                found = (find(patient, item) for item in select(patient))
+                yield from (one for one in found if one is not None)
+
+            return cause(code)(every)
+
+        return made
+
+    return of
+
+
+of_nodes = each(lambda patient: patient.nodes)
+"""Causes of one node with GPUs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """GPUs that are held for nothing: by pods that do not run, do not end, only sleep, or are left."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gpufleet.documents.shapes import items
-from gpufleet_policies.doctor.cause import Cause, Patient, Sighting, Sign, cause, found_at
+from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, each, found_at
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.operands import part_of
 
@@ -14,22 +14,16 @@ GRACE_MINUTES = 10
 _SLEEPS = (("sleep", "infinity"), ("sleep", "inf"), ("tail", "-f", "/dev/null"))
 
 
-def _of_holders(code: str) -> Callable[[Callable[[Patient, SeenPod], Sighting | None]], Cause]:
-    """A cause of pods that hold GPUs of nodes with which nothing is wrong."""
+def _holders(patient: Patient) -> Iterator[SeenPod]:
+    """Pods that hold GPUs of nodes with which nothing is wrong."""
+    for node, pods in patient.cluster.pods_on.items():
+        for pod in pods if f"Node/{node}" not in patient.explained else ():
+            known = patient.explained & {pod.ref, f"held:{pod.ref}"}
+            if pod.wants_gpus and not known and part_of(pod.name, ()) is None:
+                yield pod
 
-    def made(find: Callable[[Patient, SeenPod], Sighting | None]) -> Cause:
-        def every(patient: Patient) -> Iterator[Sighting]:
-            for node, pods in patient.cluster.pods_on.items():
-                for pod in pods if f"Node/{node}" not in patient.explained else ():
-                    known = patient.explained & {pod.ref, f"held:{pod.ref}"}
-                    if pod.wants_gpus and not known and part_of(pod.name, ()) is None:
-                        found = find(patient, pod)
-                        if found is not None:
-                            yield found
 
-        return cause(code)(every)
-
-    return made
+_of_holders = each(_holders)
 
 
 def _held(pod: SeenPod) -> int:

@@ -135,10 +135,36 @@ def _mismatch(patient: Patient, node: SeenNode) -> Sighting | None:
     return found_at(node, *evidence, gpus=gpus, given=node.labels.get(_STRATEGY, "single"))
 
 
+def _plugin_config(patient: Patient) -> tuple[Seen | None, str]:
+    """The ConfigMap of the device plugin, and the name in it of nodes without a label."""
+    plugin = mapping(mapping(_policy(patient.cluster).get("devicePlugin")).get("config"))
+    return _config_map(patient.cluster, text(plugin.get("name"))), text(plugin.get("default"))
+
+
+@of_nodes("mps-with-mig")
+def _mps_with_mig(patient: Patient, node: SeenNode) -> Sighting | None:
+    found, default = _plugin_config(patient)
+    wanted = node.labels.get(DEVICE_PLUGIN_CONFIG_LABEL) or default
+    if found is None:
+        return None
+    try:
+        config = mapping(read_go(text(mapping(found.raw.get("data")).get(wanted))).data)
+    except UnreadableDocumentError:
+        return None
+    flags, policy = mapping(config.get("flags")), mapping(_policy(patient.cluster).get("mig"))
+    strategy = text(flags.get("migStrategy")) or text(policy.get("strategy"))
+    cut = "MIG" in node.labels.get(PRODUCT, "") or any("/mig-" in name for name in node.capacity)
+    if not mapping(config.get("sharing")).get("mps") or not (cut or strategy == "mixed"):
+        return None
+    shares = Sign(found.ref, f"data[{wanted}]", "sharing.mps")
+    evidence = (shares, label(node, _STRATEGY), label(node, MIG_CONFIG_LABEL))
+    why = "some of its GPUs are cut" if cut else "the MIG strategy is mixed"
+    return found_at(node, *evidence, gpus=node.has_gpus or 1, wanted=wanted, why=why)
+
+
 @of_nodes("plugin-config-unknown")
 def _unknown_config(patient: Patient, node: SeenNode) -> Sighting | None:
-    plugin = mapping(mapping(_policy(patient.cluster).get("devicePlugin")).get("config"))
-    found = _config_map(patient.cluster, text(plugin.get("name")))
+    found, _ = _plugin_config(patient)
     wanted = node.labels.get(DEVICE_PLUGIN_CONFIG_LABEL, "")
     if found is None or not wanted or wanted in mapping(found.raw.get("data")):
         return None
@@ -154,6 +180,7 @@ def _unknown_config(patient: Patient, node: SeenNode) -> Sighting | None:
 
 
 CAUSES = (
-    *(_mismatch, _unknown_layout, _in_use, _paused, _failed, _under_way, _unknown_config),
+    *(_mps_with_mig, _mismatch, _unknown_layout, _in_use, _paused, _failed, _under_way),
+    _unknown_config,
     *operand_causes.LATER,
 )

@@ -7,10 +7,10 @@ kubernetes/autoscaler `cluster-autoscaler/FAQ.md` (NotTriggerScaleUp).
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gpufleet.documents.shapes import items
-from gpufleet_policies.doctor.cause import Cause, Patient, Sighting, Sign, cause, found_at
+from gpufleet_policies.doctor.cause import Cause, Patient, Sighting, Sign, cause, each, found_at
 from gpufleet_policies.doctor.fit import selector_text, shown
 from gpufleet_policies.doctor.observed import PRODUCT, Seen, SeenNode, SeenPod, is_device, text
 from gpufleet_policies.doctor.pending import NodeAnswer, WhyPending, missing_volumes
@@ -30,17 +30,8 @@ def waiting(patient: Patient) -> Iterator[WhyPending]:
             yield proof
 
 
-def of_proofs(code: str) -> Callable[[Callable[[Patient, WhyPending], Sighting | None]], Cause]:
-    """Make a cause of its row and a function that looks at pods that wait."""
-
-    def made(find: Callable[[Patient, WhyPending], Sighting | None]) -> Cause:
-        def every(patient: Patient) -> Iterator[Sighting]:
-            found = (find(patient, proof) for proof in waiting(patient))
-            yield from (one for one in found if one is not None)
-
-        return cause(code)(every)
-
-    return made
+of_proofs = each(waiting)
+"""Causes of pods that the scheduler looks at."""
 
 
 def _asked(pod: SeenPod) -> Sign:

@@ -6,13 +6,13 @@ kai-scheduler/KAI-Scheduler docs (queue label, PodGroup); volcano-sh/apis `sched
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.cause import Cause, Patient, Sighting, Sign, cause, found_at
+from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, each, found_at
 from gpufleet_policies.doctor.fit import meets, shown
 from gpufleet_policies.doctor.observed import Seen, SeenPod, amounts, is_device, pod_requests, text
 from gpufleet_policies.doctor.snapshot import Dump
@@ -82,17 +82,8 @@ def queued(patient: Patient) -> Iterator[InQueue]:
             yield InQueue(one, patient.cluster)
 
 
-def _of_workloads(code: str) -> Callable[[Callable[[Patient, InQueue], Sighting | None]], Cause]:
-    """A cause of Workloads that are not admitted."""
-
-    def made(find: Callable[[Patient, InQueue], Sighting | None]) -> Cause:
-        def every(patient: Patient) -> Iterator[Sighting]:
-            found = (find(patient, one) for one in queued(patient))
-            yield from (one for one in found if one is not None)
-
-        return cause(code)(every)
-
-    return made
+_of_workloads = each(queued)
+"""Causes of Workloads that are not admitted."""
 
 
 @_of_workloads("workload-deactivated")

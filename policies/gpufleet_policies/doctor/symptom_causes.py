@@ -5,18 +5,10 @@ unhealthy devices, allocatable does not); NVIDIA/k8s-device-plugin `internal/lm`
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gpufleet.change.live_node import UNDER_WAY
-from gpufleet_policies.doctor.cause import (
-    Cause,
-    Patient,
-    Sighting,
-    Sign,
-    cause,
-    found_at,
-    of_nodes,
-)
+from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, each, found_at
 from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, SeenNode, text
 from gpufleet_policies.doctor.operands import Part, operands, sets
 
@@ -39,17 +31,12 @@ def expected(patient: Patient, node: SeenNode) -> dict[str, int]:
     return {}
 
 
-def _resting(code: str) -> Callable[[Callable[[Patient, SeenNode], Sighting | None]], Cause]:
-    """A cause of nodes on which no layout and no driver changes."""
+def _is_resting(node: SeenNode) -> bool:
+    return node.live.state not in UNDER_WAY and not node.live.is_upgrading
 
-    def made(find: Callable[[Patient, SeenNode], Sighting | None]) -> Cause:
-        def at_rest(patient: Patient, node: SeenNode) -> Sighting | None:
-            busy = node.live.state in UNDER_WAY or node.live.is_upgrading
-            return None if busy else find(patient, node)
 
-        return of_nodes(code)(at_rest)
-
-    return made
+_resting = each(lambda patient: filter(_is_resting, patient.nodes))
+"""Causes of nodes on which no layout and no driver changes."""
 
 
 def _empty(patient: Patient, node: SeenNode) -> bool:

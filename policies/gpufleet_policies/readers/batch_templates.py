@@ -137,31 +137,27 @@ def _workflow(path: str, *, is_template: bool = False) -> Callable[[dict[str, An
     return groups
 
 
-_JOB = JobFields(
-    ("spec.activeDeadlineSeconds",),
-    "spec.backoffLimit",
-    time_to_live="spec.ttlSecondsAfterFinished",
-)
+_JOB = JobFields(("spec.activeDeadlineSeconds",), "spec.backoffLimit")
 _CRON = "spec.jobTemplate.spec."
 _RUN_POLICY = JobFields(
     ("spec.runPolicy.activeDeadlineSeconds", "spec.activeDeadlineSeconds"),
     "spec.runPolicy.backoffLimit",
     "spec.elasticPolicy.maxRestarts",
-    "spec.runPolicy.ttlSecondsAfterFinished",
 )
-_JOB_SET = JobFields(
-    restarts="spec.failurePolicy.maxRestarts", time_to_live="spec.ttlSecondsAfterFinished"
-)
-_ARGO = JobFields(("spec.activeDeadlineSeconds",), time_to_live="spec.ttlStrategy")
+_JOB_SET = JobFields(restarts="spec.failurePolicy.maxRestarts")
+_ARGO = JobFields(("spec.activeDeadlineSeconds",))
 
 
 def _kubeflow(path: str) -> PodMakerKind:
+    # PyTorchJob alone has an elasticPolicy, from which torchrun gets `--nnodes=MIN:MAX`
+    # (kubeflow/trainer v1, pkg/controller.v1/pytorch/elastic.go).
     return PodMakerKind(
         _by_role(path),
         suspend="spec.runPolicy.suspend",
         job=_RUN_POLICY,
         trains=True,
         starts_together=True,
+        enough="spec.elasticPolicy.minReplicas",
     )
 
 
@@ -173,7 +169,6 @@ BATCH_KINDS: dict[tuple[str, str], PodMakerKind] = {
         job=JobFields(
             (f"{_CRON}activeDeadlineSeconds",),
             f"{_CRON}backoffLimit",
-            time_to_live=f"{_CRON}ttlSecondsAfterFinished",
             schedule="spec.schedule",
             concurrency="spec.concurrencyPolicy",
         ),
@@ -203,9 +198,7 @@ BATCH_KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("kubeflow.org", "XGBoostJob"): _kubeflow("spec.xgbReplicaSpecs"),
     ("kubeflow.org", "PaddleJob"): _kubeflow("spec.paddleReplicaSpecs"),
     ("kubeflow.org", "JAXJob"): _kubeflow("spec.jaxReplicaSpecs"),
-    ("batch.volcano.sh", "Job"): PodMakerKind(
-        _tasks, job=JobFields(retries="spec.maxRetry", time_to_live="spec.ttlSecondsAfterFinished")
-    ),
+    ("batch.volcano.sh", "Job"): PodMakerKind(_tasks, job=JobFields(retries="spec.maxRetry")),
     ("argoproj.io", "Workflow"): PodMakerKind(_workflow("spec"), job=_ARGO),
     ("argoproj.io", "WorkflowTemplate"): PodMakerKind(
         _workflow("spec", is_template=True), job=_ARGO

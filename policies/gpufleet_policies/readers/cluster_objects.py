@@ -14,6 +14,7 @@ from gpufleet.cluster.monitoring import (
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.raw_pods import natural
 
 
 def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -32,12 +33,17 @@ def service(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """core ResourceQuota."""
-    covers_gpus = any(
-        is_gpu_resource(name.removeprefix("requests.").removeprefix("limits."))
-        or "deviceclass.resource.k8s.io" in name
-        for name in mapping(inside(document, "spec.hard"))
+    hard = mapping(inside(document, "spec.hard"))
+    counted = {name.removeprefix("requests.").removeprefix("limits."): name for name in hard}
+    gpus = {resource: name for resource, name in counted.items() if is_gpu_resource(resource)}
+    # Scopes choose pods that rules cannot tell.
+    whole = any(inside(document, f"spec.{key}") is not None for key in ("scopes", "scopeSelector"))
+    numbers = {resource: natural(hard[name]) for resource, name in gpus.items() if not whole}
+    yield GpuQuota(
+        locator=locator,
+        covers_gpus=bool(gpus) or any("deviceclass.resource.k8s.io" in name for name in hard),
+        hard={resource: number for resource, number in numbers.items() if number is not None},
     )
-    yield GpuQuota(locator=locator, covers_gpus=covers_gpus)
 
 
 def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -193,6 +193,40 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     )
 
 
+_IMAGES = {
+    "Ubuntu": "aks",
+    "Ubuntu2204": "aks",
+    "Ubuntu2404": "aks",
+    "AzureLinux": "aks",
+    "ContainerOptimizedOS": "cos",
+}
+"""Family of an AKSNodeClass or GCENodeClass -> key of the catalogue: AKS brings the driver and GKE
+the device plugin too."""
+
+
+def other_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """AKSNodeClass and GCENodeClass: the image of the pools that name it, and its GPU taint.
+
+    Azure/karpenter-provider-azure 00ae112 `labels.go`, `aksnodeclass_gpu_test.go` (unmanaged is the
+    default), cloudpilot-ai/karpenter-provider-gcp 06f4fc7 `gcenodeclass.go`.
+    """
+    place = "spec.imageSelectorTerms" if document.get("kind") == "GCENodeClass" else "spec"
+    terms = items(inside(document, "spec.imageSelectorTerms"))
+    written = [inside(one, "alias") for one in terms] or [inside(document, "spec.imageFamily")]
+    if written == [None] and place == "spec":
+        written = ["Ubuntu"]  # the default of Karpenter on Azure
+    keys = {_IMAGES.get(str(one).partition("@")[0]) for one in written}
+    key = keys.pop() if len(keys) == 1 else None
+    managed = inside(document, "spec.gpu.nvidia.managementMode") not in (None, "Unmanaged")
+    yield LaunchTemplate(
+        locator=locator,
+        annotations=known_texts(inside(document, "metadata.annotations")),
+        names=(locator.name,),
+        image=unknown(place) if key is None or managed else known(key, place=place),
+        taints_gpus=inside(document, "spec.autoGPUTaint") is True,
+    )
+
+
 def _image(document: dict[str, Any]) -> Fact[str]:
     """The one image that the class selects by alias, name or parameter."""
     place = "spec.amiSelectorTerms"

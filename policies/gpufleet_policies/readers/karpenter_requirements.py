@@ -5,7 +5,7 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.contract.programs import karpenter_machines as machines_of
-from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, TYPE, ZONE
+from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, ZONE
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement
 from gpufleet.documents.shapes import is_list
 from gpufleet_policies.readers.blocks import inside
@@ -34,7 +34,7 @@ def hardware_of(
     place = "spec.template.spec.requirements"
     if requirements is None:
         return unknown(place), NO_MACHINES, True
-    named = next((r.values for r in requirements if r.key == TYPE and r.operator == "In"), None)
+    named = next((r.values for r in requirements if r.is_type and r.operator == "In"), None)
     if named is not None:
         return known(named, place=place), machines(named, place), False
     if not machines_of.demands_gpus(requirements):
@@ -61,7 +61,7 @@ def asks_for_choice(requirements: tuple[NodeRequirement, ...] | None) -> bool:
 
 def types_listed_at(requirements: tuple[NodeRequirement, ...] | None) -> str:
     """The one list that names machine types; empty where there is none, or several."""
-    found = [i for i, r in enumerate(requirements or ()) if r.key == TYPE and r.operator == "In"]
+    found = [i for i, r in enumerate(requirements or ()) if r.is_type and r.operator == "In"]
     return f"spec.template.spec.requirements[{found[0]}].values" if len(found) == 1 else ""
 
 

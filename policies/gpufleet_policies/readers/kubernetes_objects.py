@@ -92,14 +92,9 @@ def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
 
 
 def _asks(pod: dict[str, Any]) -> bool:
-    """Whether pods ask for GPUs or huge pages."""
-    asked = [
-        name
-        for container in items(pod.get("containers"))
-        for part in ("limits", "requests")
-        for name in mapping(inside(container, f"resources.{part}"))
-    ]
-    return any(name == "nvidia.com/gpu" or name.startswith("hugepages-") for name in asked)
+    """Whether pods ask for GPUs."""
+    limits = [mapping(inside(c, "resources.limits")) for c in items(pod.get("containers"))]
+    return any("nvidia.com/gpu" in one for one in limits)
 
 
 def facts_of_object(

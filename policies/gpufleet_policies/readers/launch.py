@@ -167,6 +167,8 @@ def _rendezvous(
     """Pods that torchrun waits for, and where they meet (pytorch v2.9, torch/distributed/run.py:
     127.0.0.1 unless an option or a variable PET_... says it; MASTER_ADDR is not read)."""
     starts = [word for word in words if word.rsplit("/", 1)[-1] in _ELASTIC]
+    if not starts:  # servers over several pods count them too: SGLang, vLLM
+        return fact(options.single(("--nnodes",)), _positive, place), absent(place)
     if len(starts) != 1 or options.has(("--standalone", "--rdzv-conf")):
         return absent(place), absent(place)
     nodes, address = options.single(("--nnodes",)), options.single(_MEETING)

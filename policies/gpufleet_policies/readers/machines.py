@@ -53,7 +53,7 @@ def machines(names: tuple[str, ...], place: str = "") -> Machines:
 
 def _row(name: str) -> tuple[str | None, int | None] | None:
     """GPU and count of a type; None for types without NVIDIA GPUs."""
-    row = load().instances.get(name)
+    row = load().sold(name)
     if row is None:
         return (None, None) if _GPU_FAMILY.match(name) else None
     if load().gpu(row.accelerator.gpu).vendor != "nvidia":

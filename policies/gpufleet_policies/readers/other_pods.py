@@ -54,9 +54,7 @@ def _spark_pods(
 
 SPARK = PodMakerKind(
     _spark,
-    job=JobFields(
-        retries="spec.restartPolicy.onFailureRetries", time_to_live="spec.timeToLiveSeconds"
-    ),
+    job=JobFields(retries="spec.restartPolicy.onFailureRetries"),
 )
 
 

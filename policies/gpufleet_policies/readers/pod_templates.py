@@ -53,7 +53,7 @@ def _leader_worker_set(document: dict[str, Any]) -> Groups:
     size = count(document, "spec.leaderWorkerTemplate.size")
     worker = "spec.leaderWorkerTemplate.workerTemplate"
     leader = "spec.leaderWorkerTemplate.leaderTemplate"
-    stated = {"spreads": True}
+    stated = {"spreads": size.found != 1}
     if at(document, leader) is None:
         yield template(document, "", worker, times(replicas, size), together=size, stated=stated)
         return

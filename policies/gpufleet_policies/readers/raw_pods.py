@@ -79,6 +79,8 @@ class PodMakerKind:
     serves: bool = False
     """Its pods answer requests, whatever their containers run."""
     starts_together: bool = False
+    enough: str = ""
+    """Path of the number of pods with which an elastic job starts; empty: it needs all of them."""
     node_agent: bool = False
 
     @property

@@ -55,6 +55,11 @@ def _knative_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     )
 
 
+_DRA = "draResources"
+"""Claims of a NIMService, as a pod names them (NVIDIA/k8s-nim-operator v3.1.2
+`api/apps/v1alpha1/common_types.go`)."""
+
+
 def _nim(document: dict[str, Any]) -> Groups:
     spec = mapping(at(document, "spec"))
     image = mapping(spec.get("image"))
@@ -65,8 +70,16 @@ def _nim(document: dict[str, Any]) -> Groups:
         "image": name,
         **{k: spec.get(k) for k in ("command", "args", "env", "resources")},
     }
+    claims = [
+        {"name": f"claim-{at}", **one} for at, one in enumerate(map(mapping, items(spec.get(_DRA))))
+    ]
+    if claims:
+        named = [{"name": one["name"]} for one in claims]
+        fields["resources"] = {**mapping(fields["resources"]), "claims": named}
     near = spec.get("podAffinity")
-    scheduling = spec if near is None else {**spec, "affinity": {"podAffinity": near}}
+    scheduling = {**spec, "resourceClaims": claims} if claims else spec
+    if near is not None:
+        scheduling = {**scheduling, "affinity": {"podAffinity": near}}
     stages = count(document, "spec.multiNode.parallelism.pp") if "multiNode" in spec else known(1)
     pods = count(document, "spec.replicas")
     yield RawGroup(

@@ -92,8 +92,11 @@ def read_workload(
         ray=kind.ray(whole_document) if kind.ray is not None else None,
         trains=kind.trains,
         serves=kind.serves,
-        starts_together=kind.starts_together
-        or any(not raw.together.is_known or raw.together.value > 1 for raw in raw_groups),
+        starts_together=natural(at(document, kind.enough)) not in (0, 1)
+        and (
+            kind.starts_together
+            or any(not raw.together.is_known or raw.together.value > 1 for raw in raw_groups)
+        ),
         surge=_surge(whole_document, locator.kind) if not fragment else absent(),
         node_agent=kind.node_agent or locator.namespace in NODE_NAMESPACES,
     )

@@ -6,6 +6,7 @@ from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.machine_images import (
+    lacks_driver,
     named_image,
     pool_image_mismatch,
 )
@@ -111,3 +112,29 @@ def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Find
             f"{' and '.join(other.architectures)}",
             evidence={"image": other.image, "machines": sorted(other.machines)},
         )
+
+
+@rule(
+    "pool-image-without-driver",
+    "A node image of EKS without NVIDIA's driver under machines with GPUs.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
+    source="EKS user guide, retrieve recommended Amazon Linux AMI IDs; reported by "
+    "awslabs/amazon-eks-ami#1817",
+)
+def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
+    """The image says in its name that it is one without a driver. User data may install it, so it
+    is advice. Silent for pools of Karpenter, which karpenter-image-without-driver reports.
+    """
+    for pool in gpu_pools(context, subject):
+        if pool.maker is Maker.KARPENTER or not pool.image.is_known:
+            continue
+        if lacks_driver(pool.image.value):
+            yield finding(
+                where=pool.image.place or "amiType",
+                found=f"{pool.image.value} has no driver of NVIDIA",
+                limit="the nodes advertise no GPU, and the GPU Operator has no driver for them",
+                alternative="choose the image with NVIDIA in its name: AL2023_x86_64_NVIDIA",
+                money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
+            )

@@ -152,7 +152,7 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
 def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """With a deadline only where the schedule comes back sooner than that."""
     job = workload.job
-    if job is None or not job.schedule.is_known or not workload.uses_gpus:
+    if job is None or not job.schedule.is_known or not workload.uses_gpus or workload.is_idle_now:
         return
     if not job.concurrency.is_known or job.concurrency.value != "Allow":
         return
@@ -175,34 +175,4 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
             "deadline_seconds": deadline.found,
         },
         remediation=(add("Forbid", "spec.concurrencyPolicy"),),
-    )
-
-
-@rule(
-    "gpu-job-keeps-finished-pods",
-    "A finished GPU job whose object is not deleted.",
-    dev=Level.OFF,
-    source="AWS EKS best practices, compute: clean up finished jobs; ray-project/kuberay v1.4"
-    " rayjob_controller.go: a RayJob's field delays the end of its cluster, and no field of"
-    " it deletes the RayJob",
-)
-def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Off unless switched on: finished pods hold no GPU, they only fill the API server."""
-    job = workload.job
-    if job is None or not job.time_to_live_place or not job.time_to_live.is_absent:
-        return
-    if workload.ray is not None:
-        return
-    if not workload.uses_gpus or job.schedule.is_known:
-        return
-    place = job.time_to_live_place
-    patch = (add(DAY_SECONDS, place),) if place == "spec.ttlSecondsAfterFinished" else ()
-    yield finding(
-        where=place,
-        found="is not set",
-        limit="finished jobs and their pods are never deleted; they hold no GPU",
-        alternative=f"set {place}",
-        at_most=Level.ADVISORY,
-        evidence={"field": place},
-        remediation=patch,
     )

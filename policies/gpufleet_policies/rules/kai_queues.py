@@ -6,6 +6,7 @@ from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import rule
+from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 
 KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
 """Labels by which a pod names its queue: today's, and the one before."""
@@ -21,11 +22,15 @@ _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "Cr
     strict=Level.MANDATORY,
     source="KAI scheduler, quickstart: label kai.scheduler/queue and schedulerName; reported by "
     "romanbaron/KAI-Scheduler#1 and kai-scheduler/KAI-Scheduler#932",
+    without_gpus=True,
 )
 def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Pods with GPUs. The scheduler's name counts for kinds that no operator writes pods for."""
+    """Pods with GPUs, or with a part of one by annotation, which another scheduler gives no GPU.
+    The scheduler's name counts for kinds that no operator writes pods for.
+    """
     for group in workload.running_groups():
-        if not group.gpu_resources:
+        parts = {*workload.annotations, *group.annotations} & set(FRACTIONS)
+        if not group.gpu_resources and not parts:
             continue
         labels = {**workload.labels, **group.labels}
         named = [key for key in KAI_QUEUES if key in labels]

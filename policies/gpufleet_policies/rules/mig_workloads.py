@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
-from gpufleet.cluster.nvidia import MigEntry, MigLayouts
+from gpufleet.cluster.nvidia import MigEntry, MigLayouts, SharingConfig
 from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
@@ -119,6 +119,16 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
         if resource != GPU and not resource.startswith(MIG_PREFIX):
             continue
         pools = [pool for pool in pools_for(context, group) if pool.is_certainly_gpu]
+        if not all_pools(context) and (because := _never_published(context, resource)):
+            yield finding(
+                where=f"group {group.name}" if group.name else group.place,
+                found=f"asks for {asked} x {resource}",
+                limit=f"{because}; the pods would stay Pending",
+                alternative="ask for what is published, or change the configuration",
+                at_most=Level.ADVISORY,  # no pool is here: other nodes may publish it
+                evidence={"resource": resource},
+            )
+            continue
         if not pools or len(pools) < len(pools_for(context, group)):
             continue
         offers = [published(context, pool) for pool in pools]
@@ -137,6 +147,19 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             money=nodes_money(context, pools[0], smallest(pools[0]), AmountKind.WASTE),
             evidence={"resource": resource, "offered": offered},
         )
+
+
+def _never_published(context: RuleContext, resource: str) -> str:
+    """Why the device plugin that is installed here publishes a resource nowhere; empty: it may."""
+    if resource.startswith(MIG_PREFIX):
+        single = strategy(context).found == "single"
+        return f"under the MIG strategy single slices are {GPU}" if single else ""
+    configs = context.declared(SharingConfig)
+    renamed = [
+        one.rename_by_default.found is True and resource in {entry.name for entry in one.resources}
+        for one in configs
+    ]
+    return f"its shares are renamed to {resource}{SHARED_SUFFIX}" if renamed == [True] else ""
 
 
 @rule(

@@ -64,7 +64,9 @@ def _compared(workload: WorkloadFacts) -> Iterator[_Compared]:
                 continue
             pods = group.together.value
             if pods == 1 and container.launch.spreads:
-                continue  # its other pods are other objects
+                pods = container.launch.nodes.found or 1
+                if pods < 2 or group.pods.found != pods:
+                    continue  # its other pods are other objects
             sizes = (pods, asked.value, opened.value)
             if pods > 1 and (sizes in seen or not _is_even(workload, group, asked.value)):
                 continue

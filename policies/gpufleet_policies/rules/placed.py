@@ -21,7 +21,7 @@ on by default on GKE; EKS and others leave it to the pod)."""
 
 _POOL_LABELS = {
     Maker.EKS: ("eks.amazonaws.com/nodegroup",),
-    Maker.GKE: ("cloud.google.com/gke-nodepool",),
+    Maker.GKE: ("cloud.google.com/gke-nodepool", "cloud.google.com/compute-class"),
     Maker.KARPENTER: ("karpenter.sh/nodepool",),
     Maker.FLEET: (POOL_LABEL,),
 }
@@ -38,7 +38,7 @@ def accepts(context: RuleContext, pool: NodePool, group: PodGroup) -> bool | Non
         if carried is False:
             return False
         certain = certain and carried is True
-    tolerated = _tolerates(pool, group)
+    tolerated = tolerates(pool, group)
     if tolerated is False:
         return False
     certain = certain and tolerated is True and group.node_labels_known
@@ -47,12 +47,12 @@ def accepts(context: RuleContext, pool: NodePool, group: PodGroup) -> bool | Non
 
 def carries(context: RuleContext, pool: NodePool, key: str, values: frozenset[str]) -> bool | None:
     """Whether nodes of a pool have one of these values for a label; None: cannot be decided."""
+    if key in pool.labels:
+        return pool.labels[key] in values
     if key in _POOL_LABELS.get(pool.maker, ()):
         return pool.name in values
     if any(key in labels for labels in _POOL_LABELS.values()) and pool.maker is not Maker.AWS:
         return False
-    if key in pool.labels:
-        return pool.labels[key] in values
     if key in INSTANCE_TYPE_LABELS:
         if not pool.instance_types.is_known:
             return None
@@ -87,7 +87,15 @@ def _is_gpu(context: RuleContext, key: str, label: str, name: str) -> bool:
         return not problem.nearest or key in problem.nearest
 
 
-def _tolerates(pool: NodePool, group: PodGroup) -> bool | None:
+def is_labelled(context: RuleContext, pool: NodePool, group: PodGroup) -> bool:
+    """Whether nodes of a pool certainly have all labels that the pods require."""
+    return all(
+        carries(context, pool, key, values) is True for key, values in group.node_labels.items()
+    )
+
+
+def tolerates(pool: NodePool, group: PodGroup) -> bool | None:
+    """Whether the pods tolerate the taints of a pool; None where it cannot be decided."""
     if not pool.taints.is_known:
         return None if pool.taints.is_unknown else True
     hard = [taint for taint in pool.taints.value if taint.repels]
@@ -117,6 +125,14 @@ def names_pool(group: PodGroup) -> bool:
     """Whether the pods require a pool by its name, so that no other one can take them."""
     own = {label for labels in _POOL_LABELS.values() for label in labels}
     return any(key in own for key in group.node_labels)
+
+
+def chooses_pool(context: RuleContext, group: PodGroup) -> bool:
+    """Whether the pods require labels that the pools here carry of their own."""
+    pools = pools_for(context, group)
+    return names_pool(group) or any(
+        key in pool.labels for key in group.node_labels for pool in pools
+    )
 
 
 def place_of(group: PodGroup) -> Hashable:

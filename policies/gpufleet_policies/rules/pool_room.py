@@ -4,13 +4,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.nvidia import SharingConfig
 from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import reach
-from gpufleet_policies.rules.placed import names_pool, place_of, pools_for
+from gpufleet_policies.rules.placed import (
+    chooses_pool,
+    is_labelled,
+    names_pool,
+    place_of,
+    pools_for,
+    tolerates,
+)
+from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS
+from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.shapes import shapes
 
 
 @rule(
@@ -21,7 +33,8 @@ from gpufleet_policies.rules.published import published
     source="largest sizes of the pools; what their nodes publish",
 )
 def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Mandatory where the pods name the pool, else advice: the cluster may have other pools.
+    """Mandatory where the pods name the pool, or the machine; else advice: the cluster may have
+    other pools.
 
     Only where every pool that would take the pods is known. For jobs only the size of one pod
     counts: their pods may run one after another. gpu-replicas-exceed-pool covers pods with a
@@ -36,6 +49,37 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
                 yield from _validated(context, workload, group, resource, asked.value)
 
 
+@rule(
+    "gpu-pods-not-tolerated",
+    "Pods that choose a pool by its labels and do not tolerate its taints.",
+    dev=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="Kubernetes, Taints and Tolerations; NVIDIA/k8s-device-plugin#421: `untolerated taint "
+    "{gpu: }`",
+)
+def not_tolerated(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """Not for taints whose toleration the cluster adds. Advice where other nodes may have the
+    labels: where no label is a pool's name."""
+    if context.fleet is not None or workload.node_agent:
+        return
+    for group in workload.running_groups():
+        if not group.gpu_resources or not group.node_labels or not group.node_labels_known:
+            continue
+        chosen = [pool for pool in all_pools(context) if is_labelled(context, pool, group)]
+        if not chosen or not all(tolerates(pool, group) is False for pool in chosen):
+            continue
+        taints = sorted({t.key for pool in chosen for t in pool.taints.found or () if t.repels})
+        yield finding(
+            where=f"{group.place}.tolerations",
+            found=f"chooses {', '.join(pool.name for pool in chosen)} by labels",
+            limit=f"these nodes are tainted with {', '.join(taints)}, which nothing tolerates: the "
+            "pods would stay Pending",
+            alternative=f"tolerate {', '.join(taints)} with `operator: Exists`",
+            at_most=Level.MANDATORY if names_pool(group) else Level.ADVISORY,
+            evidence={"taints": taints},
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Room:
     """What the pools that would take some pods can hold."""
@@ -46,15 +90,16 @@ class _Room:
     pods: int | None
     """At the pools' largest sizes; None where one has no bound that is known."""
     names: str
+    """Of the pools; empty: the pods name the machine."""
 
 
 def _validated(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, resource: str, asked: int
 ) -> Iterator[Finding]:
-    room = _room(context, group, resource, asked)
+    room = _room(context, group, resource, asked) or _room_of_types(context, group, resource)
     if room is None or not room.per_node:
         return  # not known, or other rules report that nothing publishes it
-    level = Level.MANDATORY if names_pool(group) else Level.ADVISORY
+    level = Level.MANDATORY if names_pool(group) or not room.names else Level.ADVISORY
     if asked > room.per_node:
         yield finding(
             where=group.where,
@@ -79,6 +124,17 @@ def _validated(
         )
 
 
+def _room_of_types(context: RuleContext, group: PodGroup, resource: str) -> _Room | None:
+    """The largest machine that the pods name, where nothing here shares GPUs and no pool says
+    more."""
+    if resource != GPU or not any(key in group.node_labels for key in INSTANCE_TYPE_LABELS):
+        return None
+    if pools_for(context, group) or context.declared(SharingConfig):
+        return None
+    largest = max(shapes(context, group, resource), key=lambda one: one.gpus, default=None)
+    return None if largest is None else _Room(largest.name, largest.gpus, None, "")
+
+
 def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _Room | None:
     """Computed once for all pods that ask for the same in the same place."""
     key = ("room", place_of(group), resource, asked)
@@ -90,7 +146,11 @@ def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _
 def declared_room(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
     """Resource, pods that the declared pools can hold at the most, and the pools in words; None
     where it is not known, or not certain that the pods must run there."""
-    if context.fleet is not None or len(group.gpu_resources) != 1 or not names_pool(group):
+    if (
+        context.fleet is not None
+        or len(group.gpu_resources) != 1
+        or not chooses_pool(context, group)
+    ):
         return None
     resource = group.gpu_resources[0]
     asked = group.pod_gpus(resource)

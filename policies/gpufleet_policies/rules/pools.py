@@ -109,6 +109,9 @@ def _templated(pool: NodePool, template: LaunchTemplate) -> NodePool:
         changes["placement_group"] = template.placement_group
     if not pool.image.is_known or pool.image.value == "CUSTOM":
         changes["image"] = template.image
+    if template.taints_gpus and not pool.taints.is_unknown:
+        own = pool.taints.value if pool.taints.is_known else ()
+        changes["taints"] = known((*own, PoolTaint("nvidia.com/gpu", "NoSchedule")))
     if not template.vgpu_profile.is_absent:
         changes["vgpu_profile"] = template.vgpu_profile
     return replace(pool, **changes)

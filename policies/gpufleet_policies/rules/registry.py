@@ -37,6 +37,7 @@ from gpufleet_policies.rules import (
     pool_room,
     program,
     queues,
+    quota_room,
     readiness,
     relations,
     rollouts,
@@ -44,6 +45,7 @@ from gpufleet_policies.rules import (
     servers,
     shared_use,
     sharing,
+    software_pairs,
     training_jobs,
     vgpu,
 )
@@ -65,6 +67,7 @@ FAMILIES = (
     gpu_software,
     gpu_drivers,
     relations,
+    software_pairs,
     vgpu,
     model_fit,
     parallelism,
@@ -88,6 +91,7 @@ FAMILIES = (
     training_jobs,
     device_claims,
     queues,
+    quota_room,
     program,
 )
 """Modules that hold rules; each is a page of the documentation."""

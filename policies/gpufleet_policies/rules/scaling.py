@@ -103,6 +103,8 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
             continue
         if group.together.is_known and group.pods.value == group.together.value:
             continue  # one replica over several pods
+        if any(one.launch.nodes.found == group.pods.value for one in group.containers):
+            continue  # `--nnodes` of its server says so
         yield finding(
             where=f"{group.pods.place}",
             found=f"{group.pods.value} replicas at all times",

@@ -7,6 +7,7 @@ from fractions import Fraction
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
@@ -86,7 +87,7 @@ _NUMBER = ("-np", "--np")
 
 @rule(
     "mpi-fewer-processes-than-gpus",
-    "An MPI job that starts fewer processes than its workers have GPUs.",
+    "An MPI job that starts fewer processes than its workers have GPUs, or more.",
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (GPUs - processes) x GPU-hour for each hour it runs",
@@ -114,6 +115,16 @@ def fewer_processes(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                     limit=f"{total - started} GPUs stay idle",
                     alternative=f"write -np {total}, or fewer workers",
                     money=held(context, workload, workers, Fraction(total - started, total)),
+                    evidence={"asked": total, "opened": started},
+                )
+            elif group.name == "Launcher" and started is not None and started > total:
+                yield finding(
+                    where=container.where,
+                    found=f"starts {started} processes, and the workers hold {total} GPUs",
+                    limit="processes of NCCL that share a GPU are refused (`Duplicate GPU`)",
+                    alternative=f"write -np {total}, or more GPUs for each worker",
+                    money=held(context, workload, workers, kind=AmountKind.STANDING),
+                    at_most=Level.ADVISORY,  # some of them may not use NCCL
                     evidence={"asked": total, "opened": started},
                 )
 
@@ -153,7 +164,7 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
     for group, container in workload.gpu_containers:
         launch = container.launch
         nodes = group.together if launch.nodes.is_unknown else launch.nodes
-        if container.init or not nodes.is_known or nodes.value < 2:
+        if container.init or not nodes.is_known or nodes.value < 2 or not launch.trains:
             continue
         if not launch.meeting.is_absent or group not in workload.running_groups():
             continue

@@ -29,7 +29,7 @@ _QUIET = re.compile(
 
 _DAEMONS = re.compile(
     r"^(?:ray\s+start(?!.*--block)|service\s+(?!ssh)|nginx\b|supervisord\b|systemctl\s|nohup\s|"
-    r"nvidia-cuda-mps-control\b|dockerd\b|rclone\b|tmux\b|screen\b|(?:\S*/)?entrypoint)|"
+    r"eval\s+\"?\$|nvidia-cuda-mps-control\b|dockerd\b|rclone\b|tmux\b|screen\b|(?:\S*/)?entrypoint)|"
     r"\s--daemon(?:ize)?\b"
 )
 """Statements that leave a program running behind them."""

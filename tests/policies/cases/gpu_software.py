@@ -1,5 +1,6 @@
 """Cases of rules/gpu_software.py."""
 
+from gpufleet.findings import Level
 from tests.policies.cases.case import Case
 from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
@@ -19,5 +20,12 @@ CASES = (
         node_group({"instanceTypes": ["g5g.xlarge"], "amiType": "AL2023_ARM_64_NVIDIA"}),
         node_group({"instanceTypes": ["g5g.xlarge"], "amiType": "AL2_x86_64_GPU"}),
         "AL2_x86_64_GPU is for amd64, and g5g.xlarge is arm64",
+    ),
+    Case(
+        "pool-image-without-driver",
+        node_group({"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}),
+        node_group({"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_STANDARD"}),
+        "AL2023_x86_64_STANDARD has no driver of NVIDIA",
+        level=Level.ADVISORY,
     ),
 )

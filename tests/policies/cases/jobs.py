@@ -39,7 +39,6 @@ CRON = {
 }
 STRICT = {"profile": "strict"}
 """The only profile in which these rules are on."""
-KEEPS = "gpu-job-keeps-finished-pods"
 
 CASES = (
     Case(
@@ -68,13 +67,5 @@ CASES = (
         manifest(changed(CRON, {"spec.concurrencyPolicy": REMOVE})),
         "one starts by `0 */4 * * *` and may take 86400 s",
         Level.ADVISORY,
-    ),
-    Case(
-        KEEPS,
-        job({"spec.ttlSecondsAfterFinished": 3600}),
-        job(),
-        "finished jobs and their pods are never deleted; they hold no GPU",
-        Level.ADVISORY,
-        settings={"rules": {KEEPS: "advisory"}},
     ),
 )

@@ -7,6 +7,12 @@ from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 
 SERVER = {LIMITS: {"nvidia.com/gpu": 1}, REQUESTS: SMALL}
 PINNED = {**SERVER, 'spec.template.spec.nodeSelector."eks.amazonaws.com/nodegroup"': "gpu"}
+OF_TYPE = {
+    "spec.replicas": 1,
+    'spec.template.spec.nodeSelector."node.kubernetes.io/instance-type"': "g5.12xlarge",
+}
+TOLERATIONS = "spec.template.spec.tolerations"
+TAINT = [{"key": "team-a", "value": "yes", "effect": "NO_SCHEDULE"}]
 
 CASES = (
     Case(
@@ -23,5 +29,19 @@ CASES = (
         "2 would stay Pending",
         Level.ADVISORY,
         alongside=(*QUIET, node_group()),
+    ),
+    Case(
+        "gpu-pods-exceed-declared-pools",
+        deployment({**OF_TYPE, LIMITS: {"nvidia.com/gpu": 4}}),
+        deployment({**OF_TYPE, LIMITS: {"nvidia.com/gpu": 8}}),
+        "one pod asks for 8 x nvidia.com/gpu; a node of g5.12xlarge has 4",
+        alongside=QUIET,
+    ),
+    Case(
+        "gpu-pods-not-tolerated",
+        deployment({**PINNED, TOLERATIONS: [{"key": "team-a", "operator": "Exists"}]}),
+        deployment(PINNED),
+        "chooses gpu by labels; these nodes are tainted with team-a, which nothing tolerates",
+        alongside=(*QUIET, node_group({"taints": TAINT})),
     ),
 )

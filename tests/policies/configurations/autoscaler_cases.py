@@ -90,12 +90,6 @@ FINE_TEXT = text(VLLM, scaled())
 CASES: list[CaseRow] = [
     ("autoscaler-nothing-to-judge", text(VLLM), None, {}),
     (
-        "autoscaler-version-not-served",
-        text({**hpa(), "apiVersion": "autoscaling/v2beta2"}),
-        None,
-        {},
-    ),
-    (
         "autoscaler-utilisation-on-mig",
         text(SLICED, hpa(pods(UTILISATION))),
         text(SLICED, hpa(pods("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"))),
@@ -179,23 +173,8 @@ CASES: list[CaseRow] = [
         text(scaled(trigger("sum(vllm:num_requests_running)"))),
         {},
     ),
-    ("autoscaler-query-of-many", text(scaled(trigger("vllm:num_requests_running"))), None, {}),
-    (
-        "autoscaler-query-of-many",
-        text(scaled(trigger("sum(vllm:num_requests_running) by (pod)"))),
-        None,
-        {},
-    ),
-    (
-        "autoscaler-query-of-many",
-        text(scaled(trigger("sum by (pod) (vllm:num_requests_running)"))),
-        text(scaled(trigger("max(sum by (pod) (vllm:num_requests_running))"))),
-        {},
-    ),
-    ("autoscaler-metadata-invalid", text(scaled(trigger(threshold=10))), None, {}),
     ("autoscaler-metadata-missing", text(scaled(trigger(threshold=None))), None, {}),
     ("autoscaler-metadata-missing", text(scaled(trigger(serverAddress=""))), None, {}),
-    ("autoscaler-metric-type", text(scaled({**trigger(), "metricType": "Utilization"})), None, {}),
     ("autoscaler-unbounded", text(without(scaled(), "maxReplicaCount")), None, {}),
     (
         "autoscaler-idle-not-below-minimum",
@@ -203,13 +182,6 @@ CASES: list[CaseRow] = [
         text(scaled(trigger(), QUEUE, idleReplicaCount=0)),
         {},
     ),
-    (
-        "autoscaler-name-too-long",
-        text(scaled(name="a" * 55)),
-        text(scaled(name="a" * 55, advanced={"horizontalPodAutoscalerConfig": {"name": "a"}})),
-        {},
-    ),
-    ("autoscaler-name-too-long", text(scaled(name="a" * 55)), text(scaled(name="a" * 54)), {}),
     (
         "autoscaler-two-of-one-target",
         text(scaled(), hpa(pods("vllm_num_requests_running"))),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.contract.programs import network_operator_rules, rdma_shared_config, sriov_config
+from gpufleet.contract.programs import network_operator_values, rdma_shared_config, sriov_config
 from gpufleet.findings import Severity
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.codes import code_space
@@ -106,7 +106,7 @@ def test_nested_configs_are_judged_by_their_own_rules() -> None:
     (finding,) = validate_text("network-operator-values", broken).findings
     assert finding.code == "sriov-name-invalid"
     assert finding.path == "spec.sriovDevicePlugin.config.resourceList[0].resourceName"
-    assert set(sriov_config.RULES) < set(network_operator_rules.RULES)
+    assert set(sriov_config.RULES) < set(network_operator_values.RULES)
 
 
 def test_the_page_holds_every_rule() -> None:

@@ -88,3 +88,38 @@ def test_money_of_one_object_in_two_files_is_added_once(tmp_path: Path) -> None:
     assert found["usdPerMonth"]["waste"] == alone
     first = next(one for one in found["findings"] if one["code"] == "gpu-idle-command")
     assert first["text"].count("the same object is in") == 1
+
+
+def test_variables_of_a_generated_config_map_are_those_of_the_server(tmp_path: Path) -> None:
+    for name, given in (("by-key", "valueFrom"), ("by-file", "envFrom")):
+        server = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: llm}
+spec:
+  selector: {matchLabels: {app: llm}}
+  template:
+    metadata: {labels: {app: llm}}
+    spec:
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.9.2
+          args: [--model, acme/chat, --tensor-parallel-size=$(WIDTH)]
+          GIVEN
+          resources: {limits: {nvidia.com/gpu: 2}}
+"""
+        key = "{configMapKeyRef: {name: run, key: WIDTH}}"
+        by = {
+            "valueFrom": f"env: [{{name: WIDTH, valueFrom: {key}}}]",
+            "envFrom": "envFrom: [{configMapRef: {name: run}}]",
+        }[given]
+        overlay = "resources: [../base]\nconfigMapGenerator: [{name: run, envs: [run.env]}]\n"
+        files = {
+            f"{name}/base/kustomization.yaml": "resources: [d.yaml]\n",
+            f"{name}/base/d.yaml": server.replace("GIVEN", by),
+            f"{name}/large/kustomization.yaml": overlay,
+            f"{name}/large/run.env": "WIDTH=4\n",
+        }
+        write(tmp_path / name, files)
+        (one,) = [f for f in audit(tmp_path / name)["findings"] if "parallelism" in f["code"]]
+        assert "starts processes on 4 GPUs and asks for 2 x nvidia.com/gpu" in one["text"]

@@ -1,5 +1,6 @@
 """`--html`: one page without other files, hosts or scripts, with what the text says."""
 
+import base64
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -40,7 +41,7 @@ CHAT = {
     "sharing": {"timeSlicing": {"replicas": 4}},
 }
 EXAMPLE = Path(__file__).parents[3] / "examples" / "plan" / "team.yaml"
-VOID = {"meta", "img", "br", "link"}
+VOID = {"meta", "img", "br", "link", "source"}
 
 
 class Balanced(HTMLParser):
@@ -88,6 +89,17 @@ def test_it_has_slots_spend_and_calendar(tmp_path: Path) -> None:
         assert f'alt="{alt}' in page
     assert "nvidia.com/mig-1g.10gb: 1" in unescape(page)
     assert "0.00 to 54.89 USD/h" in unescape(page)
+
+
+def test_a_telephone_gets_narrow_pictures_and_rows_as_lists(tmp_path: Path) -> None:
+    page = explained(tmp_path)
+    narrow = re.findall(
+        r'<source media="\(max-width: 34rem\)" srcset="(data:image/svg[^"]+)">', page
+    )
+    assert len(narrow) == 3  # two pools and the spend
+    drawn = [base64.b64decode(one.partition(",")[2]).decode() for one in narrow]
+    assert [int(re.findall(r'viewBox="0 0 (\d+)', one)[0]) <= 400 for one in drawn] == [True] * 3
+    assert page.count('<td data-label="expected USD a month" class="number">') == 2
 
 
 def test_a_page_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS, GCP, InstanceType
+from gpufleet.catalogue import AWS, GCP, InstanceType, load
 from tests.unit.components.random_options import EKS, GKE, KARPENTER, some
 
 CATALOGUE = load("2026.11")
@@ -91,6 +90,8 @@ def eks_pool(draw: st.DrawFn, name: str) -> dict[str, Any]:
         pool |= {"fabric": "efa", "zones": ["us-east-1a"]}
     by_karpenter = pool["provisioner"] in {"karpenter", "autoMode"}
     sections = {"eks": some(draw, EKS)}
+    if sections["eks"].get("placementGroup"):
+        pool.setdefault("zones", ["us-east-1a"])  # the connection has subnets in two
     if by_karpenter:
         sections["karpenter"] = some(draw, KARPENTER)
         pool["capacity"] = draw(

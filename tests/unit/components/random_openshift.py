@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType
 from gpufleet.platforms.compiled import compile_data
 from tests.unit.components.random_fleets import AWS, GCP, INTENTS, optional, sharing
 from tests.unit.components.random_own_hardware import LABELS, TAINTS

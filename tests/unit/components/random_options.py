@@ -93,14 +93,15 @@ def some(draw: st.DrawFn, options: Options) -> dict[str, Any]:
     }
 
 
-def without_options(document: dict[str, Any]) -> dict[str, Any]:
-    """The fleet without the options of its platform: those that only pass through to a provider are
-    not read back by `adopt`, and raw arguments are a user's own."""
-    drawn = {"eks": EKS, "karpenter": KARPENTER, "gke": GKE}
+RAW = ("nodePool", "nodeClass", "nodeGroup", "launchTemplate")
+
+
+def without_raw(document: dict[str, Any]) -> dict[str, Any]:
+    """The fleet without raw arguments, which `adopt` writes in other words."""
     pools = [
         {
-            key: {name: one for name, one in value.items() if name not in drawn[key]}
-            if key in drawn
+            key: {name: one for name, one in value.items() if name not in RAW}
+            if key in ("eks", "karpenter", "gke")
             else value
             for key, value in pool.items()
         }

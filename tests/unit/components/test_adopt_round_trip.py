@@ -25,7 +25,7 @@ from tests.unit.components.random_fleets import CONNECTIONS as CLOUDS
 from tests.unit.components.random_fleets import eks_pool, gke_pool, optional
 from tests.unit.components.random_openshift import CONNECTIONS as OPENSHIFT
 from tests.unit.components.random_openshift import openshift_fleets
-from tests.unit.components.random_options import without_options
+from tests.unit.components.random_options import without_raw
 from tests.unit.components.random_own_hardware import CONNECTIONS as OWN_HARDWARE
 from tests.unit.components.random_own_hardware import own_fleets
 
@@ -55,7 +55,7 @@ def fleets(draw: st.DrawFn, platform: str) -> dict[str, Any]:
 
 def any_fleets(platform: str) -> st.SearchStrategy[dict[str, Any]]:
     if platform in REGIONS:
-        return fleets(platform).map(without_options)
+        return fleets(platform).map(without_raw)
     return openshift_fleets(platform) if platform in OPENSHIFT else own_fleets(platform)
 
 

@@ -14,7 +14,7 @@ from gpufleet_sandbox.cloud.gcp.admission import admit_node_pool
 from gpufleet_sandbox.cloud.gcp.message import node_pool_message
 from gpufleet_sandbox.cloud.sdk import Sdk
 from tests.unit.components.random_fleets import CONNECTIONS, fleets
-from tests.unit.components.random_options import without_options
+from tests.unit.components.random_options import without_raw
 from tests.unit.components.snapshots import whole
 
 SDKS = {name: Sdk(name) for name in ("aws", "gcp")}
@@ -30,7 +30,7 @@ def registers_what_providers_take(run: Any, examples: int) -> None:
         derandomize=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
-    @given(fleets().map(without_options))
+    @given(fleets().map(without_raw))
     def body(document: dict[str, Any]) -> None:
         assume(compile_data(document).deployable)
         connection: Any = CONNECTIONS[document["platform"]]

@@ -40,7 +40,7 @@ def compiled(region: str, *pools: dict[str, Any], platform: str = "eks") -> Comp
     ],
 )
 def test_another_price_list_is_never_counted(region: str, name: str) -> None:
-    result = compiled(region)
+    result = compiled(region, {**L4, "gpu": "A10G"})
     (found,) = [one for one in result.findings if one.code == "price-unknown-in-region"]
     assert f"{name} has its own price list" in (found.fix or "")
     assert "prices: estimate" not in (found.fix or "")
@@ -56,6 +56,17 @@ def test_another_price_list_is_never_counted(region: str, name: str) -> None:
 def test_other_regions_have_the_same_list(region: str, platform: str) -> None:
     codes = {one.code for one in compiled(region, platform=platform).findings}
     assert "price-unknown-in-region" not in codes
+
+
+@pytest.mark.parametrize("region", ["us-gov-west-1", "us-gov-east-1"])
+def test_govcloud_counts_by_its_own_list(region: str) -> None:
+    """aws/karpenter-provider-aws v1.15.2 zz_generated.pricing_aws_us_gov.go: g6.xlarge 1.014400,
+    g4dn.12xlarge 4.931000; in us-east-1 they are 0.8048 and 3.912."""
+    t4 = {"name": "t4", "instanceTypes": ["g4dn.12xlarge"], "nodes": {"min": 0, "max": 3}}
+    fleet = compiled(region, {**L4, "instanceTypes": ["g6.xlarge"], "gpu": None}, t4).fleet
+    assert fleet is not None
+    assert fleet.spend.minimum == 1_014_400
+    assert fleet.spend.maximum == 2 * 1_014_400 + 3 * 4_931_000
 
 
 def test_what_was_paid_is_nobodys_list() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from gpufleet.catalogue.provider_inputs import constraints
 from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
-from gpufleet.platforms.gke.node_pool_contract import NODE_POOL_TYPE
 
 
 def spec(platform: str, pool: dict[str, Any], **top: Any) -> dict[str, Any]:
@@ -54,7 +54,12 @@ def enumerated(cloud: str, type_: str) -> list[tuple[str, tuple[str, ...]]]:
 
 def nested(path: str, value: str) -> dict[str, Any]:
     first, _, rest = path.partition(".")
-    return {first: nested(rest, value) if rest else value}
+    below = nested(rest, value) if rest else value
+    return {first: [below] if first in LISTS else below}
+
+
+LISTS = ("nodeAffinities", "storagePools", "taints", "values")
+"""Lists of the node pool (pulumi_gcp 10.2.0, `NodePoolNodeConfigArgs`)."""
 
 
 DECIDED = {
@@ -67,7 +72,7 @@ DECIDED = {
 """Enumerated arguments that raw ones may not set -> what decides them."""
 
 
-@pytest.mark.parametrize(("path", "values"), enumerated("gcp", NODE_POOL_TYPE))
+@pytest.mark.parametrize(("path", "values"), enumerated("gcp", NODE_POOL))
 def test_every_value_of_every_enumeration_of_gke_is_known(
     path: str, values: tuple[str, ...]
 ) -> None:
@@ -110,6 +115,68 @@ def test_labels_that_do_not_fit_into_tags_of_a_scaling_group_are_refused() -> No
 def test_karpenter_has_neither_a_node_group_nor_a_launch_template(key: str) -> None:
     pool = {**L4, "provisioner": "karpenter", "eks": {key: {"tenancy": "dedicated"}}}
     assert codes(spec("eks", pool))["karpenter-decides"] == f"pools[0].eks.{key}"
+
+
+NODE_GROUP, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate"
+
+
+@pytest.mark.parametrize(
+    ("type_", "raw", "what"),
+    [
+        (NODE_POOL, {"colour": 1}, "colour: it is not an argument of the provider"),
+        (
+            NODE_POOL,
+            {"nodeConfig": {"minCpuPlatforms": "x"}},
+            (
+                "nodeConfig.minCpuPlatforms: it is not an argument of the provider; did you mean "
+                "minCpuPlatform?"
+            ),
+        ),
+        (
+            NODE_POOL,
+            {"nodeConfig": {"tags": "web"}},
+            "nodeConfig.tags: it must be a list, and is 'web'",
+        ),
+        (
+            NODE_GROUP,
+            {"nodeGroupNamePrefixes": "a"},
+            (
+                "nodeGroupNamePrefixes: it is not an argument of the provider; did you mean "
+                "nodeGroupNamePrefix?"
+            ),
+        ),
+        (
+            TEMPLATE,
+            {"cpuOptions": {"coreCount": "many"}},
+            "cpuOptions.coreCount: it must be a whole number, and is 'many'",
+        ),
+    ],
+    ids=["unknown", "nearOne", "noList", "nearGroup", "noNumber"],
+)
+def test_a_raw_argument_that_the_provider_does_not_have_is_refused(
+    type_: str, raw: dict[str, Any], what: str
+) -> None:
+    option = type_.rpartition(":")[2]
+    platform = "gke" if type_ == NODE_POOL else "eks"
+    options = {option[0].lower() + option[1:]: raw}
+    found = compile_data(spec(platform, {**L4, platform: options})).findings
+    place, _, reason = what.partition(":")
+    message = f"the provider refuses {place} of {type_}:{reason}"
+    assert message in [one.message for one in found]
+
+
+@pytest.mark.parametrize(
+    ("platform", "option", "raw"),
+    [
+        ("gke", "nodePool", {"nodeConfig": {"metadata": {"any-name": "x"}, "tags": ["web"]}}),
+        ("eks", "launchTemplate", {"ebsOptimized": True, "cpuOptions": {"coreCount": "4"}}),
+    ],
+)
+def test_what_the_provider_converts_is_not_refused(
+    platform: str, option: str, raw: dict[str, Any]
+) -> None:
+    found = codes(spec(platform, {**L4, platform: {option: raw}}))
+    assert "provider-refuses-argument" not in found
 
 
 def test_a_pool_with_another_error_does_not_hide_what_is_wrong_with_raw_arguments() -> None:

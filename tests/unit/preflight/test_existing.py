@@ -104,6 +104,20 @@ def test_a_slice_has_the_name_of_its_gpu(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asked(monkeypatch, Cluster(node("a", **cut))) == []
 
 
+def divided(**devices: str) -> Cluster:
+    one = node("a", **H100)
+    one["status"]["capacity"] = {f"nvidia.com/mig-{name}": n for name, n in devices.items()}
+    return Cluster(one)
+
+
+def test_devices_that_the_administrator_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    sevenths = {"1g.10gb": "56"}
+    assert asked(monkeypatch, divided(**sevenths)) == ["existing-node-divided"]
+    layout = {"sharing": {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}}
+    assert asked(monkeypatch, divided(**sevenths, **{"2g.20gb": "0"}), **layout) == []
+    assert asked(monkeypatch, divided(**{"3g.40gb": "16"}), **layout) == ["existing-node-divided"]
+
+
 def test_a_cluster_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(answers: Answers, *_: str) -> Cluster:
         answers.could_not_check("pools", "the cluster", "no kubeconfig", "log in to it")

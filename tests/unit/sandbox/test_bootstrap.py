@@ -377,6 +377,8 @@ def test_versions_named_in_the_table_are_the_pins() -> None:
             "pulumi-language-yaml": "github.com/pulumi/pulumi-yaml",
             "nvidia-parsers": "github.com/NVIDIA/k8s-device-plugin",
             "kueue": "sigs.k8s.io/kueue",
+            "keda": "github.com/kedacore/keda/v2",
+            "kube-state-metrics": "k8s.io/kube-state-metrics/v2",
             "conftest": "github.com/open-policy-agent/conftest",
             "kube-score": "github.com/zegl/kube-score",
             "karpenter": "sigs.k8s.io/karpenter",

@@ -20,7 +20,7 @@ def make_environment(folder: Path) -> Path:
     return folder
 
 
-def test_without_options_the_hosts_own_interpreter_runs_the_program(tmp_path: Path) -> None:
+def test_without_raw_the_hosts_own_interpreter_runs_the_program(tmp_path: Path) -> None:
     assert resolve({}, tmp_path, tmp_path) == Interpreter(sys.executable)
 
 

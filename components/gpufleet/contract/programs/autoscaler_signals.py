@@ -21,14 +21,10 @@ _BATCHING = re.compile(
     r"vllm|sglang|text-generation-inference|tritonserver|lmdeploy|ollama|/nim/", re.IGNORECASE
 )
 """Images of servers that batch requests."""
-_AGGREGATED = re.compile(
-    r"\b(sum|avg|max|min|count|group|quantile|scalar|vector|absent|stddev|stdvar)\s*\("
-)
 _KUBELET_OF = re.compile(r"\bcontainer_[a-z_]+\{[^{}]*\b(?:pod|container)=~?\"\^?([^\"]*)\"")
 """A metric of the kubelet, and the pods or containers it is asked of."""
 _MEAN = re.compile(r"\s*avg\s*\(")
 _PER_POD = re.compile(r"^\s*sum\s*\([^()]*\)\s*/\s*count\s*\([^()]*\)\s*$")
-_GROUPED = re.compile(r"\)\s*(by|without)\s*\([^()]*\)\s*$")
 _MAKERS = ("nvidia.com/", "amd.com/", "aws.amazon.com/neuron", "google.com/tpu")
 
 
@@ -68,11 +64,6 @@ def is_of_target(text: str, name: str) -> bool:
 def is_mean(query: str) -> bool:
     """Whether it is a mean over the series of the pods."""
     return _MEAN.match(query) is not None or _PER_POD.search(query) is not None
-
-
-def gives_one_number(query: str) -> bool:
-    """Whether some aggregation leaves no labels over."""
-    return _AGGREGATED.search(query) is not None and _GROUPED.search(query) is None
 
 
 def batches(image: str) -> bool:

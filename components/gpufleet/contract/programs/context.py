@@ -9,9 +9,10 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
 from gpufleet.cluster.program import Program, program_name
 from gpufleet.cluster.site import Layout, Site
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.shapes import is_mapping
-from gpufleet.rules.rows import reject, rule_table
+from gpufleet.rules.rows import rule_table
 
 KEYS = (
     "gpu",
@@ -29,26 +30,7 @@ KEYS = (
 )
 """Keys of the context file."""
 
-RULES = rule_table(
-    reject(
-        "context-key-unknown",
-        ("context",),
-        "The context file has a key this command does not know: what it says would be overlooked.",
-        "docs/check.md",
-    ),
-    reject(
-        "context-value-invalid",
-        ("context",),
-        "A value of the context file has the wrong type.",
-        "docs/check.md",
-    ),
-    reject(
-        "gpu-unknown",
-        ("context",),
-        "The named GPU is not in the catalogue, or the name fits several.",
-        "gpufleet catalogue gpus",
-    ),
-)
+RULES = rule_table(*rules_in("context"))
 
 UNKNOWN_RELEASE = "unknown"
 """`chart.version` of the context for a release that something names and that cannot be read, like

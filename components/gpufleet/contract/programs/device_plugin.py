@@ -13,7 +13,6 @@ from gpufleet.contract.programs.device_plugin_document import (
     PluginDocument,
     parse_config,
 )
-from gpufleet.contract.programs.device_plugin_rules import RULES
 from gpufleet.contract.programs.device_plugin_sharing import SharingBlock
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.mig_parted_document import profile_is_valid
@@ -24,10 +23,14 @@ from gpufleet.contract.programs.node import (
     mig_resource,
     offered,
 )
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.strategy_env import allows_mps, mig_strategy, written_strategy
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
+from gpufleet.rules.rows import rule_table
+
+RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
 
 __all__ = ["RULES", "validate"]
 

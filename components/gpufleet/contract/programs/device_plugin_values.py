@@ -10,12 +10,10 @@ from gpufleet.contract.programs import device_plugin
 from gpufleet.contract.programs.chart_release import chart_codes
 from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.device_plugin_chart import CHART, validate_chart
-from gpufleet.contract.programs.device_plugin_rules import RULES as PLUGIN
 from gpufleet.contract.programs.go_json import shown
-from gpufleet.contract.programs.text_notes import TEXT_RULES
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
-    SCHEMA_RULES,
     report_problems,
     schema_codes,
     values_problems,
@@ -25,27 +23,14 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_mapping
-from gpufleet.rules.rows import reject, rule_table
+from gpufleet.rules.rows import rule_table
 
-_SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
 CODES = schema_codes("the chart")
 
 RULES = rule_table(
-    reject(
-        "device-plugin-values-no-mapping",
-        ("DP-18",),
-        "The document is not a mapping of values.",
-        "docs/check.md",
-    ),
-    reject(
-        "device-plugin-values-config",
-        ("DP-18",),
-        "An entry of `config.map` is not text with a configuration.",
-        _SOURCE,
-    ),
-    *SCHEMA_RULES,
-    *(rule for code, rule in PLUGIN.items() if code.startswith("device-plugin-chart-")),
-    *TEXT_RULES,
+    *rules_in("device_plugin_values", "unknown_keys", "schema"),
+    *(one for one in rules_in("device_plugin") if one.id.startswith("device-plugin-chart-")),
+    *rules_in("text_notes"),
 )
 
 

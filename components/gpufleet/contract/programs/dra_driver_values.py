@@ -8,32 +8,24 @@ from gpufleet.contract.programs.chart_release import chart_codes
 from gpufleet.contract.programs.chart_values import validate_values
 from gpufleet.contract.programs.dra_chart import validate_chart
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_in_force
-from gpufleet.contract.programs.dra_rules import RULES as DRA
-from gpufleet.contract.programs.text_notes import TEXT_RULES
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
-    SCHEMA_RULES,
     report_problems,
     schema_codes,
     values_problems,
 )
 from gpufleet.documents.document import GoDocument
-from gpufleet.rules.rows import reject, rule_table
+from gpufleet.rules.rows import rule_table
 
 CODES = schema_codes("the chart")
 _VALUES = ("dra-gates-conflict", "dra-gate-unknown", "dra-consumable-shares-invalid",
            "dra-consumable-shares-gate", "dra-plugin-too")  # fmt: skip
 
 RULES = rule_table(
-    reject(
-        "dra-values-no-mapping",
-        ("DRA-13",),
-        "The document is not a mapping of values.",
-        "docs/check.md",
-    ),
-    *SCHEMA_RULES,
-    *(rule for code, rule in DRA.items() if code.startswith("dra-chart-") or code in _VALUES),
-    *TEXT_RULES,
+    *rules_in("dra_driver_values", "unknown_keys", "schema"),
+    *(one for one in rules_in("dra") if one.id.startswith("dra-chart-") or one.id in _VALUES),
+    *rules_in("text_notes"),
 )
 
 

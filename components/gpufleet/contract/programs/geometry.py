@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.findings import Finding, warning
 from gpufleet.partition.profile_name import parse
-from gpufleet.rules.rows import written_rules
 
 if TYPE_CHECKING:
     from gpufleet.partition.placement import MigPlacement
 
-RULES = written_rules(Path(__file__).with_name("geometry_rules.jsonl"))
+RULES = rules_in("geometry")
 
 
 def validate_gpu(

@@ -32,8 +32,8 @@ from gpufleet.contract.programs.gpu_operator_objects import (
     validate_objects,
 )
 from gpufleet.contract.programs.gpu_operator_pods import validate_extra_objects
-from gpufleet.contract.programs.gpu_operator_rules import RULES
 from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
@@ -44,6 +44,14 @@ from gpufleet.contract.schemas import (
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.rules.rows import rule_table
+
+_OF_DRIVER = ("dra-gates-conflict", "dra-gate-unknown")
+RULES = rule_table(
+    *rules_in("gpu_operator"),
+    *(one for one in rules_in("dra") if one.id in _OF_DRIVER),
+    *rules_in("unknown_keys", "text_notes"),
+)
 
 __all__ = ["RULES", "validate"]
 

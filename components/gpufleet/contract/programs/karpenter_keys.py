@@ -78,15 +78,3 @@ def gpu_names() -> tuple[str, ...]:
     """Values of `instance-gpu-name` of NVIDIA's GPUs, in alphabetical order."""
     names = {gpu.karpenter_name for gpu in load().gpus.values() if gpu.karpenter_name}
     return tuple(sorted(names))
-
-
-OVERLAY_REFUSED = ("cpu", "memory", "ephemeral-storage", "pods")
-"""Resources the definition of NodeOverlay refuses."""
-OVERLAY_KEPT = (
-    "vpc.amazonaws.com/pod-eni",
-    "vpc.amazonaws.com/efa",
-    "aws.amazon.com/neuron",
-    "aws.amazon.com/neuroncore",
-    "habana.ai/gaudi",
-)
-"""Resources Karpenter's AWS provider keeps to itself (`concepts/nodeoverlays`)."""

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from gpufleet.catalogue import Catalogue, InstanceType, load
-from gpufleet.catalogue.model import AWS as BY_AWS
-from gpufleet.catalogue.model import GCP
+from gpufleet.catalogue import AWS as BY_AWS
+from gpufleet.catalogue import GCP, Catalogue, InstanceType, load
 from gpufleet.contract.programs.karpenter_keys import (
     ARCH,
     AUTO_MODE,
@@ -24,7 +23,16 @@ from gpufleet.contract.programs.karpenter_keys import (
 from gpufleet.documents.shapes import as_list, as_mapping
 
 MIB = 1 << 20
-_PREFIXES = (AWS, AUTO_MODE, "karpenter.k8s.gcp/", "karpenter.azure.com/")
+_CLOUDS = {
+    AWS: BY_AWS,
+    AUTO_MODE: BY_AWS,
+    "karpenter.k8s.gcp/": GCP,
+    "karpenter.azure.com/": "azure",
+    "oci.oraclecloud.com/": "oci",
+}
+"""Prefix of a provider's own keys -> its cloud (karpenter-provider-gcp 00d549e and
+karpenter-provider-azure 00ae112 `labels.go`; oracle/karpenter-provider-oci issue 31)."""
+_TYPES = frozenset({TYPE, "karpenter.azure.com/sku-name", "oci.oraclecloud.com/instance-shape"})
 _GPU_KEYS = frozenset(
     {"instance-gpu-name", "instance-gpu-count", "instance-gpu-manufacturer", "instance-gpu-memory"}
 )
@@ -46,12 +54,18 @@ class NodeRequirement:
     @property
     def provider(self) -> str:
         """The prefix of the provider's own keys; empty for Kubernetes' and Karpenter's."""
-        return next((prefix for prefix in _PREFIXES if self.key.startswith(prefix)), "")
+        return next((prefix for prefix in _CLOUDS if self.key.startswith(prefix)), "")
 
     @property
     def label(self) -> str:
-        """The key without the provider's prefix."""
-        return self.key.removeprefix(self.provider)
+        """The key without the provider's prefix; keys of Azure as AWS has them."""
+        own = self.key.removeprefix(self.provider)
+        return f"instance-{own[4:]}" if own.startswith(("sku-gpu-", "sku-cpu")) else own
+
+    @property
+    def is_type(self) -> bool:
+        """Whether the values are machine types."""
+        return self.key in _TYPES
 
 
 def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
@@ -68,8 +82,12 @@ def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
 
 
 def cloud_of(requirements: Sequence[NodeRequirement]) -> str:
-    """Who sells the machines; AWS where no key says it: Karpenter's first provider."""
-    return GCP if any("gcp" in one.provider for one in requirements) else BY_AWS
+    """Who sells the machines; AWS where no key and no type says it: Karpenter's first provider."""
+    for one in requirements:
+        if one.provider:
+            return _CLOUDS[one.provider]
+    named = (load().sold(name) for one in requirements if one.is_type for name in one.values)
+    return next((row.cloud for row in named if row is not None), BY_AWS)
 
 
 def selected(requirements: Sequence[NodeRequirement]) -> tuple[InstanceType, ...]:
@@ -101,14 +119,14 @@ def machines(cloud: str = BY_AWS, catalogue: Catalogue | None = None) -> tuple[I
     catalogue = catalogue or load()
     return tuple(
         row
-        for row in catalogue.instances.values()
+        for row in (*catalogue.instances.values(), *catalogue.offered.values())
         if row.cloud == cloud and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
     )
 
 
 def demands_gpus(requirements: Sequence[NodeRequirement]) -> bool:
     """Whether only machines with NVIDIA GPUs can satisfy the requirements."""
-    types = {row.name for row in machines()}
+    types = {row.name for row in machines(cloud_of(requirements))}
     for one in requirements:
         if one.operator == "In" and one.label == "instance-gpu-manufacturer":
             return set(one.values) == {"nvidia"}
@@ -119,7 +137,7 @@ def demands_gpus(requirements: Sequence[NodeRequirement]) -> bool:
             return True
         if one.operator != "In" or not one.values:
             continue
-        if one.key == TYPE and set(one.values) <= types:
+        if one.is_type and set(one.values) <= types:
             return True
         if one.label == "instance-category" and set(one.values) <= GPU_CATEGORIES:
             return True
@@ -174,7 +192,7 @@ def names(row: InstanceType, requirements: Sequence[NodeRequirement]) -> bool:
     return any(
         one.operator == "In"
         and (
-            (one.key == TYPE and row.name in one.values)
+            (one.is_type and row.name in one.values)
             or (one.label == "instance-family" and _family(row) in one.values)
         )
         for one in requirements
@@ -219,7 +237,7 @@ def _family(row: InstanceType) -> str:
 
 def _label(row: InstanceType, one: NodeRequirement, catalogue: Catalogue) -> frozenset[str] | None:
     """Values of a label on the machine's nodes; None where the catalogue does not say."""
-    if one.key == TYPE:
+    if one.is_type:
         return frozenset({row.name})
     if one.key == ARCH:
         return frozenset({row.architecture})
@@ -252,5 +270,6 @@ def _gpu_names(row: InstanceType, catalogue: Catalogue) -> frozenset[str]:
     name = catalogue.gpu(row.accelerator.gpu).karpenter_name
     if row.cloud == BY_AWS and name is not None:
         return frozenset({name})
-    key = row.accelerator.gpu.lower()
-    return frozenset({key, key.partition("-")[0]})
+    key = row.accelerator.gpu
+    names = {key, key.partition("-")[0]}
+    return frozenset(names | {one.lower() for one in names})

@@ -13,8 +13,8 @@ from gpufleet.contract.programs.geometry import (
 )
 from gpufleet.contract.programs.mig_parted_document import Configs, MigConfigEntry, parse_document
 from gpufleet.contract.programs.mig_parted_filters import matches, validate_filters
-from gpufleet.contract.programs.mig_parted_rules import RULES
 from gpufleet.contract.programs.node import advertise, devices_of
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.strategy_env import mig_strategy
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
@@ -22,6 +22,9 @@ from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.findings import Severity
 from gpufleet.partition.profile_name import parse
+from gpufleet.rules.rows import rule_table
+
+RULES = rule_table(*rules_in("mig_parted", "text_notes", "geometry"))
 
 __all__ = ["RULES", "validate"]
 

@@ -8,8 +8,8 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_release import chart_codes
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.network_objects import objects_of, validate_objects
-from gpufleet.contract.programs.network_operator_rules import RULES
 from gpufleet.contract.programs.nic_policy import CODES, validate_spec
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
@@ -21,8 +21,11 @@ from gpufleet.contract.schemas import (
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import as_mapping
+from gpufleet.rules.rows import rule_table
 
-__all__ = ["RULES", "validate"]
+RULES = rule_table(
+    *rules_in("network_operator", "unknown_keys", "text_notes", "rdma_shared", "sriov")
+)
 
 _FIRST_WITHOUT_SECTIONS = (24, 10)
 """First release whose chart makes no NicClusterPolicy: the customisation pages of the documentation

@@ -6,106 +6,23 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import integer, kind_of, shown
 from gpufleet.contract.programs.json_document import validate_json
 from gpufleet.contract.programs.network_names import is_rdma_resource, is_subdomain
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.selector_schema import criteria, validate_selectors
 from gpufleet.contract.programs.selector_values import validate_values
-from gpufleet.contract.programs.text_notes import TEXT_RULES, note_text
-from gpufleet.contract.programs.unknown_keys import KEY_RULES, report_key
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.unknown_keys import report_key
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet.rules.rows import reject, rule_table, warn
-from gpufleet.rules.rule import Proof
+from gpufleet.rules.rows import rule_table
 
-_SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
-_WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
 _TOP = ("periodicUpdateInterval", "configList")
 _ITEM = ("resourceName", "resourcePrefix", "rdmaHcaMax", "devices", "selectors")
 PREFIX = "rdma"
 """Resource prefix where none is written."""
 
-RULES = rule_table(
-    reject("rdma-not-json", ("NO-1",), "The config is not a JSON object.", _WEBHOOK),
-    reject(
-        "rdma-list-missing",
-        ("NO-1",),
-        "configList is missing, empty, or no list.",
-        _SCHEMA,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "rdma-item-invalid",
-        ("NO-1",),
-        "An entry has no resourceName, no whole rdmaHcaMax, or neither selectors nor devices.",
-        _SCHEMA,
-    ),
-    reject(
-        "rdma-devices-invalid",
-        ("NO-1",),
-        "devices is not a list of text that is not empty.",
-        _SCHEMA,
-    ),
-    reject(
-        "rdma-selectors-empty",
-        ("NO-1",),
-        "selectors has none of vendors, deviceIDs, drivers, ifNames, linkTypes.",
-        _SCHEMA,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "rdma-selector-unknown",
-        ("NO-1",),
-        "selectors has a criterion that does not exist.",
-        _SCHEMA,
-    ),
-    reject(
-        "rdma-selector-invalid",
-        ("NO-1",),
-        "A criterion is not a list of text.",
-        _SCHEMA,
-    ),
-    reject(
-        "rdma-selector-dead",
-        ("8.3",),
-        "No value of a criterion has the form it is compared with: vendor and device ids are four "
-        "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
-        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
-    ),
-    warn(
-        "rdma-selector-value-dead",
-        ("8.3",),
-        "Some value of a criterion has a form that no device has and never matches.",
-        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
-    ),
-    reject(
-        "rdma-name-invalid",
-        ("NO-2",),
-        "resourceName does not match ^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$.",
-        _WEBHOOK,
-    ),
-    reject(
-        "rdma-prefix-invalid",
-        ("NO-4",),
-        "resourcePrefix is not a DNS-1123 subdomain: the plugin takes it, and the kubelet refuses "
-        "to register the resource.",
-        "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
-    ),
-    reject(
-        "rdma-capacity-useless",
-        ("NO-1",),
-        "rdmaHcaMax is below 1: the schema accepts it, and nothing can be asked for.",
-        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
-    ),
-    reject(
-        "rdma-resource-repeated",
-        ("NO-1",),
-        "Two entries have the same resource name: accepted, and the plugin fails to register the "
-        "second.",
-        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
-    ),
-    *KEY_RULES,
-    *TEXT_RULES,
-)
+RULES = rule_table(*rules_in("rdma_shared", "unknown_keys", "text_notes"))
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds

@@ -10,10 +10,9 @@ from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_values import validate_values
-from gpufleet.contract.programs.text_notes import TEXT_RULES
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
-    SCHEMA_RULES,
     SchemaProblem,
     SchemaProblemKind,
     report_problems,
@@ -27,29 +26,12 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet.rules.rows import RuleTable, reject, rule_table, warn
+from gpufleet.rules.rows import RuleTable, rule_table
 
-_SOURCE = "values.yaml and templates of the chart (tools/schemas/scaling_charts.py)"
 CODES = schema_codes("the chart")
 _QUOTED = "chart-values-quoted-boolean"
 _GATE = "chart-values-gate-unknown"
-RULES = rule_table(
-    reject(
-        "chart-values-no-mapping",
-        ("OUR-5",),
-        "The document is not a mapping of values.",
-        "docs/check.md",
-    ),
-    warn(
-        _QUOTED,
-        ("OUR-5",),
-        "A boolean is text that says true: the chart asks whether it is set, which every text is, "
-        'so that `"false"` would say the same.',
-        _SOURCE,
-    ),
-    *SCHEMA_RULES,
-    *TEXT_RULES,
-)
+RULES = rule_table(*rules_in("chart_values", "unknown_keys", "schema", "text_notes"))
 """The rules of each of these kinds."""
 
 
@@ -130,17 +112,4 @@ def _gates(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 DCGM_EXPORTER, KARPENTER = ChartKind("dcgm-exporter"), ChartKind("karpenter")
 KEDA = ChartKind("keda")
-KUEUE = ChartKind(
-    "kueue",
-    rule_table(
-        *RULES.values(),
-        reject(
-            _GATE,
-            ("OUR-5",),
-            "A feature gate that the release of Kueue does not have: its manager ends with "
-            "`unrecognized feature gate`.",
-            "kubernetes-sigs/kueue pkg/features/kube_features.go; k8s.io/component-base "
-            "featuregate.go",
-        ),
-    ),
-)
+KUEUE = ChartKind("kueue", rule_table(*RULES.values(), *rules_in("kueue")))

@@ -8,19 +8,17 @@ from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.json_document import validate_json
 from gpufleet.contract.programs.network_names import is_sriov_resource
 from gpufleet.contract.programs.rdma_shared_config import validate_names
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.selector_schema import criteria, validate_selectors
 from gpufleet.contract.programs.selector_values import validate_values
-from gpufleet.contract.programs.text_notes import TEXT_RULES, note_text
-from gpufleet.contract.programs.unknown_keys import KEY_RULES, report_key
+from gpufleet.contract.programs.text_notes import note_text
+from gpufleet.contract.programs.unknown_keys import report_key
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet.rules.rows import reject, rule_table, warn
-from gpufleet.rules.rule import Proof
+from gpufleet.rules.rows import rule_table
 
-_SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
-_WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
 _TYPES = ("accelerator", "netDevice", "auxNetDevice")
 _ITEM = (
     "resourceName",
@@ -31,83 +29,7 @@ _ITEM = (
     "additionalInfo",
 )
 
-RULES = rule_table(
-    reject("sriov-not-json", ("NO-5",), "The config is not a JSON object.", _WEBHOOK),
-    reject(
-        "sriov-list-missing",
-        ("NO-5",),
-        "resourceList is missing, empty, or no list.",
-        _SCHEMA,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "sriov-item-invalid",
-        ("NO-5",),
-        "An entry has no resourceName (the webhook panics), or a value of the wrong type.",
-        _WEBHOOK,
-    ),
-    reject(
-        "sriov-type-unknown",
-        ("NO-5",),
-        "deviceType is none of accelerator, netDevice, auxNetDevice.",
-        _SCHEMA,
-    ),
-    reject(
-        "sriov-selectors-empty",
-        ("NO-5",),
-        "A selectors object has no criterion of its device type.",
-        _SCHEMA,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "sriov-selectors-missing",
-        ("NO-5",),
-        "An entry has no selectors, or an empty list: the schema lets it pass, and the plugin "
-        "takes every device of the type, those of the host included.",
-        _SCHEMA,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "sriov-selector-unknown",
-        ("NO-5",),
-        "A criterion does not exist for this device type.",
-        _SCHEMA,
-    ),
-    reject(
-        "sriov-selector-invalid",
-        ("NO-5",),
-        "A criterion has the wrong type: lists of text, booleans, text.",
-        _SCHEMA,
-    ),
-    reject(
-        "sriov-selector-dead",
-        ("8.3",),
-        "No value of a criterion has the form it is compared with: vendor and device ids are four "
-        "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
-        "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
-    ),
-    warn(
-        "sriov-selector-value-dead",
-        ("8.3",),
-        "Some value of a criterion has a form that no device has and never matches.",
-        "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
-    ),
-    reject(
-        "sriov-name-invalid",
-        ("NO-3",),
-        "resourceName does not match ^([A-Za-z0-9][A-Za-z0-9_.]*)?[A-Za-z0-9]$: no hyphen.",
-        _WEBHOOK,
-    ),
-    reject(
-        "sriov-prefix-invalid",
-        ("NO-4",),
-        "resourcePrefix is not a DNS-1123 subdomain: the plugin takes it, and the kubelet refuses "
-        "to register the resource.",
-        "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
-    ),
-    *KEY_RULES,
-    *TEXT_RULES,
-)
+RULES = rule_table(*rules_in("sriov", "unknown_keys", "text_notes"))
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds

@@ -1,23 +1,11 @@
 """Findings about the text itself: keys written twice, documents no one reads."""
 
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.document import GoDocument
-from gpufleet.rules.rows import SHARED, warn
+from gpufleet.rules.rows import SHARED
 
-TEXT_RULES = (
-    warn(
-        f"{SHARED}-key-repeated",
-        ("yaml",),
-        "A key is written twice: the last one counts, the others are dropped.",
-        "go.yaml.in/yaml/v2 decode.go; of JSON Go encoding/json",
-    ),
-    warn(
-        f"{SHARED}-second-document",
-        ("yaml",),
-        "The text holds a second document, which is not read.",
-        "sigs.k8s.io/yaml yaml.go",
-    ),
-)
+TEXT_RULES = rules_in("text_notes")
 """The two rules about the text of a document, of every kind whose reader takes what they find."""
 
 

@@ -3,37 +3,12 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
-from gpufleet.rules.rows import SHARED, reject, warn
-from gpufleet.rules.rule import Proof
+from gpufleet.rules.rows import SHARED
 
-SURVEY = ("OUR-5", "DP-12", "mig-strategy", "KP-2", "AS-1", "kueue", "schema")
-"""Ids of the survey that are about the shape of one kind of configuration."""
-
-DEFINITIONS = (
-    "the vendors' definitions, chart values and templates of the kind: NVIDIA/gpu-operator, "
-    "NVIDIA/k8s-device-plugin api/config/v1, Mellanox/network-operator, kubernetes-sigs/kueue "
-    "config/crd, aws/karpenter-provider-aws pkg/apis/crds, kedacore/keda config/crd"
-)
-
-KEY_RULES = (
-    reject(
-        f"{SHARED}-key-misspelt",
-        SURVEY,
-        "A key is not known to the reader but looks like one that is: it is silently ignored, and "
-        "what it declares does not happen.",
-        DEFINITIONS,
-        Proof.VALUE,
-    ),
-    warn(
-        f"{SHARED}-key-unknown",
-        SURVEY,
-        "A key is not known to the reader and is silently ignored.",
-        DEFINITIONS,
-        Proof.VALUE,
-    ),
-)
+KEY_RULES = rules_in("unknown_keys")
 """The two rules about keys of a document, of every kind whose reader ignores what it does not
 know."""
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue.schemas import schema_source, served_versions
-from gpufleet.contract.programs.unknown_keys import DEFINITIONS, KEY_RULES, SURVEY, report_key
+from gpufleet.contract.programs.rule_tables import rules_in
+from gpufleet.contract.programs.unknown_keys import report_key
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.validator import schema_problems
 from gpufleet.findings import Severity
-from gpufleet.rules.rows import SHARED, reject
-from gpufleet.rules.rule import Proof, Rule
+from gpufleet.rules.rows import SHARED
 
 _K = SchemaProblemKind
 READER = "the API server"
@@ -59,23 +59,7 @@ def schema_codes(reader: str = READER) -> SchemaCodes:
     )
 
 
-def _shape(code: str, sentence: str, proof: Proof = Proof.PART) -> Rule:
-    return reject(code, SURVEY, sentence, DEFINITIONS, proof)
-
-
-_CODES = schema_codes()
-SCHEMA_RULES = (
-    *KEY_RULES,
-    _shape(_CODES.wrong_type, "A value has a type that its definition refuses."),
-    _shape(_CODES.choice, "A value is none of those that its definition allows."),
-    _shape(_CODES.bound, "A value is outside the bounds of its definition."),
-    _shape(_CODES.required, "A field that the definition requires is missing.", Proof.WHOLE),
-    _shape(
-        _CODES.other,
-        "A value does not match the pattern of its definition, an entry of a list is there twice, "
-        "or fields do not fit each other.",
-    ),
-)
+SCHEMA_RULES = rules_in("unknown_keys", "schema")
 """The rules of `schema_codes`."""
 
 

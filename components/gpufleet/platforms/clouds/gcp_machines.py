@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from gpufleet.catalogue import InstanceType
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone
-from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 

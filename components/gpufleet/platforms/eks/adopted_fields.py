@@ -4,8 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS
+from gpufleet.catalogue import AWS, load
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.observed import Declaration, Observations
@@ -48,6 +47,20 @@ def disk_size(mappings: Any) -> int | None:
     sizes = [mapping(mapping(one).get("ebs")).get("volumeSize") for one in items(mappings)]
     digits = [str(size).removesuffix("Gi") for size in sizes if size is not None]
     return int(digits[-1]) if digits and digits[-1].isdigit() else None
+
+
+def node_options(mappings: Any, user_data: Any, hops: Any) -> Declaration:
+    """`eks` of a pool that volumes, user data and the hop limit of the metadata service show."""
+    volumes = [mapping(mapping(one).get("ebs")) for one in items(mappings)]
+    keys = [one.get("kmsKeyId") or one.get("kmsKeyID") for one in volumes]
+    options: Declaration = {}
+    if keys and isinstance(keys[-1], str):
+        options["kmsKeyArn"] = keys[-1]
+    if isinstance(user_data, str) and "FastImagePull: true" in user_data:
+        options["fastImagePull"] = True
+    if isinstance(hops, int) and hops != 1:
+        options["metadataHopLimit"] = hops
+    return options
 
 
 def has_accelerator(name: str) -> bool:

@@ -2,11 +2,11 @@
 
 import base64
 import binascii
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS
+from gpufleet.catalogue import AWS, load
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -19,10 +19,12 @@ from gpufleet.fleet.observed import (
     ProposedPool,
 )
 from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
+from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
     has_accelerator,
+    node_options,
     other_taints,
     prefix_of,
     sorted_taints,
@@ -31,6 +33,7 @@ from gpufleet.platforms.eks.adopted_fields import (
 )
 from gpufleet.platforms.eks.karpenter_adoption import karpenter_pools
 from gpufleet.platforms.eks.node_group_arguments import EFFECTS
+from gpufleet.platforms.eks.user_data import without_cluster
 from gpufleet.spec.base import Platform
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
@@ -58,7 +61,12 @@ class EksAdoption(PlatformAdoption):
     """Node groups, and NodePools with their EC2NodeClasses."""
 
     platform = Platform.EKS
-    tokens = frozenset({GROUP, CLUSTER, "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"})
+    tokens = frozenset(
+        {
+            *(GROUP, CLUSTER, "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"),
+            f"kubernetes:{auto_mode.API_VERSION}:{auto_mode.KIND}",
+        }
+    )
     wired: ClassVar[Mapping[str, Sequence[str]]] = {
         "nodeGroup": (
             *("clusterName", "nodeRoleArn", "launchTemplate", "nodeGroupName", "region"),
@@ -84,7 +92,10 @@ class EksAdoption(PlatformAdoption):
         "nodeGroup": "eks.nodeGroup",
         "launchTemplate": "eks.launchTemplate",
     }
-    kept = ("eks.nodeRepair",)
+    kept = (
+        *("eks.nodeRepair", "eks.placementGroup"),
+        *("karpenter.placementGroup", "karpenter.priceAdjustment"),
+    )
     choices = (
         INTENT,
         Choice("eks.localStorage", ("none", "raid0")),
@@ -214,8 +225,8 @@ def _options(group: Mapping[str, Any], template: Mapping[str, Any]) -> Declarati
     if repair is not True:
         options["nodeRepair"] = False
     hops = mapping(template.get("metadataOptions")).get("httpPutResponseHopLimit")
-    if isinstance(hops, int) and hops != 1:
-        options["metadataHopLimit"] = hops
+    text = _template_inputs(template).get("userData")
+    options |= node_options(template.get("blockDeviceMappings"), text, hops)
     update = mapping(group.get("updateConfig"))
     written: Declaration = {}
     if _UPDATES.get(str(update.get("updateStrategy"))) == "surge":
@@ -280,10 +291,9 @@ def _template_inputs(template: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(template)
     text = found.get("userData")
     if isinstance(text, str):
-        try:
-            found["userData"] = base64.b64decode(text, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            found["userData"] = text
+        with contextlib.suppress(binascii.Error, UnicodeDecodeError):  # written as text
+            text = base64.b64decode(text, validate=True).decode()
+        found["userData"] = without_cluster(text)
     if items(found.get("networkInterfaces")):
         found["networkInterfaces"] = [
             {k: v for k, v in mapping(one).items() if k != "securityGroups"}

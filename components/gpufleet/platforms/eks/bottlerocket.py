@@ -10,7 +10,7 @@ GPU filled with one profile, advertised as `nvidia.com/gpu`), bottlerocket-os/bo
 import re
 from collections.abc import Iterable, Iterator
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool

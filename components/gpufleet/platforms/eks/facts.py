@@ -1,6 +1,6 @@
 """Plain facts of Amazon EKS."""
 
-from gpufleet.catalogue.model import AWS, InstanceType
+from gpufleet.catalogue import AWS, InstanceType
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner

@@ -17,17 +17,22 @@ from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
 from gpufleet.fleet.observed_nodes import pool_name
+from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
     bottlerocket_sharing,
     disk_size,
     gpus_of,
     has_accelerator,
     is_neuron,
+    node_options,
     other_taints,
     prefix_of,
     sorted_taints,
     text_values,
 )
+from gpufleet.platforms.eks.karpenter_intent import disruption
+from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.pool import Intent
 
 _KARPENTER_OWN = {
     "node.kubernetes.io/instance-type",
@@ -36,6 +41,8 @@ _KARPENTER_OWN = {
     "karpenter.sh/capacity-type",
     "topology.kubernetes.io/zone",
 }
+_LIFETIME = ("expireAfter", "terminationGracePeriod")
+_RESERVATIONS = {"tags": "tags", "ownerId": "ownerID", "match": "instanceMatchCriteria"}
 _WAYS = {"reserved": "reserved", "spot": "spot", "on-demand": "onDemand"}
 
 
@@ -83,8 +90,10 @@ def _pool(
         )
     if not _named_types(requirements):
         notes.append(_by_labels(requirements, types))
-    reference = mapping(inner.get("nodeClassRef")).get("name")
-    cls = next((c for c in seen.objects("EC2NodeClass") if _named(c) == reference), None)
+    reference = mapping(inner.get("nodeClassRef"))
+    auto = reference.get("kind") == auto_mode.KIND
+    classes = seen.objects(auto_mode.KIND if auto else "EC2NodeClass")
+    cls = next((c for c in classes if _named(c) == reference.get("name")), None)
     node_class = {} if cls is None else mapping(cls.properties.get("spec"))
     reserved = [
         {"id": mapping(t)["id"]}
@@ -95,7 +104,7 @@ def _pool(
         "name": name,
         "instanceTypes": types,
         "nodes": {"min": 0, "max": most},
-        "provisioner": "karpenter",
+        "provisioner": "autoMode" if auto else "karpenter",
     }
     zones = [str(z) for z in items(wanted.get("topology.kubernetes.io/zone", {}).get("values"))]
     ways: list[Declaration] = []
@@ -112,7 +121,9 @@ def _pool(
         pool["taints"] = taints
     _karpenter_options(pool, spec, inner, wanted)
     _class_options(pool, node_class, kubernetes_version)
-    if _repair_is_off(seen):
+    _placed(pool, node_class, seen)
+    _priced(pool, seen)
+    if not auto and _repair_is_off(seen):
         pool["eks"] = {**pool.get("eks", {}), "nodeRepair": False}
     sharing = bottlerocket_sharing(node_class.get("userData"), types[0])
     if sharing is not None:
@@ -138,7 +149,7 @@ def _pool(
     if cls is not None:
         found["nodeClass"] = {
             "apiVersion": cls.properties.get("apiVersion"),
-            "kind": "EC2NodeClass",
+            "kind": cls.properties.get("kind"),
             "metadata": {
                 k: v
                 for k, v in mapping(cls.properties.get("metadata")).items()
@@ -208,8 +219,20 @@ def _repair_is_off(seen: Observations) -> bool:
 def _karpenter_options(
     pool: Declaration, spec: Mapping[str, Any], inner: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> None:
-    """What only Karpenter is told, without the disruption that follows from an intent."""
-    options: Declaration = {}
+    """What only Karpenter is told. The intent is that whose disruption is the most alike."""
+    shown = {**mapping(spec.get("disruption")), **inner}
+    auto = pool["provisioner"] == "autoMode"
+    defaults = {one: _disruption(one, auto=auto) for one in Intent}
+    alike = {one: sum(shown.get(k) == v for k, v in defaults[one].items()) for one in Intent}
+    intent = max(Intent, key=lambda one: alike[one])
+    own = {k: shown[k] for k, v in defaults[intent].items() if k in shown and shown[k] != v}
+    pool["intent"] = intent.value
+    options: Declaration = {key: own.pop(key) for key in _LIFETIME if key in own}
+    if own:
+        options["disruption"] = own
+    if isinstance(spec.get("replicas"), int):
+        options["static"] = True
+        pool["nodes"]["min"] = spec["replicas"]
     if isinstance(spec.get("weight"), int):
         options["weight"] = spec["weight"]
     if inner.get("startupTaints"):
@@ -219,6 +242,30 @@ def _karpenter_options(
         options["requirements"] = more
     if options:
         pool["karpenter"] = options
+
+
+def _disruption(intent: Intent, *, auto: bool) -> dict[str, Any]:
+    rules, lifetime = disruption(intent, KarpenterPoolOptions(), auto_mode=auto)
+    return {**rules, **lifetime}
+
+
+def _placed(pool: Declaration, spec: Mapping[str, Any], seen: Observations) -> None:
+    """The placement group: one of the pool's own, or one that exists."""
+    name = mapping(spec.get("placementGroupSelector")).get("name")
+    groups = seen.of("aws:ec2/placementGroup:PlacementGroup")
+    tags = [mapping(one.properties.get("tags")) for one in groups]
+    if name is not None and any(one.get(POOL_LABEL) == pool["name"] for one in tags):
+        pool["eks"] = {**pool.get("eks", {}), "placementGroup": True}
+    elif isinstance(name, str):
+        pool["karpenter"] = {**pool.get("karpenter", {}), "placementGroup": name}
+
+
+def _priced(pool: Declaration, seen: Observations) -> None:
+    for one in seen.objects("NodeOverlay"):
+        labels = mapping(mapping(one.properties.get("metadata")).get("labels"))
+        price = mapping(one.properties.get("spec")).get("priceAdjustment")
+        if labels.get(POOL_LABEL) == pool["name"] and isinstance(price, str):
+            pool["karpenter"] = {**pool.get("karpenter", {}), "priceAdjustment": price}
 
 
 def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_version: str) -> None:
@@ -239,9 +286,17 @@ def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_versio
     if image is not None:
         options["amiId"] = image
     hops = mapping(spec.get("metadataOptions")).get("httpPutResponseHopLimit")
-    if isinstance(hops, int) and hops != 1:
-        options["metadataHopLimit"] = hops
-    size = disk_size(spec.get("blockDeviceMappings"))
+    disk = mapping(spec.get("ephemeralStorage"))  # of EKS Auto Mode
+    volumes = spec.get("blockDeviceMappings") or [{"ebs": {**disk, "volumeSize": disk.get("size")}}]
+    options |= node_options(volumes, spec.get("userData"), hops)
+    found = [
+        {ours: term[theirs] for ours, theirs in _RESERVATIONS.items() if theirs in term}
+        for term in map(mapping, items(spec.get("capacityReservationSelectorTerms")))
+        if "id" not in term
+    ]
+    if found:
+        pool["karpenter"] = {**pool.get("karpenter", {}), "reservations": found}
+    size = disk_size(volumes)
     if size is not None:
         pool["disk"] = {"sizeGib": size}
     if spec.get("networkInterfaces"):

@@ -14,8 +14,8 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
-from gpufleet.platforms.eks.karpenter_raw import validate_raw_fields
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
+from gpufleet.platforms.eks.raw_rules import validate_raw_fields
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions, KarpenterRequirement

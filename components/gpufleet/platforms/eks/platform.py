@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.owners import NO_OPERANDS
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass

@@ -29,7 +29,7 @@ from gpufleet.platforms.eks.node_group_arguments import (
     node_group,
 )
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
-from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data
+from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data, without_cluster
 
 _SOMEWHERE = ClusterEndpoint("cluster", "https://cluster", "Y2E=", "172.20.0.0/16")
 """Stands for the cluster in user data: no declaration changes it."""
@@ -143,7 +143,7 @@ def _managed(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, An
     template = launch_template(pool, shape, prefix, tags)
     text = user_data(pool, shape, group_labels(pool), _SOMEWHERE if shape.custom else None)
     if text is not None:
-        template["userData"] = text
+        template["userData"] = without_cluster(text)
     return {
         "nodeGroup": group,
         "launchTemplate": template,

@@ -6,6 +6,7 @@ settings (TOML), EKS user guide `nodes/launch-templates` (MIME parts for Amazon 
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
@@ -75,6 +76,20 @@ def user_data(
     if shape.custom and access is not None:
         return _bootstrap(access, labels, pool, family)
     return None
+
+
+_OF_CLUSTER = re.compile(
+    r"^(    (?:name|apiServerEndpoint|certificateAuthority|cidr): "
+    r"|(?:cluster-name|api-server|cluster-certificate|cluster-dns-ip) = |/etc/eks/bootstrap\.sh "
+    r"|  --(?:apiserver-endpoint|b64-cluster-ca|dns-cluster-ip) ).*\n"
+    r"|^  --ip-family ipv6 .*\n",
+    re.MULTILINE,
+)
+
+
+def without_cluster(text: str) -> str:
+    """User data without the lines by which a node finds its cluster: no declaration has them."""
+    return _OF_CLUSTER.sub("", text)
 
 
 def image_family(pool: Pool) -> str:

@@ -4,6 +4,7 @@ Taints are never written: a node's list of them is one field, and a program that
 all of it.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -92,7 +93,7 @@ def node_feature_rule(fleet: Fleet, pool: Pool) -> dict[str, Any] | None:
 
 def _by_name(options: ExistingOptions) -> list[dict[str, Any]]:
     if options.name_pattern is not None:
-        expression = {"op": "InRegexp", "value": [f"^{options.name_pattern}$"]}
+        expression = {"op": "InRegexp", "value": [f"^({options.name_pattern})$"]}
     elif options.nodes:
         expression = {"op": "In", "value": list(options.nodes)}
     else:
@@ -108,7 +109,8 @@ def commands(pool: Pool) -> str:
     taints = " ".join(f"{t.key}={t.value}:{t.effect}" for t in pool.taints)
     lines = ["#!/bin/sh", "set -eu"]
     if options.name_pattern is not None:
-        names = f"kubectl get nodes -o name | grep -E '^node/{options.name_pattern}$'"
+        whole = shlex.quote(f"^node/({options.name_pattern})$")
+        names = f"kubectl get nodes -o name | grep -E {whole}"
         lines, target = [*lines, f"nodes=$({names})"], "$nodes"
     if options.writer is LabelsBy.COMMANDS:
         lines.append(f"kubectl label --overwrite {_kind(target)}{target} {labels}")

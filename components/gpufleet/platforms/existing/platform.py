@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, Pool
 from gpufleet.fleet.platform_rules import DeclaredMachine, OperatorHost, PlatformRules
 from gpufleet.platforms.existing.labels import node_feature_rule, node_patches, options_of
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.platforms.existing import ExistingOptions, LabelsBy
@@ -69,6 +72,7 @@ class ExistingRules(PlatformRules):
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         yield from _overlaps(pools)
         yield from _runtimes(pools)
+        yield from _sockets(spec, pools)
 
     def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
         given = [env for env in _environments(operated) if env]
@@ -170,6 +174,34 @@ def _runtimes(pools: Sequence[Pool]) -> Iterable[Finding]:
                 "install the toolkit on the nodes of one of them, and name an image that has it",
                 found=image.key,
             )
+
+
+def _sockets(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """What RKE2 needs of the toolkit (docs.rke2.io, "Deploy NVIDIA operator"), and a declaration
+    replaces: raw values of a list replace the whole list."""
+    operator = spec.addons.gpu_operator
+    raw = value_at(operator.values, "toolkit.env")
+    given = (
+        {**operator.toolkit.env}
+        if raw is None
+        else {str(mapping(one).get("name")): mapping(one).get("value") for one in items(raw)}
+    )
+    place = f"addons.gpuOperator.{'' if raw is None else 'values.'}toolkit.env"
+    for pool in pools:
+        image = pool.image
+        if image is None or image.toolkit or operator.ownership is not Ownership.MANAGED:
+            continue
+        for name, needed in image.toolkit_env.items():
+            found = given.get(name, needed if raw is None else None)
+            if found != needed:
+                yield error(
+                    "existing-runtime-socket",
+                    place,
+                    f"{name} of the toolkit is {found or 'not set'}, and the containerd of "
+                    f"{image.key} ({pool.name}) listens on {needed}: it never gets the runtime",
+                    f"write {name}={needed} there, or remove the line",
+                    found=found,
+                )
 
 
 RULES = ExistingRules()

@@ -15,7 +15,7 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.existing import LabelsBy
 
 Nodes = Sequence[Mapping[str, Any]]
-_PLUGIN = "nvidia-device-plugin"
+_PLUGIN, _MIG = "nvidia-device-plugin", "nvidia.com/mig-"
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
@@ -94,6 +94,7 @@ def _node(pool: Pool, node: Mapping[str, Any], answers: Answers) -> None:
             f"write gpusPerNode: {count}, or choose other nodes",
             found=count,
         )
+    _divided(pool, node, answers)
     driver = _labels(node).get("nvidia.com/cuda.driver-version.full")
     if driver is None or pool.image is None or pool.image.driver:
         return
@@ -106,6 +107,29 @@ def _node(pool: Pool, node: Mapping[str, Any], answers: Answers) -> None:
             "name the image of nodes with a driver, such as `plain-driver` or `rke2-driver`",
             found=driver,
         )
+
+
+def _divided(pool: Pool, node: Mapping[str, Any], answers: Answers) -> None:
+    """MIG devices that the administrator made, against those of the pool."""
+    if POOL_LABEL in _labels(node):
+        return
+    capacity = mapping(mapping(node.get("status")).get("capacity"))
+    there = {k: str(v) for k, v in capacity.items() if k.startswith(_MIG) and str(v) != "0"}
+    declared = {k: str(v) for k, v in pool.advertised.items() if k.startswith(_MIG)}
+    if not there or there == declared:
+        return
+    offers = ", ".join(f"{k} x {v}" for k, v in sorted(there.items()))
+    report = answers.warning if declared else answers.error
+    report(
+        "existing-node-divided",
+        f"{pool.path}.sharing",
+        f"{_name(node)} is divided already and offers {offers}; {pool.name} declares "
+        f"{', '.join(f'{k} x {v}' for k, v in sorted(declared.items())) or 'no MIG layout'}",
+        "declare the layout that is there, or drain the node: the MIG manager divides it again"
+        if declared
+        else "declare the layout that is there, or take it away: whole GPUs are not offered",
+        found=offers,
+    )
 
 
 def _permissions(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.observed import Declaration
+from gpufleet.platforms.gke.node_pool_arguments import MAINTENANCE_INTERVALS
 
 _STRATEGIES = {"SURGE": "surge", "BLUE_GREEN": "blueGreen"}
 
@@ -61,6 +62,21 @@ def adopted_options(
         options["fastSocket"] = True
     if mapping(inputs.get("networkConfig")).get("acceleratorNetworkProfile") == "auto":
         options["acceleratorNetworkProfile"] = "auto"
-    if isinstance(config.get("diskType"), str):
-        options["diskType"] = config["diskType"]
+    for ours, theirs in (("diskType", "diskType"), ("kmsKey", "bootDiskKmsKey")):
+        if isinstance(config.get(theirs), str):
+            options[ours] = config[theirs]
+    interval = mapping(config.get("hostMaintenancePolicy")).get("maintenanceInterval")
+    spelt = {theirs: ours for ours, theirs in MAINTENANCE_INTERVALS.items()}
+    if interval in spelt:
+        options["maintenanceInterval"] = spelt[interval]
+    switches = (
+        ("autoRepair", inputs.get("management"), "autoRepair"),
+        ("autoUpgrade", inputs.get("management"), "autoUpgrade"),
+        ("secureBoot", config.get("shieldedInstanceConfig"), "enableSecureBoot"),
+        ("imageStreaming", config.get("gcfsConfig"), "enabled"),
+    )
+    for ours, section, theirs in switches:
+        value = mapping(section).get(theirs)
+        if isinstance(value, bool) and (ours, value) != ("autoRepair", True):
+            options[ours] = value
     return options

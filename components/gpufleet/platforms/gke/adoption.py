@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from gpufleet.catalogue import load
+from gpufleet.catalogue import GCP, load
 from gpufleet.catalogue.google_zones import region_of_google_zone
-from gpufleet.catalogue.model import GCP
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.observed import (
@@ -23,10 +22,10 @@ from gpufleet.platforms.gke.daemon_sets import chosen_pools
 from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
 from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 
-NODE_POOL = "gcp:container/nodePool:NodePool"
 CLUSTER = "gcp:container/cluster:Cluster"
 _EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",
@@ -34,6 +33,7 @@ _EFFECTS = {
     "NO_EXECUTE": "NoExecute",
 }
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, *(one.key for one in GKE_TAINTS))
+_DYNAMIC = ("flexStart", "queued")
 _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
 
 
@@ -64,10 +64,6 @@ class GkeAdoption(PlatformAdoption):
     choices = (
         INTENT,
         Choice("gpuTaint", (False, True)),
-        Choice("gke.imageStreaming", (True, False)),
-        Choice("gke.autoRepair", (True, False)),
-        Choice("gke.autoUpgrade", (True, False)),
-        Choice("gke.secureBoot", (True, False)),
         Choice("gke.openReservations", (True,)),
         Choice("fabric", ("rdma", "tcpx", "tcpxo")),
     )
@@ -192,9 +188,8 @@ def _pool(
         pool["disk"] = {"sizeGib": config["diskSizeGb"]}
     if str(config.get("imageType", "")).startswith("UBUNTU"):
         pool["image"] = "ubuntu-gke"
-    options = adopted_options(
-        {**inputs, "upgradeSettings": _upgrade(members)}, config, per_zone=per_zone
-    )
+    shared = {"upgradeSettings": _upgrade(members), "management": _management(members)}
+    options = adopted_options({**inputs, **shared}, config, per_zone=per_zone)
     if options:
         pool["gke"] = options
     names = ["", *[_suffix(way) for way in pool["capacity"]]][1:] if len(members) > 1 else [""]
@@ -229,6 +224,16 @@ def _upgrade(members: list[ObservedResource]) -> dict[str, Any]:
         return {}
     declared = len(given) == len(members)
     return {key: value for key, value in given[0].items() if declared or key != "strategy"}
+
+
+def _management(members: list[ObservedResource]) -> dict[str, Any]:
+    """Management of all steps, without the repair that dynamic capacity never has."""
+    ways = [next(iter(_capacity(one, []))) for one in members]
+    found = [mapping(one.properties.get("management")) for one in members]
+    repairs = [
+        one.get("autoRepair") for one, way in zip(found, ways, strict=True) if way not in _DYNAMIC
+    ]
+    return {**found[0], "autoRepair": repairs[0] if repairs else None}
 
 
 def _machine(config: Mapping[str, Any]) -> Declaration:

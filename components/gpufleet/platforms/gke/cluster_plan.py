@@ -21,9 +21,9 @@ from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.clouds.gcp_labels import resource_label
-from gpufleet.platforms.gke.gcp_objects import CLUSTER, NODE_POOL, ROUTER_NAT
+from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
-from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME
+from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 SERVICES = ("compute.googleapis.com", "container.googleapis.com")

@@ -1,6 +1,6 @@
 """Plain facts of Google Kubernetes Engine."""
 
-from gpufleet.catalogue.model import GCP, InstanceType
+from gpufleet.catalogue import GCP, InstanceType
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts, PlatformPlugin
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner

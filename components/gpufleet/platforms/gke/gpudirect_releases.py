@@ -2,25 +2,20 @@
 
 GoogleCloudPlatform/container-engine-accelerators, release notes `gpudirect-tcpx/README.md` 98c85a6,
 `gpudirect-tcpxo/README.md` 0a2b482 and `gpudirect-rdma/README.md` 4dc1fb6; versions of RDMA that
-they do not have are those of Google's manifests (`gpudirect_installers`). Read 2026-11-23.
+they do not have are those of Google's manifests (`gpudirect_installers`). Read 2026-11-23. Notes of
+the daemon from 2025-08-21 on drop two arguments, and the plugin then aborts a job in which
+NCCL_NVLSTREE_MAX_CHUNKSIZE is not set.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Fabric
-
-_GOOGLE = "us-docker.pkg.dev/gce-ai-infra"
-_TCPX = f"{_GOOGLE}/gpudirect-tcpx/nccl-plugin-gpudirecttcpx-dev", f"{_GOOGLE}/gpudirect-tcpx"
-_TCPXO = f"{_GOOGLE}/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev", f"{_GOOGLE}/gpudirect-tcpxo"
-_CLOSED_ARGUMENTS = "--num_hops=2 --num_nics=8 --uid= --alsologtostderr"
-_OPEN_ARGUMENTS = "--num_hops=2 --num_nics=8"
-"""Of the daemon from 2025-08-21 on, whose notes drop two arguments."""
-_CHUNK = {"NCCL_NVLSTREE_MAX_CHUNKSIZE": "131072"}
-"""From that release on the plugin aborts a job in which it is not set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +31,15 @@ class GpuDirectRelease:
     """What the job must set."""
 
 
-def _tcpx(plugin: str, daemon: str) -> GpuDirectRelease:
-    image, folder = _TCPX
-    return GpuDirectRelease(f"{image}:{plugin}", f"{folder}/tcpgpudmarxd-dev:{daemon}")
+def _releases() -> Mapping[str, Mapping[str, GpuDirectRelease]]:
+    found: dict[str, dict[str, GpuDirectRelease]] = {}
+    for row in read_rows(Path(__file__).parent, "gpudirect_releases"):
+        kind, version = row.pop("kind"), row.pop("version")
+        found.setdefault(kind, {})[version] = GpuDirectRelease(**row)
+    return found
 
 
-def _tcpxo(plugin: str, daemon: str, *, opened: bool = True) -> GpuDirectRelease:
-    image, folder = _TCPXO
-    arguments, env = (_OPEN_ARGUMENTS, _CHUNK) if opened else (_CLOSED_ARGUMENTS, {})
-    daemon = f"{folder}/tcpgpudmarxd-dev:{daemon}"
-    return GpuDirectRelease(f"{image}:{plugin}", daemon, arguments, env)
-
-
-def _gib(plugin: str, architecture: str = "") -> GpuDirectRelease:
-    return GpuDirectRelease(f"{_GOOGLE}/gpudirect-gib/nccl-plugin-gib{architecture}:{plugin}")
-
-
-RELEASES: Mapping[str, Mapping[str, GpuDirectRelease]] = {
-    "tcpx": {"v3.1.9": _tcpx("v3.1.9", "v2.0.12"), "v3.1.12": _tcpx("v3.1.12", "v2.0.15")},
-    "tcpxo": {
-        "v1.0.9-1": _tcpxo("v1.0.9-1", "v1.0.15", opened=False),
-        "v1.0.11": _tcpxo("v1.0.11", "v1.0.17", opened=False),
-        "v1.0.12": _tcpxo("v1.0.12", "v1.0.18"),
-        "v1.0.14": _tcpxo("v1.0.14", "v1.0.20"),
-        "v1.0.15": _tcpxo("v1.0.15", "v1.0.21"),
-    },
-    "rdma": {"v1.0.6": _gib("v1.0.6"), "v1.1.0": _gib("v1.1.0")},
-    "rdma-a4x": {"v1.0.4": _gib("v1.0.4", "-arm64")},
-}
+RELEASES = _releases()
 """Kind of installer -> version of its plugin -> release. The first is the default, and stays it:
 all pods of a job need one version, so no update of gpufleet may bring another to nodes."""
 

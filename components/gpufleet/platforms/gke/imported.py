@@ -1,15 +1,16 @@
 """A node pool that was taken over: which of its arguments stay as they were made.
 
 `gke: {imported: adopt}` keeps everything; `manage` takes over what changes without other machines.
-A test compares the names with those of the installed `pulumi_gcp`.
+Which arguments there are is in the catalogue's row of the node pool.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.catalogue.provider_shapes import inputs_of
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.names import imported_place
+from gpufleet.platforms.gke.names import NODE_POOL, imported_place
 from gpufleet.platforms.gke.shape import gke_shape
 
 MANAGED = ("autoscaling", "management", "upgradeSettings")
@@ -17,77 +18,6 @@ MANAGED = ("autoscaling", "management", "upgradeSettings")
 
 MANAGED_OF_NODES = ("labels", "taints", "resourceLabels", "tags")
 """Arguments of its nodes that `manage` takes over, where the fleet has a value for them."""
-
-KEPT = (
-    "bestEffortProvisioning",
-    "cluster",
-    "deletionPolicy",
-    "ignoreNodeCountChanges",
-    "initialNodeCount",
-    "location",
-    "maintenancePolicies",
-    "maxPodsPerNode",
-    "name",
-    "namePrefix",
-    "networkConfig",
-    "nodeCount",
-    "nodeDrainConfigs",
-    "nodeLocations",
-    "placementPolicy",
-    "project",
-    "queuedProvisioning",
-    "version",
-)
-"""Arguments of the node pool that stay as they were made."""
-
-KEPT_OF_NODES = (
-    "advancedMachineFeatures",
-    "bootDisk",
-    "bootDiskKmsKey",
-    "confidentialNodes",
-    "containerdConfig",
-    "diskSizeGb",
-    "diskType",
-    "effectiveTaints",
-    "enableConfidentialStorage",
-    "ephemeralStorageConfig",
-    "ephemeralStorageLocalSsdConfig",
-    "fastSocket",
-    "flexStart",
-    "gcfsConfig",
-    "gpudirectStrategy",
-    "guestAccelerators",
-    "gvnic",
-    "hostMaintenancePolicy",
-    "imageType",
-    "kubeletConfig",
-    "linuxNodeConfig",
-    "localNvmeSsdBlockConfig",
-    "localSsdCount",
-    "localSsdEncryptionMode",
-    "loggingVariant",
-    "machineType",
-    "maxRunDuration",
-    "metadata",
-    "minCpuPlatform",
-    "nodeGroup",
-    "nodeImageConfigs",
-    "oauthScopes",
-    "preemptible",
-    "reservationAffinity",
-    "resourceManagerTags",
-    "sandboxConfig",
-    "secondaryBootDisks",
-    "serviceAccount",
-    "shieldedInstanceConfig",
-    "soleTenantConfig",
-    "spot",
-    "storagePools",
-    "taintConfig",
-    "windowsNodeConfig",
-    "workloadMetadataConfig",
-)
-"""Arguments of its nodes that stay as they were made."""
 
 
 def validate_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
@@ -125,7 +55,10 @@ def kept_as_made(pool: Pool, node_config: Mapping[str, Any]) -> list[str]:
     `node_config` is what the fleet has to say of the nodes: labels or network tags it does not
     speak of are kept too.
     """
+    arguments = inputs_of(NODE_POOL)
     if gke_shape(pool).options.imported == "adopt":
-        return [*KEPT, *MANAGED, "nodeConfig"]
-    silent = [name for name in MANAGED_OF_NODES if name not in node_config]
-    return [*KEPT, *(f"nodeConfig.{name}" for name in (*KEPT_OF_NODES, *silent))]
+        return list(arguments)
+    taken = {name for name in MANAGED_OF_NODES if name in node_config}
+    kept = (name for name in arguments if name not in (*MANAGED, "nodeConfig"))
+    of_nodes = (name for name in arguments["nodeConfig"] if name not in taken)
+    return [*kept, *(f"nodeConfig.{name}" for name in of_nodes)]

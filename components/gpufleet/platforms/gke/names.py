@@ -10,6 +10,7 @@ import re
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.shape import CapacityStep
 
+NODE_POOL = "gcp:container/nodePool:NodePool"
 LONGEST_NAME = 40
 """Longest name of a cluster or node pool."""
 CLUSTER_NAME = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"

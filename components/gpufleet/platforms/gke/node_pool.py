@@ -22,8 +22,9 @@ from gpufleet.platforms.gke.connection import (
     GkeNetworkArgs,
     gke_connection,
 )
-from gpufleet.platforms.gke.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpObject
+from gpufleet.platforms.gke.gcp_objects import RESOURCE_POLICY, GcpObject
 from gpufleet.platforms.gke.imported import kept_as_made, validate_import
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.networks import validate_networks
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape, gke_shape

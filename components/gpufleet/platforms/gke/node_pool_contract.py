@@ -11,17 +11,17 @@ from typing import Any, cast
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric
 
-NODE_POOL_TYPE = "gcp:container/nodePool:NodePool"
 MOST_UPGRADED_AT_ONCE = 20
 """`maxSurge` and `maxUnavailable` together (hashicorp/terraform-provider-google 069a33d
 `resource_container_node_pool.go`, description of `upgrade_settings`)."""
 
 _TOOLKIT = "GoogleCloudPlatform/cluster-toolkit 01a7a3e modules/compute/gke-node-pool/main.tf"
-_ON_COS = frozenset({"tcpx", "tcpxo"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def validate_arguments(
     pool: Pool, shape: GkeShape, step: CapacityStep, arguments: Mapping[str, Any], place: str
 ) -> Iterator[Finding]:
     """The same of one node pool's arguments."""
-    yield from refused_arguments(NODE_POOL_TYPE, arguments, place)
+    yield from refused_arguments(NODE_POOL, arguments, place)
     for one in (*_lifecycle(step, arguments), *_nodes(pool, shape, arguments)):
         yield error(
             "gke-arguments-exclude-each-other",
@@ -155,12 +155,16 @@ def _nodes(pool: Pool, shape: GkeShape, arguments: Mapping[str, Any]) -> Iterato
             "Google Compute Engine, gpu-network-bandwidth (2026-11-21)",
         )
     image = str(config.get("imageType", ""))
-    if pool.fabric.value in _ON_COS and not image.upper().startswith("COS"):
+    faster = pool.fabric.value if pool.fabric is not Fabric.NONE else ""
+    if _section(config, "fastSocket").get("enabled") is True:
+        faster = "Fast Socket"
+    if faster and not image.upper().startswith("COS"):
         yield Combination(
             "nodeConfig.imageType",
-            f"{pool.fabric.value} runs on Container-Optimized OS alone, and the image is {image}",
+            f"{faster} runs on Container-Optimized OS alone, and the image is {image}",
             "write `image: cos`",
-            "GKE documentation, maximize GPU network bandwidth with GPUDirect (2026-11-23)",
+            "GKE documentation, maximize GPU network bandwidth with GPUDirect (2026-11-23) and "
+            "nccl-fast-socket (2026-11-28); cluster-toolkit 2c54caa examples/gke-a4/README.md",
         )
     secure = _section(config, "shieldedInstanceConfig").get("enableSecureBoot") is True
     if secure and (shape.operator or not image.upper().startswith("COS")):

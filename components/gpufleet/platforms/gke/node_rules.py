@@ -6,7 +6,7 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 
 from collections.abc import Iterable, Mapping
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.autoscaler_rules import WHOLE_GPU, has_whole_gpus
 from gpufleet.fleet.model import Pool

@@ -6,7 +6,7 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 
 from collections.abc import Iterable
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_machines import validate_host, validate_zone_names

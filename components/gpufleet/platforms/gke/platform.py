@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
@@ -16,10 +16,8 @@ from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
 from gpufleet.platforms.gke.autopilot import validate_autopilot
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS, fabric_of
-from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
 from gpufleet.platforms.gke.gpu_networks import refused_networks
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
-from gpufleet.platforms.gke.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
 from gpufleet.platforms.gke.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.gke.rules import validate_gke
@@ -58,6 +56,7 @@ RUNTIME_FROM_FILE = {"RUNTIME_CONFIG_SOURCE": "file"}
 class GkeRules(PlatformRules):
     """GKE: one machine type a node pool, its own plugin, several node pools under a class."""
 
+    group_kinds = frozenset({"nodePool"})
     engine_names = ENGINE_NAMES
 
     def engine_name(self, resource: str) -> str:
@@ -249,14 +248,8 @@ class GkeRules(PlatformRules):
             return Rollout("GKE", upgrade.max_surge, None)
         return Rollout("GKE", upgrade.max_unavailable)
 
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        return LEAF_CLASSES
-
     def same_node_group(self, old: Pool, new: Pool) -> bool:
-        return taken_over(old, new)
-
-    def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
-        return new_pool_because(old, new)
+        return old.spec.import_id is not None and old.spec.import_id == new.spec.import_id
 
 
 def _queued(capacity: Sequence[Capacity]) -> bool:

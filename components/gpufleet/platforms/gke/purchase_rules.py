@@ -18,21 +18,23 @@ from gpufleet.spec.platforms.gke import UpgradeStrategy
 _RESERVATION = re.compile(
     r"^(projects/[a-z][-a-z0-9:.]*[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
 )
+_TOOLKIT = "GoogleCloudPlatform/cluster-toolkit 01a7a3e modules/compute/gke-node-pool/main.tf"
 _BLOCK = re.compile(
     r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?(/reservationSubBlocks/[a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$"
 )
 
 
-def validate_purchase(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
-    """Reservations, repair and upgrades of what is bought, several ways of buying, imports."""
+def validate_purchase(pool: Pool, shape: GkeShape, project: str | None) -> Iterable[Finding]:
+    """Reservations, repair and upgrades of what is bought, several ways of buying, imports.
+    `project` is the cluster's."""
     yield from _import(pool, shape)
-    yield from _reservations(pool)
+    yield from _reservations(pool, project)
     if not auto_created(pool):
         yield from _operations(pool, shape)
         yield from _fallback_order(pool, shape)
 
 
-def _reservations(pool: Pool) -> Iterable[Finding]:
+def _reservations(pool: Pool, project: str | None) -> Iterable[Finding]:
     seen: set[tuple[str, str | None, tuple[str, ...]]] = set()
     for index, entry in enumerate(pool.capacity):
         reserved = entry.reserved
@@ -56,6 +58,17 @@ def _reservations(pool: Pool) -> Iterable[Finding]:
                     "write its name, or B/reservationSubBlocks/S for a sub-block",
                     found=block,
                 )
+        owner = reserved.id.split("/")[1:2]
+        if reserved.blocks and project is not None and owner not in ([], [project]):
+            yield warning(
+                "gke-block-of-shared-reservation",
+                f"{place}.blocks",
+                f"the reservation is shared by {owner[0]}, and Google's own module makes no node "
+                "pool on a block of a shared one",
+                "leave `blocks` out, or use a reservation of the cluster's project",
+                found=reserved.id,
+                source=f"{_TOOLKIT}: shared extended reservations",
+            )
         if (reserved.id, reserved.zone, reserved.blocks) in seen:
             yield error(
                 "gke-reservation-twice",

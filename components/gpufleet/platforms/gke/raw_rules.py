@@ -1,14 +1,13 @@
-"""Findings about raw arguments of a GKE node pool, and about tags as Google's labels.
+"""Raw arguments of a GKE node pool that are refused."""
 
-Raw arguments are merged last. They may set arguments that gpufleet does not set. They must not
-change arguments from which the fleet's counts are computed.
-"""
+from collections.abc import Iterable
 
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
-
+from gpufleet.catalogue.provider_shapes import inputs_of
+from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.raw_arguments import decided_elsewhere, validate_raw_arguments
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.shape import GkeShape
 
 WIRED = ("cluster", "initialNodeCount", "location", "name", "namePrefix", "nodeCount", "project")
@@ -31,56 +30,22 @@ DECIDED = {
 """Raw arguments that are refused -> the setting of the pool that decides them: spend, quotas and
 what nodes offer follow from it."""
 
-_OBJECTS = ("management", "networkConfig", "nodeConfig", "upgradeSettings")
-"""Arguments that are objects; anything else in their place would be sent instead of them."""
-
 
 def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     """Raw arguments of one pool."""
     raw = shape.options.node_pool
     place = f"{pool.path}.gke.nodePool"
-    for key in raw:
-        if key in WIRED:
-            yield error(
-                "raw-argument-wired",
-                f"{place}.{key}",
-                f"{key} is wired by the component, and nodes hang on it",
-                "remove it; names, sizes and places have settings of their own",
-                found=key,
-            )
-    for key in _OBJECTS:
-        if key in raw and not isinstance(raw[key], Mapping):
+    yield from validate_raw_arguments(raw, place, WIRED, DECIDED)
+    shapes = inputs_of(NODE_POOL)
+    for key, value in raw.items():
+        if is_mapping(shapes.get(key)) and not is_mapping(value):
             yield error(
                 "raw-argument-no-object",
                 f"{place}.{key}",
-                f"{key} is an object, and {raw[key]!r} would be sent instead of all of it",
+                f"{key} is an object, and {value!r} would be sent instead of all of it",
                 f"write what is to change: {{{key}: {{...}}}}",
             )
-    yield from _decided(pool, raw, place)
-
-
-def _decided(pool: Pool, raw: Mapping[str, Any], place: str) -> Iterable[Finding]:
-    config = _object(raw.get("nodeConfig"))
-    given = {*raw, *(f"nodeConfig.{key}" for key in config)}
-    for key, setting in DECIDED.items():
-        if key in given:
-            yield error(
-                "raw-argument-decided",
-                f"{place}.{key}",
-                f"{key} follows from `{setting}`, which spend, quotas and pods rely on",
-                f"remove it, and write `{setting}`",
-                found=key,
-            )
-    for key in _object(config.get("labels")):
+    for key in mapping(mapping(raw.get("nodeConfig")).get("labels")):
         if key in pool.labels:
-            yield error(
-                "raw-argument-decided",
-                f'{place}.nodeConfig.labels["{key}"]',
-                f"the pool gives its nodes {key}, and pods choose them by it",
-                "remove it; labels of your own belong under `labels`",
-                found=key,
-            )
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else dict[str, Any]()
+            argument = f'nodeConfig.labels["{key}"]'
+            yield decided_elsewhere(f"{place}.{argument}", argument, "labels")

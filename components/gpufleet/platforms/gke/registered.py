@@ -17,6 +17,7 @@ from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet.platforms.gke.gpu_networks import gpu_networks
 from gpufleet.platforms.gke.imported import kept_as_made
+from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import (
     SIZES_IGNORED,
     node_pools,
@@ -24,7 +25,6 @@ from gpufleet.platforms.gke.node_pool_arguments import (
 )
 from gpufleet.platforms.gke.shape import gke_shape
 
-NODE_POOL = "gcp:container/nodePool:NodePool"
 _TOKENS = {"nodePool": NODE_POOL, "placement": "gcp:compute/resourcePolicy:ResourcePolicy"}
 ENGINE_NAMES = {"nodePool": "{}", "placement": "{}-placement", "computeClass": "class"}
 """Kind -> what the name of the resource ends with (`node_pool`)."""

@@ -46,7 +46,7 @@ def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
         yield from validate_place(pool, shape, row, spec)
         yield from validate_auto_class(pool, shape, autopilot=spec.cluster.autopilot)
         yield from _class_name(pool, shape)
-        yield from validate_purchase(pool, shape)
+        yield from validate_purchase(pool, shape, spec.cluster.project)
         yield from validate_node(pool, shape, row, spec)
         yield from validate_tpu(pool)
         yield from validate_floors(pool, spec.cluster.kubernetes_version)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import prod
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import InstanceType
 from gpufleet.fleet.model import GIB, NodeTaint, Pool
 from gpufleet.platforms.clouds.gcp_machines import boot_disks, host_machine
 from gpufleet.platforms.gke.sharing import served_by_gke

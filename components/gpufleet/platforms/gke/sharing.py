@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.findings import Finding, error
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing

@@ -1,7 +1,6 @@
 """Operators on OpenShift: which package, channel and version Lifecycle Manager is asked for."""
 
-from gpufleet.catalogue import Catalogue
-from gpufleet.catalogue.model import Package
+from gpufleet.catalogue import Catalogue, Package
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, OperatorSubscription
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership

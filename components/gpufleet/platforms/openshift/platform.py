@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (

@@ -1,6 +1,6 @@
 """Plain facts of the local control plane with simulated nodes."""
 
-from gpufleet.catalogue.model import AWS, GCP
+from gpufleet.catalogue import AWS, GCP
 from gpufleet.contract.platform_facts import PlatformFacts, Relabelling
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric

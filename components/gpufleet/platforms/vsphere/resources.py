@@ -1,14 +1,14 @@
 """The resources of vSphere that the package's own plugin serves."""
 
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet_vcenter.legacy import FormerBatchProvider, FormerMachineProvider
+from gpufleet_vcenter.legacy import FormerResourceProvider
 from gpufleet_vcenter.node import BATCH, GROUP, MACHINE, OWNER
 from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 
 RESOURCES = {
     GROUP: VsphereGpuNodeGroupProvider(),
     OWNER: VsphereGpuNodeOwnerProvider(),
-    MACHINE: FormerMachineProvider(),
-    BATCH: FormerBatchProvider(),
+    MACHINE: FormerResourceProvider(),
+    BATCH: FormerResourceProvider(),
 }
 """Type -> what its resources do."""

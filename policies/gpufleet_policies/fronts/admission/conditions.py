@@ -119,8 +119,6 @@ CONDITIONS: Mapping[str, Expression] = {
     " && !object.spec.?deletionStrategy.hasValue()"
     " && object.spec.?clusterSelector.orValue({}).size() == 0",
     "training-without-queue-or-gang": _gang,
-    "gpu-job-keeps-finished-pods": f"{_USES_GPUS}"
-    " && !object.spec.?ttlSecondsAfterFinished.hasValue()",
     "gpu-pool-unbounded": f"{_SELECTS_GPUS} && !{_STATIC}"
     " && object.spec.?limits.orValue({}).size() == 0",
     # Budgets that never let a node go are left to a person.

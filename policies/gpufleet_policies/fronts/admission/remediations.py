@@ -155,11 +155,6 @@ MENDS = (
         (JOBS, CRON_JOBS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS, TRAIN_JOBS),
         _deadline,
     ),
-    _remediate(
-        "gpu-job-keeps-finished-pods",
-        (JOBS,),
-        _added(("/spec/ttlSecondsAfterFinished", str(DAY_SECONDS))),
-    ),
     _remediate("rayjob-cluster-outlives-job", (RAY_JOBS,), _ends_with_job),
     _remediate(
         "gpu-cronjob-overlaps", (CRON_JOBS,), _added(("/spec/concurrencyPolicy", quoted("Forbid")))

@@ -16,6 +16,7 @@ from gpufleet_policies.fronts.audit.inputs import SUFFIXES
 from gpufleet_policies.fronts.audit.reading import Reading, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.resolve.build import Problem, build
+from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain
 from gpufleet_policies.wrappers.files import is_kustomization_file
 
@@ -66,6 +67,7 @@ def _build(folder: str, tree: Tree, reading: Reading) -> set[str]:
     except UnresolvedError as problem:
         reading.not_judged.append(Unjudged(reading.name, 1, "", "overlay", str(problem)))
         return set()
+    with_variables(built.objects)
     # Its own releases stay; its patches are carried out.
     reading.not_judged = [one for one in reading.not_judged if one.what != "patch"]
     reading.not_judged += [_unjudged(one) for one in dict.fromkeys(built.problems)]

@@ -11,9 +11,8 @@ from typing import Any
 
 from google.cloud import container_v1beta1
 
-from gpufleet.catalogue import load
+from gpufleet.catalogue import InstanceType, load
 from gpufleet.catalogue.edition import DEFAULT_EDITION
-from gpufleet.catalogue.model import InstanceType
 from gpufleet_sandbox.cloud.cloud import CloudError
 
 _Reservation = container_v1beta1.ReservationAffinity.Type

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import AWS
+from gpufleet.catalogue import AWS, load
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet
 from gpufleet.partition.shares import RESOURCES

@@ -1,5 +1,8 @@
 """Nodes that somebody else made: which they are, who labels them, what they bring and cost."""
 
+import os
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +66,21 @@ def test_named_nodes_get_the_labels_of_the_pool_and_nothing_else() -> None:
 
 
 def test_names_by_a_pattern_are_matched_whole() -> None:
-    made = fleet({"existing": {"namePattern": "gpu-[0-9]+"}})
+    made = fleet({"existing": {"namePattern": "gpu-[0-9]+|big'"}})
     rule = node_feature_rule(made, made.pools[0])
     assert rule is not None
     name = rule["spec"]["rules"][0]["matchFeatures"][1]
-    assert name["matchExpressions"]["nodename"]["value"] == ["^gpu-[0-9]+$"]
+    (expression,) = name["matchExpressions"]["nodename"]["value"]
+    names = ["gpu-1", "big'", "gpu-1-of-others", "not-big'"]
+    assert [one for one in names if re.search(expression, one)] == names[:2]
+    line = next(one for one in commands(made.pools[0]).splitlines() if one.startswith("nodes=$("))
+    listed = "\n".join(f"node/{one}" for one in names)
+    script = line.replace("kubectl get nodes -o name", 'printf "%s" "$LISTED"') + '; echo "$nodes"'
+    done = subprocess.run(
+        ["sh", "-c", script], env={"LISTED": listed, "PATH": os.environ["PATH"]},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["node/gpu-1", "node/big'"]
 
 
 def test_nodes_by_their_labels_are_labelled_by_commands() -> None:
@@ -167,6 +180,58 @@ def test_the_plugin_of_the_cloud_beside_the_operators_is_refused() -> None:
         **by_hand,
     }
     assert not compile_data(data).deployable
+
+
+def with_operator(image: str, **operator: Any) -> list[tuple[str, str]]:
+    """Errors of one pool of nodes with this image, and settings of the operator."""
+    pool = {"name": "p", "gpu": "H100-80GB", "gpusPerNode": 8, "nodes": {"min": 1, "max": 1}}
+    made = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "existing",
+            "cluster": {"name": "metal"},
+            "pools": [{**pool, "image": image}],
+            "addons": {"gpuOperator": operator},
+        }
+    )
+    return [(f.code, f.path) for f in made.findings if f.severity.value == "error"]
+
+
+VALUES = "addons.gpuOperator.values"
+OTHERS = [{"name": "CONTAINERD_SOCKET", "value": "/run/containerd/containerd.sock"}]
+OURS = [{"name": "CONTAINERD_SOCKET", "value": "/run/k3s/containerd/containerd.sock"}]
+
+
+@pytest.mark.parametrize(
+    ("image", "operator", "code", "place"),
+    [
+        ("dgx", {"driver": {"enabled": True}}, "driver-installed-twice", "driver.enabled"),
+        ("k3s", {"toolkit": {"enabled": True}}, "toolkit-installed-twice", "toolkit.enabled"),
+        (
+            "coreweave",
+            {"devicePlugin": {"enabled": True}},
+            "device-plugin-installed-twice",
+            "devicePlugin.enabled",
+        ),
+        ("plain", {"driver": {"enabled": False}}, "driver-installed-by-nobody", "driver.enabled"),
+        ("rke2", {"toolkit": {"env": OTHERS}}, "existing-runtime-socket", "toolkit.env"),
+        ("rke2-driver", {"toolkit": {"env": []}}, "existing-runtime-socket", "toolkit.env"),
+    ],
+)
+def test_what_the_nodes_bring_and_what_the_operator_does_are_compared(
+    image: str, operator: dict[str, Any], code: str, place: str
+) -> None:
+    assert with_operator(image, values=operator) == [(code, f"{VALUES}.{place}")]
+
+
+def test_the_socket_of_rke2_may_be_written() -> None:
+    """docs.rke2.io, "Deploy NVIDIA operator": CONTAINERD_SOCKET alone."""
+    assert with_operator("rke2", values={"toolkit": {"env": OURS}}) == []
+    assert with_operator("plain", values={"toolkit": {"env": []}}) == []
+    typed = {"env": {"CONTAINERD_SOCKET": "/run/containerd/containerd.sock"}}
+    assert ("existing-runtime-socket", "addons.gpuOperator.toolkit.env") in with_operator(
+        "rke2", toolkit=typed
+    )
 
 
 def test_two_runtimes_in_one_cluster_are_refused() -> None:

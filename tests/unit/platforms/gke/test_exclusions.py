@@ -47,6 +47,22 @@ def test_what_machines_take_is_taken(pool: Any, most: int) -> None:
             "pools[0].capacity[0].queued",
         ),
         (
+            {
+                "instanceTypes": ["a3-ultragpu-8g"],
+                "capacity": [SPOT],
+                **ZONE,
+                "fabric": "rdma",
+                "image": "ubuntu-gke",
+            },
+            "gke-arguments-exclude-each-other",
+            "pools[0].gke.nodePool.nodeConfig.imageType",
+        ),
+        (
+            {**L4, "image": "ubuntu-gke", **gke(fastSocket=True)},
+            "gke-arguments-exclude-each-other",
+            "pools[0].gke.nodePool.nodeConfig.imageType",
+        ),
+        (
             {**L4, **ZONE, "capacity": [QUEUED, RESERVED]},
             "capacity-not-combinable",
             "pools[0].capacity[0].queued",
@@ -300,3 +316,22 @@ def test_what_excludes_each_other_is_named_with_its_path(
     errors = found(pool)
     assert errors.get(code, ("not found", ""))[0] == path, errors
     assert not compiled(pool).deployable
+
+
+@pytest.mark.parametrize(
+    ("reservation", "doubted"),
+    [
+        ("r", False),
+        ("projects/acme/reservations/r", False),
+        ("projects/other/reservations/r", True),
+    ],
+)
+def test_a_block_of_a_shared_reservation_is_doubted(reservation: str, doubted: bool) -> None:
+    """GoogleCloudPlatform/cluster-toolkit 01a7a3e `modules/compute/gke-node-pool/main.tf`: shared
+    extended reservations are not supported by GKE."""
+    reserved = {"id": reservation, "zone": "us-central1-a", "blocks": ["b-1"]}
+    pool = {**H100, **ZONE, "capacity": [{"reserved": reserved}]}
+    cluster = {"name": "ml", "region": "us-central1", "project": "acme"}
+    result = compiled(pool, cluster=cluster)
+    codes = [one.code for one in result.findings]
+    assert ("gke-block-of-shared-reservation" in codes) is doubted

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import GCP
+from gpufleet.catalogue import GCP, load
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.observed import Declaration, ObservedResource
 from gpufleet.platforms.openshift.adoption import (

@@ -1,6 +1,6 @@
 """Plain facts of OpenShift on Google Cloud."""
 
-from gpufleet.catalogue.model import GCP
+from gpufleet.catalogue import GCP
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
 from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS

@@ -1,0 +1,145 @@
+"""The ledger of notebooks that went to zero: when, for how long, and what their parts are worth.
+
+A notebook was stopped while kube-state-metrics reported that no replica of it is asked for. What it
+would have held is what its last pod before held, else its first one after.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.cost.cost import SECONDS_PER_HOUR
+from gpufleet.cost.dump import (
+    HELD_SERIES,
+    QUERY,
+    REPLICA_SERIES,
+    Series,
+    merged,
+    smallest_step,
+    stretches,
+    united,
+)
+from gpufleet.findings import Finding, warning
+from gpufleet.fleet.kube_state_names import sanitised
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.unit_weights import unit_weights
+from gpufleet.render.scaling_signals import pod_pattern
+from gpufleet.spec.idle import IdleNotebook
+from gpufleet.spec.scaling import ScalingTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One time in which a notebook had no replica."""
+
+    notebook: str
+    """`<namespace>/<name>`."""
+    pool: str
+    start: int
+    """Seconds since 1970."""
+    end: int
+    """The end of the dump where it was not started again."""
+    units: dict[str, int]
+    """Resource -> units that it did not hold. Empty where the dump has no pod of it."""
+    micro_usd: int | None
+    """What these units cost for that time; None where units or price are not known. It is saved
+    once others use them, or the nodes go."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    start: int
+    end: int
+    pod: str
+    resource: str
+    units: int
+
+
+def stops(
+    fleet: Fleet, series: Iterable[Series], step: int | None
+) -> tuple[list[Stop], list[Finding]]:
+    """Every stop of the notebooks that the declaration may stop, the earliest first, and notebooks
+    of which the dump has no replicas. Raises UnreadableDumpError when no step can be told."""
+    notebooks = [
+        (pool, one)
+        for pool in fleet.pools
+        if pool.spec.idle is not None
+        for one in pool.spec.idle.stopped
+    ]
+    if not notebooks:
+        return [], []
+    known = list(series)
+    length = step or smallest_step(known)
+    replicas = {
+        (kind, one.labels["namespace"], one.labels[label]): one
+        for kind, (name, label) in REPLICA_SERIES.items()
+        for one in united(known, name, ("namespace", label))
+    }
+    holding = united(known, HELD_SERIES, ("namespace", "pod", "node", "resource"))
+    found: list[Stop] = []
+    silent: list[str] = []
+    for pool, one in notebooks:
+        called = f"{one.namespace}/{one.name}"
+        asked = replicas.get((one.kind, one.namespace, one.name))
+        if asked is None:
+            silent.append(called)
+            continue
+        held = _held(holding, one, length)
+        steps = stretches(asked.samples, length)
+        zero = ((start, end) for start, end, value in steps if not value)
+        for start, end in merged(zero):
+            units = _units(held, start, pool)
+            found.append(
+                Stop(called, pool.name, start, end, units, _worth(units, pool, end - start))
+            )
+    return sorted(found, key=lambda stop: (stop.start, stop.notebook)), _unknown(silent)
+
+
+def _unknown(silent: Sequence[str]) -> list[Finding]:
+    if not silent:
+        return []
+    return [
+        warning(
+            "cost-stops-unknown",
+            ", ".join(silent),
+            "the dump does not have how many replicas were asked for: whether they were stopped is "
+            "not known",
+            f"ask for {QUERY}, and check the names",
+        )
+    ]
+
+
+def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[_Held]:
+    """What pods of a notebook held, in order of time."""
+    target = ScalingTarget(name=notebook.name, namespace=notebook.namespace, kind=notebook.kind)
+    pods = re.compile(pod_pattern(target))
+    return sorted(
+        (
+            _Held(start, end, one.labels["pod"], one.labels["resource"], round(value))
+            for one in holding
+            if one.labels["namespace"] == notebook.namespace and pods.fullmatch(one.labels["pod"])
+            for start, end, value in stretches(one.samples, step)
+            if value
+        ),
+        key=lambda held: held.start,
+    )
+
+
+def _units(held: Sequence[_Held], moment: int, pool: Pool) -> dict[str, int]:
+    """What the last pod before a moment held at its end, else the first after at its beginning."""
+    spelling = {sanitised(name): name for name in unit_weights(pool)}
+    before = [one for one in held if one.start < moment]
+    edge = max((one.start for one in before), default=min((one.start for one in held), default=0))
+    return {
+        spelling.get(one.resource, one.resource): one.units for one in held if one.start == edge
+    }
+
+
+def _worth(units: dict[str, int], pool: Pool, seconds: int) -> int | None:
+    weights = unit_weights(pool)
+    if not units or pool.hourly_micro_usd is None or not set(units) <= set(weights):
+        return None
+    part = sum((weights[name] * count for name, count in units.items()), Fraction(0))
+    exact = part * pool.hourly_micro_usd * seconds / SECONDS_PER_HOUR
+    return int(exact + Fraction(1, 2))

@@ -1,0 +1,163 @@
+"""Idle to zero: a ScaledObject for each notebook, and what kube-state-metrics must tell of leases.
+
+A notebook is in use while its lease holds, or while it has a pod that is not seen to be idle: one
+that has run for the whole time with a figure of each minute, none above the limit. What is not
+known stops nothing: without figures of its GPU a pod is in use, and without the series of the
+lease the query has no answer, which is an error for KEDA, that then changes nothing
+(kedacore/keda v2.20.2 `pkg/scalers/prometheus_scaler.go`,
+`pkg/scaling/executor/scale_scaledobjects.go`). Therefore these objects have no fallback. Series:
+kubernetes/kube-state-metrics v2.18.0 `pkg/customresourcestate/registry_factory.go`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpufleet.documents.writing import yaml_stream, yaml_text
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.horizontal_pod_autoscaler import LABELS
+from gpufleet.render.scaled_object import API_VERSION
+from gpufleet.render.scaling_signals import SOURCES, pod_pattern
+from gpufleet.spec.idle import IdleNotebook, IdlePolicy
+from gpufleet.spec.scaling import ScalingTarget, Signal
+
+LEASE = "gpufleet.dev/lease-until"
+"""Annotation of a notebook's ScaledObject: a time as RFC 3339 writes it."""
+LEASE_SERIES = "gpufleet_lease_until"
+"""Seconds since 1970 until which a notebook is leased; 0 without the annotation, and not there
+where it cannot be read."""
+_POLLING = 30
+"""Seconds between two questions, KEDA's own default."""
+
+
+def idle_objects(fleet: Fleet) -> list[dict[str, Any]]:
+    """ScaledObjects of every notebook that may be stopped, called like it."""
+    monitoring = fleet.spec.monitoring
+    if monitoring is None or monitoring.query_url is None:
+        return []
+    return [
+        _scaled_object(idle, one, monitoring.query_url)
+        for pool in fleet.pools
+        if (idle := pool.spec.idle) is not None
+        for one in idle.stopped
+    ]
+
+
+def idle_files(fleet: Fleet) -> Iterator[Artefact]:
+    """The objects, and the configuration without which nothing is ever stopped."""
+    if objects := idle_objects(fleet):
+        yield Artefact(
+            "manifests/idle.yaml",
+            ArtefactKind.MANIFEST,
+            "ScaledObjects of notebooks that go to zero when idle",
+            yaml_stream(objects),
+        )
+        yield Artefact(
+            "config/kube-state-metrics.yaml",
+            ArtefactKind.CONFIG,
+            "what kube-state-metrics tells of leases: --custom-resource-state-config-file",
+            yaml_text(lease_metrics()),
+        )
+
+
+def lease_metrics() -> dict[str, Any]:
+    """`CustomResourceStateMetrics`: the lease of each ScaledObject as `LEASE_SERIES`."""
+    group, version = API_VERSION.split("/")
+    prefix, name = LEASE_SERIES.split("_", 1)
+    return {
+        "kind": "CustomResourceStateMetrics",
+        "spec": {
+            "resources": [
+                {
+                    "groupVersionKind": {
+                        "group": group,
+                        "version": version,
+                        "kind": "ScaledObject",
+                    },
+                    "metricNamePrefix": prefix,
+                    "labelsFromPath": {
+                        "namespace": ["metadata", "namespace"],
+                        "scaledobject": ["metadata", "name"],
+                    },
+                    "metrics": [
+                        {
+                            "name": name,
+                            "help": "Until when a person keeps the notebook",
+                            "each": {
+                                "type": "Gauge",
+                                "gauge": {
+                                    "path": ["metadata", "annotations", LEASE],
+                                    "nilIsZero": True,
+                                },
+                            },
+                        }
+                    ],
+                }
+            ]
+        },
+    }
+
+
+def in_use(idle: IdlePolicy, notebook: IdleNotebook) -> str:
+    """PromQL: more than 0 while the notebook is leased or not seen to be idle, 0 when it may stop;
+    without an answer where the lease is not known."""
+    target = ScalingTarget(name=notebook.name, namespace=notebook.namespace, kind=notebook.kind)
+    source, minutes = SOURCES[Signal.GPU_UTILISATION], idle.after_minutes
+    pods = f'namespace="{notebook.namespace}", pod=~"{pod_pattern(target)}"'
+    device = (
+        f"{source.series}{{{source.namespace_label}="
+        f'"{notebook.namespace}", {source.pod_label}=~"{pod_pattern(target)}"}}'
+    )
+    by = f"by ({source.pod_label})"
+    quiet = (
+        f"max {by} (max_over_time({device}[{minutes}m])) < {idle.below_percent / 100:g} "
+        f"and min {by} (count_over_time({device}[{minutes}m:1m])) >= {minutes}"
+    )
+    idle_pods = (
+        f'label_replace({quiet}, "pod", "$1", "{source.pod_label}", "(.+)") '
+        f"and on (pod) (time() - max by (pod) (kube_pod_created{{{pods}}}) >= {60 * minutes})"
+    )
+    there = f'max by (pod) (kube_pod_status_phase{{{pods}, phase=~"Pending|Running"}} == 1)'
+    lease = f'{LEASE_SERIES}{{namespace="{notebook.namespace}", scaledobject="{notebook.name}"}}'
+    return (
+        f"(max({lease}) > bool time()) + "
+        f"(count({there} unless on (pod) ({idle_pods})) or vector(0))"
+    )
+
+
+def _scaled_object(idle: IdlePolicy, notebook: IdleNotebook, server: str) -> dict[str, Any]:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ScaledObject",
+        "metadata": {
+            "name": notebook.name,
+            "namespace": notebook.namespace,
+            "labels": dict(LABELS),
+        },
+        "spec": {
+            "scaleTargetRef": {
+                "apiVersion": "apps/v1",
+                "kind": notebook.kind,
+                "name": notebook.name,
+            },
+            "minReplicaCount": 0,
+            "maxReplicaCount": 1,
+            "pollingInterval": _POLLING,
+            # The query looks back over the whole time itself.
+            "cooldownPeriod": 0,
+            "triggers": [
+                {
+                    "type": "prometheus",
+                    "name": "in-use",
+                    "metricType": "AverageValue",
+                    "metadata": {
+                        "serverAddress": server,
+                        "query": in_use(idle, notebook),
+                        "threshold": "1",
+                        "activationThreshold": "0",
+                        "ignoreNullValues": "false",
+                    },
+                }
+            ],
+        },
+    }

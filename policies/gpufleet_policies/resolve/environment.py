@@ -1,0 +1,67 @@
+"""Variables of containers that ConfigMaps of the same build give: their values in the containers.
+
+A file of variables in each overlay is how one base serves many models. Kubernetes does the same
+when it starts a container; a key that is not there, and a Secret, stay as they are written.
+
+Source: Kubernetes API, EnvVarSource and EnvFromSource: `env` wins over `envFrom`, later sources
+over earlier ones.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpufleet.documents.paths import text_at
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
+from gpufleet_policies.resolve.made import Made
+
+_Values = Mapping[str, Mapping[str, Any]]
+"""Name of a ConfigMap -> its keys."""
+
+
+def with_variables(objects: Iterable[Made]) -> None:
+    """Write the values of ConfigMaps into the containers that ask for them."""
+    listed = list(objects)
+    for space in {one.namespace for one in listed}:
+        maps = [one for one in listed if one.kind == "ConfigMap" and one.namespace == space]
+        values = {one.name: mapping(one.data.get("data")) for one in maps}
+        for one in listed if values else ():
+            if one.namespace == space and one.kind != "ConfigMap":
+                one.data = _filled(one.data, values)
+
+
+def _filled(value: Any, values: _Values) -> Any:
+    """A part of an object with the variables of its containers; itself where nothing changes."""
+    if is_mapping(value):
+        found = {key: _filled(one, values) for key, one in value.items()}
+        if is_list(value.get("env")) or is_list(value.get("envFrom")):
+            found["env"] = _environment(value, values)
+        return (
+            found
+            if found.keys() != value.keys() or _differs(found.values(), value.values())
+            else value
+        )
+    if is_list(value):
+        listed = [_filled(one, values) for one in value]
+        return listed if _differs(listed, value) else value
+    return value
+
+
+def _differs(new: Iterable[Any], old: Iterable[Any]) -> bool:
+    return any(one is not other for one, other in zip(new, old, strict=True))
+
+
+def _environment(container: Mapping[str, Any], values: _Values) -> list[Any]:
+    own = [_variable(one, values) for one in items(container.get("env"))]
+    taken = {text_at(one, "name") for one in own if is_mapping(one)}
+    given: dict[str, Any] = {}
+    for source in items(container.get("envFrom")):
+        found = values.get(text_at(source, "configMapRef.name"), {})
+        given |= {text_at(source, "prefix") + key: one for key, one in found.items()}
+    return own + [{"name": key, "value": one} for key, one in given.items() if key not in taken]
+
+
+def _variable(one: Any, values: _Values) -> Any:
+    name = text_at(one, "valueFrom.configMapKeyRef.name")
+    key = text_at(one, "valueFrom.configMapKeyRef.key")
+    value = values.get(name, {}).get(key)
+    return {"name": text_at(one, "name"), "value": value} if isinstance(value, str) else one

@@ -1,0 +1,93 @@
+"""Pods that a quota of their namespace, or of their queue, never lets in."""
+
+from collections.abc import Iterator
+
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster.monitoring import GpuQuota
+from gpufleet.cluster.queues import ClusterQueue, LocalQueue
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext
+from gpufleet.rules.rule import Needs, rule
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_FEWER = "kueue.x-k8s.io/job-min-parallelism"
+"""Annotation by which Kueue may start a Job with fewer pods (partial admission)."""
+
+
+@rule(
+    "gpu-quota-never-admits",
+    "A GPU workload that asks for more than its namespace or its queue ever lets in.",
+    dev=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="Kubernetes, Resource Quotas: requests of extended resources; Kueue, ClusterQueue: a "
+    "workload is admitted whole, within the nominal quota where there is no cohort",
+)
+def never_admits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """Advice where single pods fit and only all of them do not. Jobs may run one pod after another,
+    but a queue admits them whole."""
+    if not workload.uses_gpus or workload.node_agent:
+        return
+    yield from _of_namespace(context, workload)
+    yield from _of_queue(context, workload)
+
+
+def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    space = workload.locator.namespace
+    quotas = [one for one in context.declared(GpuQuota) if one.locator.namespace == space]
+    for group in workload.running_groups() if space else ():
+        for resource in group.gpu_resources:
+            asked = group.pod_gpus(resource)
+            limits = [one.hard[resource] for one in quotas if resource in one.hard]
+            if not limits or not asked.is_known:
+                continue
+            most, pods = max(limits), group.pods.found or 0  # files of a folder can be alternatives
+            alone = asked.value > most
+            if not alone and (workload.runs_to_completion or asked.value * pods <= most):
+                continue
+            yield finding(
+                where=group.where,
+                found=f"asks for {asked.value if alone else asked.value * pods} x {resource}",
+                limit=f"the quota of namespace {space} is {most}: the API server refuses "
+                f"{'its pods' if alone else 'the others'}",
+                alternative="raise the quota, or ask for less",
+                at_most=Level.MANDATORY if alone else Level.ADVISORY,
+                evidence={"resource": resource, "quota": most},
+            )
+
+
+def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    queue = _queue_of(context, workload)
+    if queue is None or not queue.cohort.is_absent or workload.may_say(_FEWER):
+        return
+    asked: dict[str, int] = {}
+    for group in workload.pod_groups:
+        for resource in group.gpu_resources:
+            each = group.pod_gpus(resource)
+            if not each.is_known or not group.pods.is_known:
+                return
+            asked[resource] = asked.get(resource, 0) + each.value * group.pods.value
+    for resource, total in asked.items():
+        quotas = [one.nominal for one in queue.quotas if one.resource == resource]
+        if not quotas or not all(one.is_known for one in quotas):
+            continue
+        room = sum(one.value for one in quotas)
+        if total > room:
+            yield finding(
+                where="metadata.labels",
+                found=f"asks for {total} x {resource} in queue {queue.locator.name}",
+                limit=f"its nominal quota is {room}, and it has no cohort to borrow from: the "
+                "workload is never admitted",
+                alternative="raise nominalQuota, or ask for less",
+                evidence={"resource": resource, "quota": room},
+            )
+
+
+def _queue_of(context: RuleContext, workload: WorkloadFacts) -> ClusterQueue | None:
+    """The one ClusterQueue that its label leads to."""
+    name = workload.labels.get(_QUEUE)
+    local = [
+        one.cluster_queue.found
+        for one in context.declared(LocalQueue)
+        if one.locator.name == name and one.locator.namespace == workload.locator.namespace
+    ]
+    return next((q for q in context.declared(ClusterQueue) if [q.locator.name] == local), None)

@@ -1,0 +1,72 @@
+"""Cases of rules/quota_room.py."""
+
+from typing import Any
+
+from gpufleet.findings import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.queues import LOCAL, queue
+from tests.policies.cases.workloads import LIMITS, deployment, job
+from tests.policies.objects import REMOVE
+
+GPU = "nvidia.com/gpu"
+QUEUED: dict[str, Any] = {
+    'metadata.labels."kueue.x-k8s.io/queue-name"': "research",
+    LIMITS: {GPU: 4},
+}
+FOUR: dict[str, Any] = {
+    "spec.cohortName": REMOVE,
+    "spec.resourceGroups[0]": {
+        "coveredResources": ["cpu", "memory", GPU],
+        "flavors": [
+            {
+                "name": "l4",
+                "resources": [
+                    {"name": "cpu", "nominalQuota": 96},
+                    {"name": "memory", "nominalQuota": "512Gi"},
+                    {"name": GPU, "nominalQuota": 4},
+                ],
+            }
+        ],
+    },
+}
+"""A queue of its own with four GPUs."""
+
+
+def quota(gpus: int) -> Thing:
+    """A ResourceQuota of the namespace ml with so many GPUs."""
+    document: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "gpus", "namespace": "ml"},
+        "spec": {"hard": {f"requests.{GPU}": str(gpus)}},
+    }
+    return manifest(document)
+
+
+CASES = (
+    Case(
+        "gpu-quota-never-admits",
+        deployment({LIMITS: {GPU: 2}, "spec.replicas": 1}),
+        deployment({LIMITS: {GPU: 4}, "spec.replicas": 1}),
+        "asks for 4 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses its "
+        "pods",
+        alongside=(quota(2),),
+    ),
+    Case(
+        "gpu-quota-never-admits",
+        deployment({LIMITS: {GPU: 1}, "spec.replicas": 2}),
+        deployment({LIMITS: {GPU: 1}, "spec.replicas": 3}),
+        "asks for 3 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses the "
+        "others",
+        Level.ADVISORY,
+        alongside=(quota(2),),
+    ),
+    Case(
+        "gpu-quota-never-admits",
+        job(QUEUED),
+        job({**QUEUED, LIMITS: {GPU: 8}}),
+        "asks for 8 x nvidia.com/gpu in queue research; its nominal quota is 4, and it has no "
+        "cohort to borrow from",
+        alongside=(LOCAL, queue(FOUR)),
+    ),
+)
