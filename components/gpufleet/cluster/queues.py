@@ -30,6 +30,8 @@ class ClusterQueue(Subject):
     """GPU-like resources only."""
     selects_namespaces: bool = True
     """Whether `namespaceSelector` is there, or may be: without it no namespace may use it."""
+    covered: frozenset[str] | None = None
+    """Every resource with quota; None: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,8 @@ class KueueConfiguration(Subject):
     waits_for_ready: Fact[bool]
     """Whether `waitForPodsReady` is on."""
     place: str = ""
+    device_names: tuple[str, ...] = ()
+    """Names that `resources.deviceClassMappings` gives classes of devices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

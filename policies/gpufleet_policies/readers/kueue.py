@@ -64,6 +64,15 @@ def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
                 )
 
 
+def _covered(document: dict[str, Any]) -> frozenset[str] | None:
+    groups = inside(document, "spec.resourceGroups")
+    lists = [inside(group, "coveredResources") for group in items(groups)]
+    names = [name for one in lists for name in items(one)]
+    if groups is UNKNOWN or UNKNOWN in lists or not all(isinstance(name, str) for name in names):
+        return None
+    return frozenset(names)
+
+
 def cluster_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io ClusterQueue; the cohort's field was renamed with v1beta2."""
     cohort = word(document, "spec.cohortName")
@@ -75,6 +84,7 @@ def cluster_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         cohort=cohort,
         quotas=tuple(_quotas(document)),
         selects_namespaces=inside(document, "spec.namespaceSelector") is not None,
+        covered=_covered(document),
     )
 
 
@@ -124,7 +134,13 @@ def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
     elif waits is not None:
         # Since Kueue 0.15 the presence of the block switches it on; `enable` is the older switch.
         on = fact(inside(waits, "enable"), boolean, "waitForPodsReady.enable").or_default(True)
-    yield KueueConfiguration(locator=locator, waits_for_ready=on, place=place)
+    names = [inside(one, "name") for one in items(inside(data, "resources.deviceClassMappings"))]
+    yield KueueConfiguration(
+        locator=locator,
+        waits_for_ready=on,
+        place=place,
+        device_names=tuple(name for name in names if isinstance(name, str)),
+    )
 
 
 def kai_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 
 KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
-"""Labels by which a pod names its queue: today's, and the one before."""
+"""Labels by which a pod names its queue: KAI's, and the one of NVIDIA Run:ai."""
 _KAI = "kai-scheduler"
 _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob"})
 """Kinds whose scheduler only their author sets."""
@@ -17,11 +17,13 @@ _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "Cr
 
 @rule(
     "kai-queue-not-read",
-    "A queue of KAI's scheduler on pods of another scheduler, or in an annotation.",
+    "A queue of KAI's scheduler on pods of another scheduler, in an annotation, or in a label that "
+    "it does not read by default.",
     dev=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="KAI scheduler, quickstart: label kai.scheduler/queue and schedulerName; reported by "
-    "romanbaron/KAI-Scheduler#1 and kai-scheduler/KAI-Scheduler#932",
+    "romanbaron/KAI-Scheduler#1 and kai-scheduler/KAI-Scheduler#932; the label's key: pulls 243 "
+    "and 1655",
     without_gpus=True,
 )
 def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
@@ -42,6 +44,16 @@ def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
                 limit=f"queues are read by {_KAI} alone: its quota and order do not hold",
                 alternative=f"write `schedulerName: {_KAI}`",
                 evidence={"queue": labels[named[0]]},
+            )
+        elif named == [KAI_QUEUES[1]] and _is_of_kai(group) and workload.metadata_known:
+            yield finding(
+                where=f"metadata.labels[{KAI_QUEUES[1]}]",
+                found=f"names the queue {labels[KAI_QUEUES[1]]} in the label of Run:ai",
+                limit=f"{_KAI} reads {KAI_QUEUES[0]}, and takes its default queue else, unless its "
+                "queueLabelKey names this label",
+                alternative=f"write it as the label {KAI_QUEUES[0]}",
+                at_most=Level.ADVISORY,
+                evidence={"queue": labels[KAI_QUEUES[1]]},
             )
         elif not named and _is_of_kai(group) and workload.metadata_known:
             for key in sorted(workload.annotations.keys() & set(KAI_QUEUES)):

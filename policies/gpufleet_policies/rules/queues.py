@@ -65,6 +65,36 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
 
 
 @rule(
+    "kueue-device-class-without-quota",
+    "A class of devices that Kueue counts under a name of which no ClusterQueue has quota.",
+    subject=KueueConfiguration,
+    dev=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    source="Kueue documentation, setup of DRA: the name of deviceClassMappings is that of the "
+    "quota (kubernetes-sigs/kueue KEP-2941; openshift/openshift-docs pull 113996)",
+)
+def class_without_quota(
+    context: RuleContext, configuration: KueueConfiguration
+) -> Iterator[Finding]:
+    """Silent where no ClusterQueue is declared, or the resources of one are not known."""
+    covered = [queue.covered for queue in context.declared(ClusterQueue)]
+    names = {name for one in covered if one is not None for name in one}
+    if not covered or None in covered:
+        return
+    for name in configuration.device_names:
+        if name not in names:
+            yield finding(
+                where=f"{configuration.place or 'resources'}: deviceClassMappings",
+                found=f"{name} is the name of a class of devices, and no ClusterQueue has quota of "
+                "it",
+                limit="jobs with a claim of the class are not admitted",
+                alternative=f"give {name} quota in a ClusterQueue, or map the class to the name "
+                "that has it",
+                evidence={"name": name},
+            )
+
+
+@rule(
     "quota-exceeds-capacity",
     "Quota for more GPUs than the pools of its flavour can have.",
     subject=ResourceFlavor,

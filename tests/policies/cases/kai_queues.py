@@ -5,6 +5,7 @@ from tests.policies.cases.case import Case
 from tests.policies.cases.workloads import deployment
 
 LABEL = {'metadata.labels."kai.scheduler/queue"': "research"}
+OF_RUNAI = {'metadata.labels."runai/queue"': "research"}
 NOTE = {'metadata.annotations."kai.scheduler/queue"': "research"}
 KAI = {"spec.template.spec.schedulerName": "kai-scheduler"}
 
@@ -22,6 +23,13 @@ CASES = (
         deployment({**LABEL, **KAI}),
         deployment({**NOTE, **KAI}),
         "names the queue research in an annotation",
+        Level.ADVISORY,
+    ),
+    Case(
+        "kai-queue-not-read",
+        deployment({**LABEL, **OF_RUNAI, **KAI}),
+        deployment({**OF_RUNAI, **KAI}),
+        "names the queue research in the label of Run:ai",
         Level.ADVISORY,
     ),
 )

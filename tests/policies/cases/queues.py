@@ -60,6 +60,14 @@ def kueue(configuration: str) -> Thing:
     return Thing("kubernetes:helm.sh/v3:Release", {"chart": "kueue", "values": values}, "kueue")
 
 
+def mapped(name: str) -> Thing:
+    """Kueue's chart whose configuration counts a class of devices under a name."""
+    return kueue(
+        "waitForPodsReady: {timeout: 10m}\nresources:\n  deviceClassMappings:\n"
+        f"  - {{name: {name}, deviceClassNames: [gpu.nvidia.com]}}\n"
+    )
+
+
 KAI = {
     "apiVersion": "scheduling.run.ai/v2",
     "kind": "Queue",
@@ -75,6 +83,14 @@ CASES = (
         "Kueue queues GPU jobs, and waitForPodsReady is off",
         Level.ADVISORY,
         alongside=(kueue("metrics: {}\n"), LOCAL),
+    ),
+    Case(
+        "kueue-device-class-without-quota",
+        mapped("nvidia.com/gpu"),
+        mapped("gpus"),
+        "gpus is the name of a class of devices, and no ClusterQueue has quota of it",
+        Level.ADVISORY,
+        alongside=(queue(), LOCAL),
     ),
     Case(
         "quota-exceeds-capacity",
