@@ -4,7 +4,7 @@ from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
 from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric, Provisioner
+from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 FACTS = PlatformFacts(
     platform=Platform.OPENSHIFT,

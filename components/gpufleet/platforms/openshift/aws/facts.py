@@ -5,7 +5,7 @@ from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
 from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Provisioner
+from gpufleet.spec.pool_kinds import Provisioner
 
 FACTS = PlatformFacts(
     platform=Platform.OPENSHIFT_AWS,
