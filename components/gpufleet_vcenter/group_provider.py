@@ -32,10 +32,10 @@ from gpufleet_vcenter.group_plan import (
 )
 from gpufleet_vcenter.group_run import GroupRun, recorded
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
-from gpufleet_vcenter.lookup import datacenter_of, find_place, references
+from gpufleet_vcenter.lookup import datacenter_of, references
 from gpufleet_vcenter.machine import look
 from gpufleet_vcenter.objects import Objects, has_unknown, names_of
-from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in, read_settings
+from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in
 from gpufleet_vcenter.owned import clones_in_flight
 from gpufleet_vcenter.remove import GroupMachine, await_clones, machines_of, sweep
 from gpufleet_vcenter.session import Session
@@ -156,7 +156,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         session = logged_in(Endpoint.model_validate(some["endpoint"]))
         known = {str(node["instanceUuid"]): node for node in before.values() if _has_uuid(node)}
         width, life = int(outs.get("rolloutWidth") or outs["width"]), str(some.get("life") or "")
-        sweep(session, some, str(outs["group"]), life, width, known)
+        sweep(session, some, str(outs["group"]), life, width, known, str(outs.get("names") or ""))
 
 
 _MADE: set[str] = set()
@@ -293,16 +293,7 @@ def _without_place(session: Session, given: GroupInputs, steps: Sequence[GroupSt
 
 def _in_flight(session: Session, given: GroupInputs) -> dict[str, str]:
     """Clones that an update that was cut off has begun: nothing is known of them yet."""
-    if not given.nodes or not given.names:
-        return {}
-    settings = read_settings(placed(next(iter(given.nodes.values()))))
-    try:
-        with in_words(f"looking for clones of {settings.place.template}"):
-            names = clones_in_flight(session, find_place(session, settings).template)
-    except VsphereError as failure:
-        if failure.code in (Code.NOT_FOUND, Code.AMBIGUOUS):
-            return {}  # of a template that is gone there are none
-        raise
+    names = clones_in_flight(session) if given.names else ()
     return {name: "complete: its clone is in flight" for name in names if given.has(name)}
 
 
@@ -321,9 +312,7 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     run = _run(session, given, before)
     with in_words(f"looking at the machines of {given.group}"):
         if _in_flight(session, given):
-            some = next(iter(nodes.values()))
-            timeouts = some.get("timeouts") or {}
-            await_clones(session, str(some["place"]["template"]), timeouts, given.group)
+            await_clones(session, run.common, given.group, given.names)
         objects = _objects(session, given, before, given.objects)
         rows = _rows(session, given, before)
     nodes = settled(before, given.nodes, objects)

@@ -2,12 +2,12 @@
 """The one machine that is worked on: found by its uuid, believed by its marks."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from pyVmomi import vim
+from pyVmomi import vim, vmodl
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.errors import Code, VsphereError, interrupted
@@ -147,14 +147,14 @@ def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
     """Wait for a clone to the machine's name that an earlier, killed run may have left in flight.
 
     Between the call and the machine's appearance nothing can be found by uuid; vCenter's running
-    tasks name only the template, and its events only the destination: both together name ours.
+    tasks name only the source, and its events only the destination: both together name ours.
 
     Raises:
         VsphereError: the update was interrupted before.
     """
     deadline = time.monotonic() + seconds
     flight = Flight.NONE
-    while work.settings.name in clones_in_flight(work.session, work.place.template):
+    while work.settings.name in clones_in_flight(work.session):
         flight = Flight.LANDED
         if time.monotonic() > deadline:
             return Flight.STILL_UP
@@ -163,41 +163,55 @@ def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
     return flight
 
 
-def clones_in_flight(session: Session, template: Any) -> set[str]:
-    """Names of the machines that clones of the template make now."""
-    return {
-        name
-        for _, found in running_clones(session)
-        if found.get("info.entity") == template
-        for name in _destinations(session, template, found.get("info.eventChainId"))
-    }
+def clones_in_flight(session: Session) -> set[str]:
+    """Names of the machines that clones make now, from whichever template: a killed run may have
+    had another one declared."""
+    return {name for clone in running_clones(session) for name in clone.names}
 
 
-def running_clones(session: Session) -> list[tuple[Any, Mapping[str, Any]]]:
-    """Tasks that clone a machine now or will, each with its `info.entity`, the source."""
+@dataclass(frozen=True, slots=True)
+class RunningClone:
+    """A task that clones a machine now, or will."""
+
+    task: Any
+    source: Any
+    names: frozenset[str]
+    """Of the machines that it may make. Empty: its event is not there yet, or may not be read."""
+
+
+def running_clones(session: Session) -> list[RunningClone]:
+    """All of the vCenter."""
     manager = session.content.taskManager
     tasks = (one(session, manager, vim.TaskManager, ("recentTask",)) or {}).get("recentTask") or []
     paths = ("info.descriptionId", "info.state", "info.entity", "info.eventChainId")
-    return [
-        (task, found)
-        for task, found in properties(session, list(tasks), vim.Task, paths)
-        if str(found.get("info.state")) in ("running", "queued")
-        and str(found.get("info.descriptionId", "")).startswith("VirtualMachine.clone")
-    ]
+    started: dict[Any, list[Any]] = {}
+    clones: list[RunningClone] = []
+    for task, found in properties(session, list(tasks), vim.Task, paths):
+        source, chain = found.get("info.entity"), found.get("info.eventChainId")
+        is_clone = str(found.get("info.descriptionId", "")).startswith("VirtualMachine.clone")
+        if not is_clone or str(found.get("info.state")) not in ("running", "queued"):
+            continue
+        if source not in started:
+            started[source] = _clone_events(session, source)
+        names = (
+            str(event.destName)
+            for event in started[source]
+            if chain in (None, 0) or event.chainId in (chain, event.key, 0)
+        )
+        clones.append(RunningClone(task, source, frozenset(names)))
+    return clones
 
 
-def _destinations(session: Session, template: Any, chain: Any) -> set[str]:
-    """Names that the template's latest clone events speak of."""
+def _clone_events(session: Session, source: Any) -> list[Any]:
+    """The latest events of clones that began; none of a machine that is not this user's to see."""
     events = session.content.eventManager
     wanted = vim.event.EventFilterSpec(
         entity=vim.event.EventFilterSpec.ByEntity(
-            entity=template, recursion=vim.event.EventFilterSpec.RecursionOption.self
+            entity=source, recursion=vim.event.EventFilterSpec.RecursionOption.self
         ),
         eventTypeId=[CLONE_STARTS],
     )
-    found = session.call(lambda: events.QueryEvents(wanted))
-    return {
-        str(event.destName)
-        for event in found
-        if chain in (None, 0) or event.chainId in (chain, event.key, 0)
-    }
+    try:
+        return list(session.call(lambda: events.QueryEvents(wanted)))
+    except (vim.fault.NoPermission, vmodl.fault.ManagedObjectNotFound):
+        return []

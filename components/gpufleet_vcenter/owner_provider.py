@@ -17,7 +17,7 @@ from gpufleet_vcenter.remove import sweep
 from gpufleet_vcenter.settings import Endpoint, Place, normalised
 
 _REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
-_KEPT = ("group", "common", "width")
+_KEPT = ("group", "common", "width", "names")
 
 
 class VsphereGpuNodeOwnerProvider(VsphereProvider):
@@ -48,7 +48,7 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
         endpoint = Endpoint.model_validate(old["common"]["endpoint"])
         width, group, common = int(old["width"]), str(old["group"]), old["common"]
         session = logged_in(endpoint)
-        sweep(session, common, group, _id, width, {})
+        sweep(session, common, group, _id, width, {}, str(old.get("names") or ""))
         if common.get("separateHosts"):
             with in_words(f"removing the DRS rule of {group}"):
                 place = Place.model_validate(common["place"])
@@ -61,7 +61,8 @@ def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
         place = common.get("place")
         datacenter = place.get("datacenter") if isinstance(place, Mapping) else place
         common = [datacenter, *(common.get(key) for key in _REACHED_BY)]
-    return {**_kept(given), "common": common}
+    # A state of an earlier version has no names; they follow from the group.
+    return {**_kept(given), "common": common, "names": None}
 
 
 def _kept(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
         live = work.named()
     except VsphereError as failure:
         unreadable = failure.code is Code.UNREADABLE
-        if unreadable and settings.name in clones_in_flight(work.session, work.place.template):
+        if unreadable and settings.name in clones_in_flight(work.session):
             return
         raise
     if live is not None and live.instance_uuid != settings.adopt:

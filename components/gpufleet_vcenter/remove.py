@@ -221,6 +221,7 @@ def sweep(
     life: str,
     width: int,
     known: Mapping[str, Mapping[str, Any]],
+    names: str,
 ) -> None:
     """Remove all machines of a group, also those that a killed run made. A copy that someone made
     of one stays, and is named in a warning.
@@ -232,12 +233,13 @@ def sweep(
         life: Id of the stack; machines of another one stay.
         width: Machines that are removed at the same time.
         known: Instance uuid -> outputs, of those that the state has.
+        names: What the names of its machines begin with; empty: unknown.
 
     Raises:
         VsphereError: one could not be removed; the others are.
     """
     place = common["place"]["datacenter"]
-    await_clones(session, str(common["place"]["template"]), common.get("timeouts") or {}, group)
+    await_clones(session, common, group, names)
     with in_words(f"looking for machines of {group}"):
         found = machines_of(session, datacenter_of(session, place), group, life)
         rows = without_copies(session, (row for row in found if row.life == life))
@@ -291,20 +293,30 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
         remove(work_on(session, settings, row.uuid), row.bios_uuid)
 
 
-def await_clones(session: Session, template: str, timeouts: Mapping[str, Any], group: str) -> None:
-    """Wait for the clones of the template that are in flight: one that a killed or interrupted run
-    of this group began carries no marks that could be seen before it is done."""
-    seconds = VsphereTimeouts.model_validate(timeouts).clone
+def await_clones(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
+    """Wait for the clones in flight that may be the group's: one that a killed or interrupted run
+    began carries no marks that could be seen before it is done.
+
+    Args:
+        session: Login.
+        common: Inputs of the group's machines, or of one of them.
+        group: Owner of the group.
+        names: What the names of its machines begin with; empty: unknown. A killed run may have had
+            another template declared.
+    """
+    template = last_name(str(common["place"]["template"]))
+    seconds = VsphereTimeouts.model_validate(common.get("timeouts") or {}).clone
     doing = f"waiting for clones of {template} before machines of {group} are removed"
     left = "what they make may belong to the group"
     with in_words(doing):
-        for task, found in running_clones(session):
-            source = one(session, found["info.entity"], vim.VirtualMachine, ("name",)) or {}
-            if unquote(str(source.get("name", ""))) != last_name(template):
+        for clone in running_clones(session):
+            source = one(session, clone.source, vim.VirtualMachine, ("name",)) or {}
+            of_group = names and any(name.startswith(names) for name in clone.names)
+            if not of_group and unquote(str(source.get("name", ""))) != template:
                 continue
             try:
                 with reported(doing, "clone", left):
-                    wait(session, task, seconds)
+                    wait(session, clone.task, seconds)
             except OutcomeUnknownError:
                 continue  # it is over
             except VsphereError as failure:

@@ -7,7 +7,6 @@ from gpufleet.models.parameters import count_parameters
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import choose
 from gpufleet_planner.planning.need import Allowed, WorkloadNeed, resolve
-from gpufleet_planner.planning.network import rdma
 from gpufleet_planner.planning.offers import Market, machines
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.provisioning import (
@@ -17,10 +16,11 @@ from gpufleet_planner.planning.provisioning import (
     validate_provisioning,
 )
 from gpufleet_planner.planning.target import ServingTarget
-from gpufleet_planner.sizing.adapter import adapter_parameters
+from gpufleet_planner.planning.training_choice import rdma
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_rates import exchanged_bytes
+from gpufleet_planner.sizing.training_state import adapter_parameters
 
 CATALOGUE = load()
 EKS = Market(("eks",), "us-east-1")

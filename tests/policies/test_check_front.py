@@ -274,3 +274,17 @@ def test_a_pool_without_limits_has_one_rule(kind: str | None) -> None:
         POOL.replace("spec:\n  t", "spec:\n  limits: {nvidia.com/gpu: 4}\n  t"), kind=kind
     )
     assert "gpu-pool-unbounded" not in {one.code for one in bounded.findings}
+
+
+@pytest.mark.parametrize("kind", ["gpu-operator-values", "device-plugin-values", "device-plugin"])
+def test_a_text_of_another_program_ends_with_2(kind: str) -> None:
+    """A key of one's own next to those of the chart is ignored; a text of nothing else is not."""
+    foreign = "services: {web: {image: nginx}}\nvolumes: {data: {}}\n"
+    result = run("--as", kind, text=foreign)
+    assert result.exit_code == 2
+    assert f"{kind} has none of the keys of the text (services, volumes)" in result.output
+    own = {"device-plugin": "version: v1", "device-plugin-values": "gfd: {enabled: true}"}
+    known = own.get(kind, "driver: {enabled: false}")
+    mixed = run("--as", kind, text=f"services: {{web: 1}}\n{known}\n")
+    assert mixed.exit_code == 0
+    assert "config-key-unknown" in mixed.output

@@ -106,7 +106,8 @@ def adopt(
         best = refined(frame, one, adoption)
         pool = best.pool
         if best.refused:
-            notes += [f"pool {pool['name']} is left out: {why}" for why in best.refused]
+            reasons = [*added, *best.refused]
+            notes += [f"pool {pool['name']} is left out: {why}" for why in reasons]
             missed += [NotExpressed(r.address, "", r.name, None) for r in proposed.seen]
             continue
         if import_ids and proposed.import_id is not None:
@@ -209,9 +210,13 @@ def _with_sharing(
     """The proposal with sharing and the labels that only the author can have written."""
     pool, notes = dict(proposed.pool), list[str]()
     fleet, _ = compiled_pool(frame, pool)
-    gpus = None if fleet is None else fleet.pools[0].gpus_per_node
+    gpu, gpus = (
+        (None, None) if fleet is None else (fleet.pools[0].gpu, fleet.pools[0].gpus_per_node)
+    )
     if "sharing" not in pool:
-        sharing, notes = sharing_of(proposed.labels, seen, gpus)
+        there = {one.address for one in seen.objects("Node")}
+        nodes = [one for one in proposed.seen if one.address in there]
+        sharing, notes = sharing_of(proposed.labels, seen, nodes, gpu, gpus)
         if sharing is not None:
             pool["sharing"] = sharing
     team = proposed.labels.get(TEAM_LABEL)

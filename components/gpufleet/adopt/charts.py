@@ -11,20 +11,10 @@ from gpufleet.fleet.chart_values import leaves, merged, nested
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.releases import releases
+from gpufleet.spec.addons import CHARTS
 from gpufleet.spec.document import UnreadableDocumentError
 
-SECTIONS = {
-    "gpu-operator": "gpuOperator",
-    "network-operator": "networkOperator",
-    "nvidia-device-plugin": "devicePlugin",
-    "dra-driver-nvidia-gpu": "draDriver",
-    "karpenter": "karpenter",
-    "cluster-autoscaler": "clusterAutoscaler",
-    "aws-efa-k8s-device-plugin": "efaDevicePlugin",
-    "kueue": "kueue",
-    "keda": "keda",
-    "neuron-helm-chart": "neuronDevicePlugin",
-}
+SECTIONS = {chart: section for section, chart in CHARTS.items()}
 """Chart -> section of `addons`."""
 
 WIRED = (

@@ -1,12 +1,16 @@
 """How GPUs are shared, from the configurations that nodes choose by their labels."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue import Gpu
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
-from gpufleet.fleet.observed import Declaration, Observations
+from gpufleet.fleet.observed import Declaration, Observations, ObservedResource
+from gpufleet.fleet.observed_nodes import node_labels
+from gpufleet.partition.placement import Refusal, place
 from gpufleet.spec.document import UnreadableDocumentError
 
 MIG_KEY = "mig-configs"
@@ -32,9 +36,14 @@ def configurations(seen: Observations) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def sharing_of(
-    labels: Mapping[str, str], seen: Observations, gpus: int | None
+    labels: Mapping[str, str],
+    seen: Observations,
+    nodes: Sequence[ObservedResource],
+    gpu: Gpu | None,
+    gpus: int | None,
 ) -> tuple[Declaration | None, list[str]]:
-    """`sharing` of nodes with these labels, and what of it was not found."""
+    """`sharing` of nodes with these labels, and what of it was not found. Slices that the nodes
+    report count where no configuration says how their GPUs are cut."""
     partitions, plugins = configurations(seen)
     notes: list[str] = []
     cut = labels.get(MIG_CONFIG_LABEL, "all-disabled")
@@ -44,11 +53,22 @@ def sharing_of(
         if cut in partitions:
             layouts = _layouts(items(partitions[cut]), gpus)
         elif cut.startswith("all-"):
-            return {"mig": {"layout": cut}}, notes
+            return {"mig": {"layout": cut, **_strategy(labels)}}, notes
         else:
             notes.append(f"the MIG configuration {cut} was not found among the ConfigMaps")
     if shared not in plugins and shared != "default":
         notes.append(f"the device-plugin configuration {shared} was not found")
+    slices = reported_slices(nodes[0]) if nodes else {}
+    if slices and not layouts:
+        found = _cut(slices, whole_gpus(nodes[0]), gpu, gpus)
+        if found is None:
+            text = ", ".join(f"{n} x {name}" for name, n in sorted(slices.items()))
+            notes.append(
+                f"a node offers {text}, and no object says which of its GPUs holds what: add the "
+                "ConfigMap of the MIG manager to the input, or write `sharing.mig.layouts`"
+            )
+        # A pool of whole GPUs would take them away: without layouts it is left out.
+        return {"mig": {"layouts": found or [], **_strategy(labels)}}, notes
     found = mapping(plugins.get(shared))
     turns = _turns(mapping(found.get("sharing")))
     if layouts:
@@ -57,6 +77,55 @@ def sharing_of(
             mig["strategy"] = "single"
         return {"mig": {**mig, **turns}}, notes
     return (turns or None), notes
+
+
+def reported_slices(node: ObservedResource) -> dict[str, int]:
+    """MIG profiles that a Node offers, with their number. Under the strategy `single` its GPUs are
+    the slices, and the label of the product names the profile."""
+    capacity = _capacity(node)
+    found = {
+        key.removeprefix(_SLICE).replace(".me", "+me"): count
+        for key, count in capacity.items()
+        if key.startswith(_SLICE)
+    }
+    one = _OF_ONE.search(node_labels(node).get(_PRODUCT, ""))
+    if one is not None and _WHOLE in capacity:
+        found[one[1].replace(".me", "+me")] = capacity[_WHOLE]
+    return {name: count for name, count in found.items() if count}
+
+
+def whole_gpus(node: ObservedResource) -> int:
+    """GPUs that a Node offers next to its slices."""
+    if _OF_ONE.search(node_labels(node).get(_PRODUCT, "")):
+        return 0
+    return _capacity(node).get(_WHOLE, 0)
+
+
+_SLICE, _WHOLE, _PRODUCT = "nvidia.com/mig-", "nvidia.com/gpu", "nvidia.com/gpu.product"
+_OF_ONE = re.compile(r"-MIG-([0-9]+g\.[0-9]+gb(?:\.me)?)")
+
+
+def _capacity(node: ObservedResource) -> dict[str, int]:
+    written = mapping(mapping(node.properties.get("status")).get("capacity"))
+    return {key: int(text) for key, text in written.items() if str(text).isdecimal()}
+
+
+def _strategy(labels: Mapping[str, str]) -> Declaration:
+    single = labels.get("nvidia.com/mig.strategy") == "single"
+    return {"strategy": "single"} if single else {}
+
+
+def _cut(
+    slices: Mapping[str, int], whole: int, gpu: Gpu | None, gpus: int | None
+) -> list[Declaration] | None:
+    """The layout of the GPUs that are cut, where all of them can be cut alike; else None."""
+    cut = (gpus or 0) - whole
+    if gpu is None or gpu.mig is None or cut < 1 or any(n % cut for n in slices.values()):
+        return None
+    devices = {name: count // cut for name, count in slices.items()}
+    if isinstance(place(gpu.mig, devices), Refusal):
+        return None
+    return [{"devices": devices} if not whole else {"gpus": cut, "devices": devices}]
 
 
 def _layouts(entries: list[Any], gpus: int | None) -> list[Declaration]:

@@ -10,6 +10,8 @@ from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
 
 _SHOWN = 8
+_LONG = 60
+"""Characters of a value above which it is not repeated."""
 
 
 def unknown(
@@ -91,18 +93,27 @@ def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
 
 
 def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> Iterable[Finding]:
-    """Differences that the provider, or the API server, does not take, whatever is declared."""
-    fields = [one for one in found if one.leaf_class is LeafClass.REFUSED]
+    """Differences that the provider, or the API server, does not take: whatever is declared, or
+    without the word that the reason names."""
+    fields = [one for one in found if one.leaf_class is LeafClass.REFUSED or one.refusal]
     if fields:
-        shown = ", ".join(f"{one.field} ({one.old} -> {one.new})" for one in fields[:_SHOWN])
+        shown = ", ".join(map(_short, fields[:_SHOWN]))
+        reasons = dict.fromkeys(one.refusal for one in fields if one.refusal)
         yield error(
             "change-refused",
             path,
             f"these differences of {what} are refused, by its provider or by the API server: "
             f"{shown}",
-            "take them back, or declare it under a new name and move the work",
+            "; ".join(reasons)
+            or "take them back, or declare it under a new name and move the work",
             fields=[one.field for one in fields],
         )
+
+
+def _short(one: FieldDifference) -> str:
+    """A difference with its values, where they are not long."""
+    long = max(len(one.old), len(one.new)) > _LONG
+    return one.field if long else f"{one.field} ({one.old} -> {one.new})"
 
 
 def validate_ownership(old: Pool, new: Pool) -> Iterable[Finding]:

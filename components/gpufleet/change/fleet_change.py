@@ -16,7 +16,8 @@ from gpufleet.change.class_rules import (
 )
 from gpufleet.change.classified import cluster_differences, pool_differences, raised
 from gpufleet.change.cut_over_steps import cut_over_steps
-from gpufleet.change.inputs import input_differences, made_alike, resource_changes
+from gpufleet.change.differences import files_differ
+from gpufleet.change.inputs import input_differences, resource_changes, resources_of
 from gpufleet.change.plan import (
     ChangeCapacity,
     ChangePlan,
@@ -87,7 +88,9 @@ def change_plan(
             findings += validate_ownership(one, two)
             continue
         inputs = input_differences(old, new, name)
-        kind = _kind(one, two, inputs, alike=made_alike(old, new, name))
+        known = bool(resources_of(old, name) and resources_of(new, name))
+        alike = known and not inputs and not files_differ(old, new, name)
+        kind = _kind(one, two, inputs, known=known, alike=alike)
         found = pool_differences(old, new, name, kind, cluster, inputs)
         change = _change(one, two, counts[name], new, raised(kind, [*found, *inputs]), found)
         change = replace(change, inputs=tuple(inputs), engine=resource_changes(old, new, name))
@@ -265,21 +268,19 @@ def _width(pool: Pool, nodes: int) -> int:
 
 
 def _kind(
-    old: Pool, new: Pool, inputs: Sequence[FieldDifference], *, alike: bool
+    old: Pool, new: Pool, inputs: Sequence[FieldDifference], *, known: bool, alike: bool
 ) -> NodeChangeKind:
     """What happens to the nodes by what is compiled, and by what differs in the inputs of their
-    resources. `alike`: whether everything that makes them is equal, so that another order of
-    machines, for one, makes no other nodes."""
+    resources. `known`: both have inputs, which say what other types do: a further one makes no
+    other nodes where a requirement lists it. `alike`: all inputs, and the files, are equal."""
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
         return NodeChangeKind.UNTOUCHED
     rules = platform_rules(new.platform)
     if rules.same_node_group(old, new):
         return NodeChangeKind.UNTOUCHED
-    other_machine = not alike and (
-        old.gpu.key != new.gpu.key
-        or [m.name for m in old.machines] != [m.name for m in new.machines]
-        or old.image != new.image
-    )
+    other_types = [m.name for m in old.machines] != [m.name for m in new.machines]
+    other_make = old.gpu.key != new.gpu.key or old.image != new.image
+    other_machine = (other_types and not known) or (other_make and not alike)
     kind = kind_in_place(old.partition, new.partition)
     modes = {old.partition.mode, new.partition.mode}
     if kind is not NodeChangeKind.UNTOUCHED and new.served_by_platform:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.change.differences import files_differ
 from gpufleet.change.plan import FieldDifference, ResourceChange, ResourceOperation
 from gpufleet.fleet.input_differences import InputDifference, plain
 from gpufleet.fleet.leaf_class import LeafClass
@@ -26,14 +25,6 @@ def resource_changes(old: Fleet, new: Fleet, name: str) -> tuple[ResourceChange,
         for resource, found in _by_resource(old, new, name)
         if found
     )
-
-
-def made_alike(old: Fleet, new: Fleet, name: str) -> bool:
-    """Whether a pool's nodes are made by the same inputs and files; False where the fleet registers
-    nothing for it, and what makes its nodes is not known."""
-    if not resources_of(old, name) or not resources_of(new, name):
-        return False
-    return not input_differences(old, new, name) and not files_differ(old, new, name)
 
 
 def resources_of(fleet: Fleet, name: str) -> Resources:
@@ -85,7 +76,7 @@ def _operation(
 
 def _shown(resource: str, one: InputDifference) -> FieldDifference:
     field = f"{resource}.{one.path}" if one.path else resource
-    return FieldDifference(field, _text(one.old), _text(one.new), one.leaf_class)
+    return FieldDifference(field, _text(one.old), _text(one.new), one.leaf_class, one.refusal)
 
 
 def _text(value: object) -> str:

@@ -68,6 +68,8 @@ class FieldDifference:
     new: str
     leaf_class: LeafClass | None = None
     """What it does; None for a difference that `kind` explains."""
+    refusal: str = ""
+    """Why the provider refuses it, and what lets it; empty: it does not, or no reason is known."""
 
 
 class ResourceOperation(StrEnum):

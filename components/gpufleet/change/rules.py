@@ -176,7 +176,7 @@ def _replaced(new: Pool, change: PoolChange) -> Finding:
             if change.kind is NodeChangeKind.NEW_POOL
             else ""
         ),
-        "make a second pool with the new sharing, move the work, then remove this one",
+        "make a second pool as it is declared now, move the work, then remove this one",
         kind=change.kind.value,
     )
 

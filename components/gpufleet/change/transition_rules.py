@@ -20,21 +20,9 @@ from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
+from gpufleet.spec.addons import CHARTS
 from gpufleet.spec.base import Ownership
 
-CHARTS = {
-    "gpuOperator": "gpu-operator",
-    "networkOperator": "network-operator",
-    "devicePlugin": "nvidia-device-plugin",
-    "draDriver": "dra-driver-nvidia-gpu",
-    "karpenter": "karpenter",
-    "clusterAutoscaler": "cluster-autoscaler",
-    "efaDevicePlugin": "aws-efa-k8s-device-plugin",
-    "neuronDevicePlugin": "neuron-helm-chart",
-    "kueue": "kueue",
-    "keda": "keda",
-}
-"""Section of `addons` -> its chart in the catalogue."""
 KUBERNETES = "kubernetes"
 
 

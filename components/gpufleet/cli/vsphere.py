@@ -79,11 +79,12 @@ def inventory(
             sys.exit(1)
         spec = compiled.fleet.spec
         prefix = name_prefix or spec.name_prefix or spec.cluster.name
-        pools = {
-            pool.name: list(placed_machines(prefix, pool).values())
-            for pool in compiled.fleet.pools
-            if pool.spec.vsphere is not None
-        }
+        with refusing(ValueError):
+            pools = {
+                pool.name: list(placed_machines(prefix, pool).values())
+                for pool in compiled.fleet.pools
+                if pool.spec.vsphere is not None
+            }
     with _library():
         from gpufleet_vcenter.inventory_report import ask_inventory
 

@@ -31,12 +31,17 @@ class CloudObject(pulumi.CustomResource):
             type_: Type token.
             name: Name of the resource, unique in its stack.
             arguments: Inputs in the provider's spelling; values may be outputs.
-            opts: Options: the SDK's defaults, and the parent that hands the provider on.
+            opts: Options: the parent that hands the provider on.
             outputs: What only the provider knows, to be read with `output`.
         """
         properties = {**dict.fromkeys(outputs), **arguments}
         self._names = frozenset(properties)
-        super().__init__(type_, name, properties, opts)
+        options = pulumi.ResourceOptions.merge(self.defaults(), opts)
+        super().__init__(type_, name, properties, options)
+
+    def defaults(self) -> pulumi.ResourceOptions:
+        """Options that the provider's SDK gives each resource."""
+        raise NotImplementedError
 
     def output(self, name: str) -> pulumi.Output[Any]:
         """An input or output in the provider's spelling. Raises KeyError for one not asked for."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gpufleet.catalogue import InstanceType
 from gpufleet.contract.health import Repairer
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric, Provisioner
+from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 HOST_ROOT = "/"
 """Driver root of a node whose image installs the driver as any distribution does."""

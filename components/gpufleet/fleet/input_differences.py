@@ -21,6 +21,9 @@ class InputDifference:
     """None: it is not there."""
     new: object
     leaf_class: LeafClass
+    refusal: str = ""
+    """Why the provider does not make it, and what lets it; empty: it does, or the reason is not
+    known."""
 
 
 def differing(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -4,35 +4,51 @@ They may set arguments that gpufleet does not set. They must not change argument
 fleet's counts are computed, or that components wire.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
 
 
 def validate_raw_arguments(
-    raw: Mapping[str, Any], place: str, wired: Iterable[str], decided: Mapping[str, str]
+    pool: Pool, folder: Path, option: str, raw: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """Arguments of one object that are refused.
+    """Arguments of one option that are refused.
 
     Args:
+        pool: The pool.
+        folder: Of the platform, whose `raw_arguments.jsonl` has a row for each argument that a
+            setting decides, and, without `decided_by`, for each that components wire.
+        option: Path of the raw arguments in the pool.
         raw: The arguments.
-        place: Their path in the declaration.
-        wired: Paths of arguments that follow from the connection, or that identity hangs on.
-        decided: Path of an argument -> the setting of the pool that decides it.
     """
-    for path in wired:
-        if _is_written(raw, path):
-            yield error(
-                "raw-argument-wired",
-                f"{place}.{path}",
-                f"{path} follows from the connection and the declaration",
-                "remove it here: the connection, or a setting of the pool, has it",
-                found=path,
-            )
-    for path, setting in decided.items():
-        if _is_written(raw, path):
-            yield decided_elsewhere(f"{place}.{path}", path, setting)
+    for row in _rows(folder).get(option, ()):
+        argument, setting = row["argument"], row.get("decided_by")
+        place = f"{pool.path}.{option}.{argument}"
+        if not _is_written(raw, argument):
+            continue
+        if setting is not None:
+            yield decided_elsewhere(place, argument, setting)
+            continue
+        yield error(
+            "raw-argument-wired",
+            place,
+            f"{argument} follows from the connection and the declaration",
+            "remove it here: the connection, or a setting of the pool, has it",
+            found=argument,
+        )
+
+
+@cache
+def _rows(folder: Path) -> Mapping[str, Sequence[RawRow]]:
+    found: dict[str, list[RawRow]] = {}
+    for row in read_rows(folder, "raw_arguments"):
+        found.setdefault(row["option"], []).append(row)
+    return found
 
 
 def decided_elsewhere(place: str, argument: str, setting: str) -> Finding:

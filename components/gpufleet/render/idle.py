@@ -126,6 +126,7 @@ def in_use(idle: IdlePolicy, notebook: IdleNotebook) -> str:
 
 
 def _scaled_object(idle: IdlePolicy, notebook: IdleNotebook, server: str) -> dict[str, Any]:
+    by = {"kind": "ClusterTriggerAuthentication", "name": idle.authentication}
     return {
         "apiVersion": API_VERSION,
         "kind": "ScaledObject",
@@ -156,7 +157,9 @@ def _scaled_object(idle: IdlePolicy, notebook: IdleNotebook, server: str) -> dic
                         "threshold": "1",
                         "activationThreshold": "0",
                         "ignoreNullValues": "false",
+                        **({} if idle.authentication is None else {"authModes": "bearer"}),
                     },
+                    **({} if idle.authentication is None else {"authenticationRef": by}),
                 }
             ],
         },

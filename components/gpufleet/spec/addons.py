@@ -14,6 +14,7 @@ from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
 from gpufleet.spec.olm import LifecycleManager
 
 __all__ = [
+    "CHARTS",
     "Addon",
     "Addons",
     "ChartSource",
@@ -32,6 +33,19 @@ __all__ = [
     "Values",
 ]
 
+CHARTS = {
+    "gpuOperator": "gpu-operator",
+    "networkOperator": "network-operator",
+    "devicePlugin": "nvidia-device-plugin",
+    "draDriver": "dra-driver-nvidia-gpu",
+    "karpenter": "karpenter",
+    "clusterAutoscaler": "cluster-autoscaler",
+    "efaDevicePlugin": "aws-efa-k8s-device-plugin",
+    "neuronDevicePlugin": "neuron-helm-chart",
+    "kueue": "kueue",
+    "keda": "keda",
+}
+"""Section of `addons` -> its chart in the catalogue."""
 Values = dict[str, Any]
 """Raw Helm values, merged last."""
 

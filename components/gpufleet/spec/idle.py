@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpufleet.spec.base import DnsLabel, SpecModel
+from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SecretName, SpecModel
 
 
 class IdleNotebook(SpecModel):
@@ -25,7 +25,7 @@ class IdlePolicy(SpecModel):
     RFC 3339 writes it: until then the notebook runs, however idle it is.
     """
 
-    after_minutes: int = Field(ge=10, le=1440)
+    after_minutes: Annotated[int, NO_TRUTH_VALUE] = Field(ge=10, le=1440)
     """How long every GPU of the notebook must have done nothing, 10 to 1440 minutes. There is no
     default. Bounds: those of Google's notebooks (Vertex AI API v1, `NotebookIdleShutdownConfig`,
     read 2026-11-28)."""
@@ -34,6 +34,9 @@ class IdlePolicy(SpecModel):
     most 100. Default 5, as of the alert GpuIdle."""
     notebooks: Annotated[tuple[IdleNotebook, ...], Field(min_length=1, max_length=500)]
     """The notebooks of the pool, 1 to 500."""
+    authentication: SecretName | None = None
+    """Name of a ClusterTriggerAuthentication with a bearer token, by which KEDA asks
+    `monitoring.queryUrl`, as Thanos of OpenShift wants it. Default: no authentication."""
     exempt: Annotated[tuple[DnsLabel, ...], Field(max_length=500)] = ()
     """Names of those that are never stopped, at most 500. Default: none."""
 

@@ -1,6 +1,5 @@
 """A pool: identical GPU nodes and how their GPUs are shared."""
 
-from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
@@ -19,6 +18,7 @@ from gpufleet.spec.platforms.openshift import OpenShiftOptions
 from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
 from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
 from gpufleet.spec.platforms.vsphere import VsphereOptions
+from gpufleet.spec.pool_kinds import Fabric, Intent, Provisioner
 from gpufleet.spec.sharing import Sharing, exclusive
 from gpufleet.spec.storage import PoolVolume
 
@@ -34,52 +34,6 @@ LabelValue = Annotated[
     str, StringConstraints(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$")
 ]
 """A Kubernetes label value: at most 63 of letters, digits, `-`, `_` and `.`."""
-
-
-class Intent(StrEnum):
-    """What the pool is for: sets disruption, spot and packing defaults."""
-
-    TRAINING = "training"
-    """Long jobs on whole GPUs: never disrupted, never spot by default."""
-    BATCH = "batch"
-    """Jobs that can be restarted."""
-    INFERENCE = "inference"
-    """Services with replicas: nodes may be replaced when the replicas can move."""
-    INTERACTIVE = "interactive"
-    """People at notebooks: nodes go only when empty."""
-
-
-class Provisioner(StrEnum):
-    """Who adds and removes nodes."""
-
-    MANAGED = "managed"
-    """The cloud's own node group or node pool, with its own scaling limits."""
-    KARPENTER = "karpenter"
-    AUTO_MODE = "autoMode"
-    """EKS Auto Mode: the Karpenter that AWS runs in the control plane, with its images and
-    plugins."""
-    CLUSTER_AUTOSCALER = "clusterAutoscaler"
-    COMPUTE_CLASS = "computeClass"
-    """GKE, which makes and removes node pools by a ComputeClass; the one way on Autopilot."""
-
-    @property
-    def by_node_pool(self) -> bool:
-        """Whether a Karpenter, the fleet's or that of AWS, makes nodes by a NodePool."""
-        return self in {Provisioner.KARPENTER, Provisioner.AUTO_MODE}
-
-
-class Fabric(StrEnum):
-    """Network between GPU nodes."""
-
-    NONE = "none"
-    EFA = "efa"
-    """AWS Elastic Fabric Adapter."""
-    TCPX = "tcpx"
-    """Google GPUDirect-TCPX (A3 High)."""
-    TCPXO = "tcpxo"
-    """Google GPUDirect-TCPXO (A3 Mega)."""
-    RDMA = "rdma"
-    """RoCE or InfiniBand: Google A3 Ultra and A4, or own hardware through the Network Operator."""
 
 
 class Nodes(SpecModel):

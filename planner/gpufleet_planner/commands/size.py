@@ -30,7 +30,6 @@ from gpufleet_planner.commands.size_choices import (
 from gpufleet_planner.explanation.line import ExplanationLine, lines_as_list, lines_as_text
 from gpufleet_planner.planning.as_dict import choices_as_list, rejected_as_list
 from gpufleet_planner.sizing.activations import Checkpointing, Loss
-from gpufleet_planner.sizing.adapter import AdapterTargets
 from gpufleet_planner.sizing.as_dict import sizing_as_dict
 from gpufleet_planner.sizing.lengths import LengthShape
 from gpufleet_planner.sizing.load_answer import load_answer_text
@@ -42,7 +41,7 @@ from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_settings import settings_text
-from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision
+from gpufleet_planner.sizing.training_state import AdapterTargets, Optimizer, TrainingPrecision
 
 _GIB = 1 << 30
 _COUNT = click.IntRange(min=1)

@@ -14,15 +14,14 @@ from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.explanation import sources
 from gpufleet_planner.explanation.line import ExplanationLine
 from gpufleet_planner.planning.need import WorkloadNeed
-from gpufleet_planner.planning.network import link_between
 from gpufleet_planner.planning.option import IDLE_HOURS, Option
 from gpufleet_planner.planning.target import Assurance
+from gpufleet_planner.planning.training_choice import link_between
 from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity
 from gpufleet_planner.sizing.communication import Link
 from gpufleet_planner.sizing.decode_step import EAGER_DECODE
 from gpufleet_planner.sizing.device import Device, DeviceShare
-from gpufleet_planner.sizing.embedding import embedding_ledger
-from gpufleet_planner.sizing.embedding_rates import EmbeddingSpeed, embedding_speed
+from gpufleet_planner.sizing.embedding import EmbeddingSpeed, embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import ServingSpeed, mean_prompt, serving_speed
 from gpufleet_planner.sizing.training import Training, training_ledger
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed

@@ -1,8 +1,13 @@
 """Packing shares onto GPUs and nodes at least cost, always with a lower bound next to the cost."""
 
-from gpufleet_planner.packing.as_dict import packing_as_dict
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.packing import Assignment, PackedNode, Packing, PackingMethod
+from gpufleet_planner.packing.packing import (
+    Assignment,
+    PackedNode,
+    Packing,
+    PackingMethod,
+    packing_as_dict,
+)
 from gpufleet_planner.packing.problem import (
     ExistingGpu,
     ExistingNode,

@@ -8,9 +8,7 @@ from collections import Counter
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
-from gpufleet.catalogue.frozen import FrozenDict
-from gpufleet_planner.packing.fragmentation import best_start, expected_mix
-from gpufleet_planner.packing.patterns import state_of
+from gpufleet_planner.packing.patterns import open_patterns, proof
 from gpufleet_planner.packing.problem import (
     REPLICATED,
     Mode,
@@ -134,17 +132,14 @@ class _Search:
     def __init__(self, workspace: Workspace, problem: PackingProblem, share: ShareClass) -> None:
         self._workspace = workspace
         self._share = share
-        wanted = _wanted(problem)
+        self._wanted = frozenset(s.profile for s in problem.shares if s.profile is not None)
         self._slots: dict[str, list[Slot]] = {}
         self._sizes: dict[Slot, int] = {}
-        self._expected: dict[str, FrozenDict[str, int]] = {}
         for machine in problem.machines.values():
             self._slots[machine.name] = list(slots_for(share, machine))
             for slot in self._slots[machine.name]:
                 size = _slot_size(slot, machine)
                 self._sizes[slot] = size.numerator * 5040 // size.denominator
-            if machine.gpu.mig is not None:
-                self._expected[machine.name] = expected_mix(machine.gpu.mig, wanted)
 
     def entries(self, number: int, node: OpenNode) -> list[_Entry]:
         """Every place on a node with its score."""
@@ -165,22 +160,16 @@ class _Search:
         growth = 0
         geometry = node.machine.gpu.mig
         if slot.mode == Mode.MIG and geometry is not None:
-            used, present = state_of(geometry, gpu.state.occupied + gpu.placed(geometry))
-            expected = self._expected[node.machine.name]
-            best = best_start(geometry, used, present, slot.profile, expected)
-            growth = best[0] if best is not None else 0
+            there, wanted = gpu.state.occupied, self._wanted
+            now = gpu.pattern(geometry)
+            more = tuple((n, dict(now).get(n, 0) + (n == slot.profile)) for n in geometry.profiles)
+            after = proof(geometry, tuple(row for row in more if row[1]), there).instances
+            before = open_patterns(geometry, there + gpu.placed(geometry), wanted)
+            growth = before - open_patterns(geometry, there + after, wanted)
         untouched = not (gpu.instances or gpu.clients) and gpu.state.untouched
         free = sum(g.free_whole for g in node.gpus)
         size = self._sizes.get(slot, 5040 // slot.replicas)
         return ((size, int(untouched), growth, free), number, gpu.index, slot)
-
-
-def _wanted(problem: PackingProblem) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for share in problem.shares:
-        if share.profile is not None:
-            counts[share.profile] = counts.get(share.profile, 0) + share.count
-    return counts
 
 
 def _place_gangs(

@@ -48,6 +48,17 @@ def _maximal(
 
 
 @lru_cache(maxsize=65536)
+def open_patterns(
+    geometry: MigGeometry, occupied: tuple[PlacedInstance, ...], wanted: frozenset[str]
+) -> int:
+    """How many layouts still fit next to what is there: of wanted profiles, if there are some."""
+    table, names = slot_table(geometry), tuple(geometry.profiles)
+    others = [i for i, name in enumerate(names) if wanted and name not in wanted]
+    fitting = table.numbers(table.fitting(*state_of(geometry, occupied)))
+    return sum(not any(table.counts[number][i] for i in others) for number in fitting)
+
+
+@lru_cache(maxsize=65536)
 def state_of(geometry: MigGeometry, occupied: tuple[PlacedInstance, ...]) -> tuple[int, int]:
     """Cells in use and packed multiset of instances that are known to be legal."""
     table = slot_table(geometry)

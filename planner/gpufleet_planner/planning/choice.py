@@ -1,18 +1,29 @@
 """Options that could run a workload: the options that meet the target, cheapest first, the Pareto
 set, and for each rejected option the limit that it exceeds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error, info, warning
-from gpufleet_planner.planning.attempts import cheapest_gpu, over_budget, try_jobs, try_services
+from gpufleet.models.inference import CUDA_CONTEXT
+from gpufleet.models.ledger import Basis
+from gpufleet.models.parallel import Parallelism
+from gpufleet_planner.planning.attempts import (
+    bought,
+    cheapest_gpu,
+    over_budget,
+    try_jobs,
+    try_services,
+)
 from gpufleet_planner.planning.compare import better_at, dearer, pareto, rank
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import Isolation, WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.option import Option, Rejected
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
+from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.planning.target import Arrivals
+from gpufleet_planner.sizing.device import DeviceShare
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +243,67 @@ def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -
         f"nothing on the market runs {need.name}{shown}",
         "quantise (precisions), shorten context or batch, or allow more GPUs",
     )
+
+
+_GIB = 1 << 30
+NOTEBOOK_KINDS = {
+    **ISOLATED,
+    Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.TIME_SLICE),
+}
+"""Where nothing must be isolated notebooks take turns: one person at a time has the whole GPU, and
+all of them need not run as one user, as the clients of an MPS server must."""
+
+
+def choose_notebooks(
+    name: str,
+    count: int,
+    memory_gib: float,
+    isolation: Isolation,
+    interruptible: bool,
+    market: Market,
+    catalogue: Catalogue,
+    path: str = "",
+) -> ServingChoice:
+    """Shares that hold one notebook each: its stated peak and a CUDA context. Where time-slicing is
+    allowed each gets an even part of the memory, so that the sum of all peaks fits."""
+    need = int(memory_gib * _GIB) + CUDA_CONTEXT
+    offered = machines(market, catalogue, interruptible=interruptible, job=False)
+    by_gpu: dict[str, list[OfferedMachine]] = {}
+    for machine in offered:
+        if machine.fraction == 1:
+            by_gpu.setdefault(machine.gpu.key, []).append(machine)
+    options: list[Option] = []
+    rejected: list[Rejected] = []
+    for group in by_gpu.values():
+        found = list(_try(count, need, isolation, group))
+        options += found
+        if not found:
+            text = f"{need / _GIB:.1f} GiB are needed, and {group[0].gpu.key} has less"
+            key = group[0].gpu.key
+            rejected.append(Rejected(key, key, Miss("memory", text)))
+    kept = sorted(dict.fromkeys(options), key=rank)
+    findings: tuple[Finding, ...] = ()
+    if not kept:
+        text = f"no GPU on the market holds {need / _GIB:.1f} GiB for one notebook of {name}"
+        findings = (error("nothing-fits", path, text, "lower memoryGib"),)
+    return ServingChoice(tuple(kept), pareto(kept), tuple(rejected), findings)
+
+
+def _try(
+    count: int, need: int, isolation: Isolation, group: Sequence[OfferedMachine]
+) -> Iterator[Option]:
+    for share in shares(group[0].gpu, NOTEBOOK_KINDS[isolation], need):
+        if share.device.usable_bytes < need:
+            continue
+        reached = Reached(
+            copies=count,
+            gpus_each=1,
+            parallel=Parallelism(),
+            precision="any",
+            need_bytes=need,
+            usable_bytes=share.device.usable_bytes,
+            batch=1,
+            binding="memory",
+            basis=Basis.ASSUMED,
+        )
+        yield from bought(reached, share, group)

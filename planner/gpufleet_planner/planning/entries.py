@@ -7,9 +7,8 @@ from gpufleet.environment import strict_prices
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
-from gpufleet_planner.planning.choice import ServingChoice, choose
+from gpufleet_planner.planning.choice import ServingChoice, choose, choose_notebooks
 from gpufleet_planner.planning.need import Allowed, WorkloadNeed, resolve
-from gpufleet_planner.planning.notebooks import choose_notebooks
 from gpufleet_planner.planning.offers import Market, OwnedHardware, check_gpus
 from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, OwnHardware, PlanHead

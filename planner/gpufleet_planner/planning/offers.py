@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus, UnknownKeyError
 from gpufleet.catalogue.price_range import planned_price
@@ -12,12 +12,10 @@ from gpufleet.findings import Finding, error
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
-from gpufleet.spec.capacity import FlexStart, minutes
 
 _SPOT = "spot"
 _ON_DEMAND = "onDemand"
-_LONGEST = {"flexStart": minutes(FlexStart().max_run_duration) / 60}
-"""Way of buying -> hours after which its machines are taken back."""
+_FLEX_START = "flexStart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +232,17 @@ def _ways(
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
             fabric=PLATFORMS[Platform(platform)].facts.fabric_of(row).value,
             architecture=row.architecture,
-            most_hours=_LONGEST.get(buy),
+            most_hours=_longest() if buy == _FLEX_START else None,
         )
+
+
+@cache
+def _longest() -> float:
+    """Hours after which machines of flex start are taken back."""
+    # Only who asks for them waits for the models of the declaration.
+    from gpufleet.spec.capacity import FlexStart, minutes
+
+    return minutes(FlexStart().max_run_duration) / 60
 
 
 def _own(row: OwnedHardware, platform: str, catalogue: Catalogue) -> OfferedMachine:

@@ -11,8 +11,8 @@ from gpufleet.findings import Finding, error, has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
+from gpufleet_planner.planning.placed import PricedFleet
 from gpufleet_planner.planning.plan import PlannedFleet, plan
-from gpufleet_planner.planning.priced_fleet import PricedFleet
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,14 @@ from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import Market, spot_neighbours
 from gpufleet_planner.planning.origins import in_file, origin_of, origins
-from gpufleet_planner.planning.placed import PlacedWorkload
-from gpufleet_planner.planning.pools import mig_strategy, pool_data, pool_names, spec_data
-from gpufleet_planner.planning.priced_fleet import PricedFleet
+from gpufleet_planner.planning.placed import PlacedWorkload, PricedFleet
+from gpufleet_planner.planning.pools import (
+    mig_strategy,
+    pool_data,
+    pool_names,
+    queues_data,
+    spec_data,
+)
 from gpufleet_planner.planning.provisioning import (
     validate_balance,
     validate_provisioning,
@@ -33,7 +38,6 @@ from gpufleet_planner.planning.provisioning import (
 from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Candidate, Selection, select
 from gpufleet_planner.planning.target import Assurance
-from gpufleet_planner.planning.teams import queues_data
 from gpufleet_planner.planning.workloads import (
     ModelWorkload,
     Notebooks,

@@ -8,13 +8,12 @@ from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed, mean_output
-from gpufleet_planner.planning.network import has_nvlink
 from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
+from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.embedding import embedding_ledger
-from gpufleet_planner.sizing.embedding_rates import embedding_speed
+from gpufleet_planner.sizing.embedding import embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import (
     PERCENTILE,
     ServingReplica,

@@ -1,9 +1,11 @@
-"""What a given GPU or slice leaves for the cache, and how many sequences that is."""
+"""What a given GPU or slice leaves for the cache, how many sequences that is, and whether an engine
+starts: it does, it refuses with a reason of its own, or it is not known."""
 
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor
 
+from gpufleet.findings import Finding, warning
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, cache_room, memory_fraction
 from gpufleet.models.inference import (
@@ -11,8 +13,10 @@ from gpufleet.models.inference import (
     replica_sequence_bytes,
     serving_ledger,
 )
-from gpufleet.models.kv_cache import BLOCK_TOKENS, token_bytes
+from gpufleet.models.kv_cache import BLOCK_TOKENS, token_bytes, unknown_start
+from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, stage_layers
+from gpufleet_planner.sizing.sglang_pools import sglang_pools
 from gpufleet_planner.sizing.vllm_blocks import BlockLayout, block_layout
 
 
@@ -34,9 +38,10 @@ class CacheCapacity:
     """vLLM: cache of one sequence of the longest length, in whole blocks of all groups of layers;
     it refuses to start with less. None: another engine."""
     longest: int | None = None
-    """vLLM: the longest context with which it starts; 0: with none."""
+    """vLLM: the longest context with which it starts; SGLang: the longest request that it takes.
+    0: none."""
     refusal: str | None = None
-    """vLLM: why it cannot divide the cache of the model at all; None: it can."""
+    """vLLM and SGLang: why they cannot divide the cache at all; None: they can."""
 
 
 @lru_cache(maxsize=4096)
@@ -66,6 +71,15 @@ def capacity(
             return CacheCapacity(left, 0, 0, refusal=layout)
         if layout is not None:
             return _in_blocks(layout, serving, left)
+    if serving.engine is InferenceEngine.SGLANG:
+        pools = sglang_pools(model, serving.kv_cache, parallel, left)
+        if pools is not None:
+            fits = pools.refusal is None and pools.tokens >= serving.context
+            sequences = pools.sequences(serving.kept_tokens) if fits else 0
+            longest = min(pools.tokens, serving.context)
+            return CacheCapacity(
+                left, pools.tokens, sequences, longest=longest, refusal=pools.refusal
+            )
     longest = replica_sequence_bytes(model, serving, parallel, serving.context)
     mean = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
     sequences = left // mean if mean and left >= longest else 0
@@ -89,3 +103,65 @@ def started_sequences(serving: Serving, room: CacheCapacity) -> int:
     if room.state_blocks is None:
         return serving.max_sequences
     return max(min(serving.max_sequences, room.state_blocks), 1)
+
+
+def refusal_of(model: Architecture, serving: Serving, room: CacheCapacity) -> Finding | None:
+    """Why an engine refuses to divide its cache or serves no request of the context, in its own
+    terms."""
+    sglang = serving.engine is InferenceEngine.SGLANG
+    if room.refusal is not None:
+        text = (
+            f"{'SGLang' if sglang else 'vLLM'} refuses to start with {model.name}: {room.refusal}"
+        )
+        fix = "weights or cache in fewer bits, or more GPUs" if sglang else "use another engine"
+        return warning("engine-refuses-model", "model", text, fix)
+    if sglang and room.longest is not None and room.longest < serving.context:
+        return warning(
+            "engine-refuses-context",
+            "context",
+            f"SGLang starts, and refuses requests of more than {room.longest} tokens: its cache "
+            f"has no more, and {serving.context} are asked for",
+            f"a context of at most {room.longest}, weights or cache in fewer bits, or more GPUs",
+            value=serving.context,
+            limit=room.longest,
+        )
+    if room.needed_bytes is None or not 0 < room.cache_bytes < room.needed_bytes:
+        return None
+    shorter = f"a context of at most {room.longest}, " if room.longest else ""
+    return warning(
+        "engine-refuses-context",
+        "context",
+        f"vLLM refuses to start: one sequence of {serving.context} tokens needs "
+        f"{room.needed_bytes / GIB:.2f} GiB of cache, in blocks of all groups of layers, and "
+        f"{room.cache_bytes / GIB:.2f} GiB are left",
+        f"{shorter}weights or cache in fewer bits, or more GPUs",
+        value=room.needed_bytes,
+        limit=room.cache_bytes,
+    )
+
+
+def starts(
+    model: Architecture, serving: Serving, room: CacheCapacity | None, findings: list[Finding]
+) -> bool | None:
+    """Whether an engine starts with a model that has the memory; None: not known."""
+    unknown = unknown_start(model)
+    if unknown is not None:
+        fix = "start the engine once with `--max-model-len`, and take what it reports"
+        text = f"whether {serving.engine} starts with {model.name} is not known: {unknown}"
+        findings.append(warning("engine-start-not-known", "model", text, fix))
+        return None
+    blocks = None if room is None else room.state_blocks
+    if blocks is None or serving.max_sequences <= blocks:
+        return True
+    findings.append(
+        warning(
+            "engine-refuses-sequences",
+            "maxSequences",
+            f"vLLM refuses to start: max_num_seqs ({serving.max_sequences}) exceeds the {blocks} "
+            f"blocks that are left for states of {model.name}, one for each sequence",
+            f"write maxSequences of at most {blocks}",
+            value=serving.max_sequences,
+            limit=blocks,
+        )
+    )
+    return False

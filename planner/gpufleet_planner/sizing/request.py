@@ -19,12 +19,11 @@ from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.parallel import Sharding
 from gpufleet.spec.base import NO_TRUTH_VALUE
 from gpufleet_planner.sizing.activations import Checkpointing, Loss
-from gpufleet_planner.sizing.adapter import AdapterTargets
 from gpufleet_planner.sizing.communication import LinkKind
 from gpufleet_planner.sizing.lengths import LengthShape
 from gpufleet_planner.sizing.not_modelled import not_modelled
 from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
-from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision
+from gpufleet_planner.sizing.training_state import AdapterTargets, Optimizer, TrainingPrecision
 
 
 class RequestModel(BaseModel):

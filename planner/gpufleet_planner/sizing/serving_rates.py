@@ -323,6 +323,9 @@ def serving_replica(
     cache = capacity(model, serving, device.usable_bytes, parallel)
     room = min(cache.sequences, serving.max_sequences)
     each_kept = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
+    held = cache.cache_bytes / each_kept * serving.kept_tokens if each_kept else inf
+    if serving.engine is InferenceEngine.SGLANG and cache.tokens:
+        held = cache.tokens
     prompt = mean_prompt(serving)
     # Causal: each token sees half of the others on average.
     each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
@@ -351,7 +354,7 @@ def serving_replica(
         prompts_per_step=max(serving.step_tokens / prompt, 1.0),
         room=room,
         sequences=serving.max_sequences,
-        cache_tokens=cache.cache_bytes / each_kept * serving.kept_tokens if each_kept else inf,
+        cache_tokens=held,
         step_tokens=serving.step_tokens,
         chunked=serving.chunked_prefill,
         reserve=Reserve(*profile.reserved_output) if profile else Reserve(),

@@ -20,13 +20,11 @@ from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.activations import Loss
-from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity
+from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity, refusal_of, starts
 from gpufleet_planner.sizing.communication import Link, LinkKind, network
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.device_choice import check_group, choose_device
-from gpufleet_planner.sizing.embedding import embedding_ledger
-from gpufleet_planner.sizing.embedding_rates import EmbeddingSpeed, embedding_speed
-from gpufleet_planner.sizing.engine_start import refusal_of, starts
+from gpufleet_planner.sizing.embedding import EmbeddingSpeed, embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
 from gpufleet_planner.sizing.not_modelled import check_expert_span

@@ -21,13 +21,14 @@ from gpufleet_planner.sizing.activations import (
     kept_activations,
     loss_bytes,
 )
-from gpufleet_planner.sizing.adapter import AdapterTargets, adapter_parameters
 from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_state import (
     ADAPTER_STATE,
+    AdapterTargets,
     Optimizer,
     StateBytes,
     TrainingPrecision,
+    adapter_parameters,
     on_host,
     state_bytes,
 )

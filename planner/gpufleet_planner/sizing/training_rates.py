@@ -10,7 +10,6 @@ from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.sizing.activations import Checkpointing
-from gpufleet_planner.sizing.adapter import adapter_parameters
 from gpufleet_planner.sizing.communication import (
     Link,
     forward_seconds,
@@ -21,7 +20,7 @@ from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.throughput import attention_flops, device_rate
 from gpufleet_planner.sizing.training import Training, TrainingMethod
 from gpufleet_planner.sizing.training_efficiency import efficiency_of
-from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision
+from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision, adapter_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +171,19 @@ def exchanged_bytes(model: Architecture, training: Training, parallel: Paralleli
         return gathers * weight_bytes(model, training.base).stored + 4 * trained
     passes = 1 if gathers else 2
     return 2 * (gathers + passes) * count_parameters(model).total
+
+
+HOURS_BETWEEN_FAILURES = 54 * 24 * 16_384 / 419
+"""Of one GPU with its part of the machine: 419 unexpected interruptions in 54 days on 16,384 H100
+(The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.4)."""
+CHECKPOINT_HOURS = 1.0
+"""Planning constant: hours between two checkpoints."""
+RESTART_HOURS = 0.25
+"""Planning constant: from a failure to the next step."""
+
+
+def goodput(gpus: int) -> float:
+    """Part of the time that counts, of a job on so many GPUs: each failure costs half a checkpoint
+    interval and a restart."""
+    lost = gpus / HOURS_BETWEEN_FAILURES * (CHECKPOINT_HOURS / 2 + RESTART_HOURS)
+    return 1 / (1 + lost)

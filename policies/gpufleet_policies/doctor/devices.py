@@ -7,7 +7,7 @@ What an expression cannot answer is None: not known.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -219,6 +219,27 @@ class Supply:
             if given < wanted:
                 return False
         return True
+
+    def change(self, claim_spec: Mapping[str, Any], name: str, node: str) -> tuple[str, int]:
+        """The smallest change by which a node gives what a claim asks, and how much it is."""
+        if self.gives(claim_spec, node, whole=True):
+            here = {device.id for device in self.devices if device.node in {node, ""}}
+            claims = sorted({self.taken[one].ref for one in here if one in self.taken})
+            held = " or ".join(ref.partition("/")[2] for ref in claims[:3])
+            return f"end what uses the claim {held}, which holds devices of {node}", 3
+        for request in requests_of(claim_spec):
+            known = self.matching(request)
+            here = [one for one in known or () if one.node in {node, ""}]
+            if here and len(here) < request.count:
+                most = f"ask for at most {len(here)} of {request.device_class}"
+                return f"{most} in the claim {name}, request {request.name}", 4
+            free = self.matching(replace(request, selectors=()))
+            if known == [] or (known and not here):
+                others = [one for one in free or () if one.node in {node, ""}]
+                if len(others) >= max(request.count, 1):
+                    wrong = " and ".join(request.selectors)
+                    return f"take the selector {wrong} of the claim {name} away", 5
+        return f"ask for devices in the claim {name} that {node} has", 6
 
     def _counters(self, node: str, used: set[Id]) -> dict[tuple[str, str, str], Fraction]:
         left: dict[tuple[str, str, str], Fraction] = {}

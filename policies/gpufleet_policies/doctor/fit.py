@@ -101,8 +101,7 @@ def _blockers(
             yield Blocker(
                 "DynamicResources",
                 "cannot allocate all claims",
-                f"ask for devices in the claim {name} that {node.name} has",
-                4,
+                *supply.change(spec, name, node.name),
                 fits_empty=supply.gives(spec, node.name, whole=True) is True,
             )
 

@@ -1,6 +1,6 @@
 """`gpufleet check`: the audit of one document with a context, as a verdict."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -13,6 +13,7 @@ from gpufleet.contract.programs.context import read_context
 from gpufleet.contract.programs.validation import AdvertisedByConfig
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
+from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import Finding, Level, Severity, error, has_errors, ordered
 from gpufleet.findings.locator import NO_OBJECT
 from gpufleet.rules.rule import Verdict
@@ -118,6 +119,8 @@ def check_file(
         found.append(error(UNREADABLE, "", reading.problem))
     elif any(one.code == UNREADABLE and not one.path for one in found):
         raise UnreadableDocumentError(next(one.message for one in found if one.code == UNREADABLE))
+    if kind is not None:
+        _refuse_unknown(kind, file, found)
     advertised = None
     configs = [fact for fact in reading.facts if isinstance(fact, NvidiaConfig)]
     if len(configs) == 1 and not has_errors(found):
@@ -132,6 +135,25 @@ def check_file(
             isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
         ),
     )
+
+
+def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
+    """Raise UnreadableDocumentError where a kind knows none of several keys of a text: it is of
+    another program, and its readers would ignore all of it."""
+    said = [mapping(one.data) for one in each_document(file.content or b"")]
+    keys = {str(key) for one in said for key in one}
+    unknown = {one.path for one in found if one.code.startswith("config-key-")}
+    # Charts do not say that they ignore what holds nothing.
+    empty = {str(key) for one in said for key, value in one.items() if _holds_nothing(value)}
+    if len(keys) > 1 and unknown and keys <= unknown | empty:
+        listed = ", ".join(sorted(keys)[:3])
+        raise UnreadableDocumentError(f"{kind} has none of the keys of the text ({listed})")
+
+
+def _holds_nothing(value: object) -> bool:
+    if is_mapping(value):
+        return all(_holds_nothing(one) for one in value.values())
+    return value is None or value == []
 
 
 _NOTES = {

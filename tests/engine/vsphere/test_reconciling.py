@@ -1,6 +1,7 @@
 """A group makes the declared set from the machines that carry its id, whatever came before."""
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.engine.vsphere.direct import (
     UNCLOSED,
     Applied,
     Made,
+    checked,
     created,
     finished,
     group_inputs,
@@ -317,3 +319,36 @@ def test_a_machine_that_is_visible_while_it_is_cloned(other: Made) -> None:
     made.up(given)
     assert names(cloud) == ["gpu-0"]
     assert "CloneVM_Task" not in cloud.proxy.changing
+
+
+@pytest.mark.parametrize("then", ["destroy", "before"])
+def test_a_clone_of_a_template_that_is_declared_no_more_is_waited_for(
+    other: Made, then: str
+) -> None:
+    """A killed change of the template has a clone of the new one in flight."""
+    cloud = other(hosts=1, gpus=2, method_delay_ms={"CloneVm": 8_000, "LockHandoff": 0})
+    with cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        (compute,) = [c for c in datacenter.hostFolder.childEntity if c.name == "DC0_C0"]
+        location = vim.vm.RelocateSpec(pool=compute.resourcePool, host=compute.host[0])
+        (template,) = [m for m in datacenter.vmFolder.childEntity if m.name == "gpu-template"]
+        spec = vim.vm.CloneSpec(location=location)
+        finished(template.CloneVM_Task(datacenter.vmFolder, "newer-template", spec))
+    with cloud.machine("newer-template") as machine:
+        finished(machine.ReconfigVM_Task(vim.vm.ConfigSpec(firmware="efi")))
+    made = Applied()
+    before = group_inputs(cloud, 0, updatePolicy="replace")
+    made.up(before)
+    place = {**cloud.node(0)["place"], "template": "newer-template"}
+    word = {"updatePolicy": "replace", "generation": "ba9876543210"}
+    news = checked(group_inputs(cloud, 0, place=place, **word), made.inputs)
+    cloud.proxy.reset([Rule(Action.AFTER, "CloneVM_Task", do=cloud.worker.kill)])
+    assert "killed" in cloud.worker.run("updateGroup", id="g", olds=made.outs, news=news)
+    cloud.proxy.reset()
+    if then == "destroy":
+        made.destroy()
+    else:
+        assert "complete" in made.planned(before).get("gpu-0-next", "")
+        made.up(before)
+    time.sleep(8.0)
+    assert names(cloud) == ([] if then == "destroy" else ["gpu-0"])

@@ -16,10 +16,9 @@ from gpufleet.models.inference import InferenceEngine, Serving, serving_ledger
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet_planner.sizing.activations import Checkpointing, Loss
-from gpufleet_planner.sizing.adapter import AdapterTargets
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
-from gpufleet_planner.sizing.training_state import TrainingPrecision
+from gpufleet_planner.sizing.training_state import AdapterTargets, TrainingPrecision
 
 MIB, GB, GIB = 1 << 20, 10**9, 1 << 30
 UNIT_NAMES = {MIB: "MiB", GB: "GB", GIB: "GiB", 1: "tokens"}

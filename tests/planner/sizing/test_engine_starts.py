@@ -89,3 +89,49 @@ def test_kimi_is_planned_in_the_four_bits_it_is_released_in(name: str) -> None:
     assert round(float(answer.usd_per_hour), 2) == 63.30
     (work,) = answer.workloads
     assert work.option.label.startswith("8 x H200-141GB")
+
+
+def sglang(model: str, gpu: str, **more: Any) -> Sizing:
+    row = {"model": model, "context": 8192, "gpu": gpu, "engine": "sglang", **more}
+    return size(SizeRequest.model_validate(row), CATALOGUE)
+
+
+def test_sglang_keeps_a_pool_for_windows() -> None:
+    """gpt-oss-20b: 12 layers see everything and 12 have windows, each of 2 x 8 heads x 64 x 2 B a
+    token; the pool of windows has 0.8 of the tokens (sgl-project/sglang @ 003fca8,
+    `HybridSWAPoolConfigurator`)."""
+    room = sglang("gpt-oss-20b", "H100-80GB").capacity
+    assert room is not None
+    layer = 2 * 8 * 64 * 2
+    assert room.tokens == int(room.cache_bytes / (12 * layer + 0.8 * 12 * layer))
+    assert room.sequences == room.tokens // 8192
+
+
+def test_sglang_keeps_three_states_for_each_sequence() -> None:
+    """Qwen3-Next: 9 of 19 parts are states, of which a running sequence takes three slots with the
+    radix cache (same source, `_handle_max_mamba_cache`, `_calculate_mamba_ratio`)."""
+    room = sglang("Qwen3-Next-80B-A3B", "H200", parallelism={"tensor": 2}).capacity
+    assert room is not None
+    # 36 layers, half of 32 heads x 128 x 128 in FP32, and of 8,192 channels x 3 in BF16.
+    state = 36 * (16 * 128 * 128 * 4 + 4096 * 3 * 2)
+    expected = room.cache_bytes * 9 / 19 / state / 3
+    assert 0.95 * expected <= room.sequences <= expected
+
+
+def test_sglang_starts_with_less_than_the_context() -> None:
+    answer = sglang("Qwen3-14B", "L40S", context=131072)
+    assert answer.capacity is not None
+    assert answer.fits is False
+    (found,) = [f for f in answer.findings if f.code == "engine-refuses-context"]
+    tokens = answer.capacity.tokens
+    assert f"SGLang starts, and refuses requests of more than {tokens} tokens" in found.message
+    shorter = sglang("Qwen3-14B", "L40S", context=tokens).capacity
+    assert shorter is not None
+    assert shorter.sequences == 1
+
+
+def test_sglang_refuses_where_weights_leave_no_cache() -> None:
+    answer = sglang("Qwen3-14B", "L40S", utilisation=0.5)
+    (found,) = [f for f in answer.findings if f.code == "engine-refuses-model"]
+    assert "SGLang refuses to start with Qwen3-14B: weights leave no memory" in found.message
+    assert answer.fits is False

@@ -6,9 +6,14 @@ from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.weights import stage_weights, weight_bytes
 from gpufleet_planner.sizing.activations import layer_activations
-from gpufleet_planner.sizing.adapter import AdapterTargets, adapter_parameters
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
-from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision, state_bytes
+from gpufleet_planner.sizing.training_state import (
+    AdapterTargets,
+    Optimizer,
+    TrainingPrecision,
+    adapter_parameters,
+    state_bytes,
+)
 from tests.planner.sizing.measurements import PHI, STABLELM, WEIGHT_FORMATS, model
 
 LLAMA = model("Llama-3.1-8B")

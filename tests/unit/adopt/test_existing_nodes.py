@@ -125,3 +125,79 @@ def test_a_gpu_of_a_public_issue_that_no_label_names(tmp_path: Path) -> None:
     found = json.loads(result.stdout)
     assert (result.exit_code, found["spec"]) == (1, None)
     assert "neither `gpu` nor `instanceTypes` is given" in " ".join(found["notes"])
+
+
+A100 = {
+    "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB",
+    "nvidia.com/gpu.count": "8",
+    "nvidia.com/mig.strategy": "mixed",
+}
+SLICED = {
+    "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb",
+    "nvidia.com/gpu.count": "56",
+    "nvidia.com/mig.strategy": "single",
+}
+"""Strategy `single`: product and count are those of the slices (NVIDIA/k8s-device-plugin, GPU
+Feature Discovery, "MIG single": seven of each A100)."""
+
+
+@pytest.mark.parametrize(
+    ("labels", "capacity", "mig"),
+    [
+        (
+            {**A100, "nvidia.com/mig.config": "all-balanced"},
+            {"nvidia.com/mig-1g.10gb": "16", "nvidia.com/mig-2g.20gb": "8"},
+            {"layout": "all-balanced"},
+        ),
+        (
+            A100,
+            {"nvidia.com/gpu": "0", "nvidia.com/mig-3g.40gb": "16"},
+            {"layouts": [{"devices": {"3g.40gb": 2}}]},
+        ),
+        (
+            {**A100, "nvidia.com/mig.config": "mine"},
+            {"nvidia.com/gpu": "6", "nvidia.com/mig-1g.10gb": "14"},
+            {"layouts": [{"gpus": 2, "devices": {"1g.10gb": 7}}]},
+        ),
+        (
+            {**SLICED, "nvidia.com/mig.config": "all-1g.10gb"},
+            {"nvidia.com/gpu": "56"},
+            {"layout": "all-1g.10gb", "strategy": "single"},
+        ),
+        (
+            SLICED,
+            {"nvidia.com/gpu": "56"},
+            {"layouts": [{"devices": {"1g.10gb": 7}}], "strategy": "single"},
+        ),
+    ],
+)
+def test_slices_that_nodes_offer_are_declared(
+    tmp_path: Path, labels: dict[str, str], capacity: dict[str, str], mig: dict[str, Any]
+) -> None:
+    found = adopted(tmp_path, node("a", labels, capacity))
+    (pool,) = found["spec"]["pools"]
+    assert (pool["gpu"], pool["gpusPerNode"]) == ("A100-80GB", 8)
+    assert pool["sharing"] == {"mig": mig}
+    compiled = compile_data(found["spec"])
+    assert compiled.deployable
+    assert compiled.fleet is not None
+    if "layouts" in mig:
+        offered = compiled.fleet.pools[0].advertised
+        assert offered == {key: int(n) for key, n in capacity.items() if n != "0"}
+
+
+def test_slices_that_are_not_alike_are_no_pool_of_whole_gpus(tmp_path: Path) -> None:
+    """`pulumi up` of a pool of whole GPUs would take the slices away."""
+    file = tmp_path / "dump.json"
+    capacity = {
+        "nvidia.com/gpu": "4",
+        "nvidia.com/mig-1g.10gb": "14",
+        "nvidia.com/mig-3g.40gb": "4",
+    }
+    one = node("a", {**A100, "nvidia.com/mig.config": "mine"}, capacity)
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [one]}))
+    result = CliRunner().invoke(command, [str(file), "--format", "json"])
+    assert result.exit_code == 1
+    notes = " ".join(json.loads(result.stdout)["notes"])
+    assert "a node offers 14 x 1g.10gb, 4 x 3g.40gb" in notes
+    assert "add the ConfigMap of the MIG manager" in notes

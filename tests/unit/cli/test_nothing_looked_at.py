@@ -260,6 +260,23 @@ def test_an_inventory_without_a_host(
     assert (code, err) == (2, "gpufleet: gpu has no host, so nothing is known about GPUs\n")
 
 
+def test_names_of_machines_that_are_too_long_end_an_inventory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = {"name": "chat", "gpu": "A100-80GB", "nodes": {"min": 2, "max": 2}}
+    machine = {"cpus": 8, "memoryGib": 64, "template": "t"}
+    spec = {"catalogue": "2026.11", "platform": "vsphere", "cluster": {"name": "lab"}}
+    Path("fleet.yaml").write_text(yaml.safe_dump({**spec, "pools": [{**pool, "vsphere": machine}]}))
+    where = ("--server", "vc.example", "--datacenter", "DC1", "--cluster", "gpu")
+    named = ("fleet.yaml", "--name-prefix", "a" * 57, *where)
+    code, _, err = run(monkeypatch, capsys, "vsphere", "inventory", *named)
+    assert code == 2
+    assert err == (
+        f"gpufleet: '{'a' * 57}-chat-0' has 64 characters, and a machine's name at most 63: "
+        "shorten namePrefix or the pool's name by 1\n"
+    )
+
+
 def test_what_holds_nothing_about_gpus_was_looked_at(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from gpufleet.platforms.gke.cluster_plan import (
     DeclaredGkeCluster,
     gke_cluster_plan,
 )
+from gpufleet.platforms.gke.names import NODE_POOL
 from tests.unit.components.snapshots import assert_snapshot
 
 ARGS: dict[str, Any] = {
@@ -60,7 +61,7 @@ def test_the_endpoint_is_open_to_named_addresses_only(run: Any) -> None:
 
 def test_nodes_come_after_their_rights_and_their_way_out(run: Any) -> None:
     made = run(lambda: GkeCluster("ml", ARGS))
-    system = made.one(gcp.NODE_POOL)
+    system = made.one(NODE_POOL)
     assert {"ml-nat", "ml-defaultNodeServiceAccount", "ml-reader"} <= set(system.depends_on)
     assert system.inputs["nodeConfig"]["workloadMetadataConfig"] == {"mode": "GKE_METADATA"}
     assert {"ml-compute-api", "ml-container-api"} <= set(made.one(gcp.CLUSTER).depends_on)
@@ -88,7 +89,7 @@ def test_a_fleet_takes_its_outputs_and_waits(run: Any) -> None:
         )
 
     made = run(program)
-    (nodes,) = [one for one in made.all(gcp.NODE_POOL) if one.name != "ml-system"]
+    (nodes,) = [one for one in made.all(NODE_POOL) if one.name != "ml-system"]
     assert nodes.inputs["cluster"] == "ml"
     assert nodes.inputs["location"] == "us-central1"
     assert nodes.inputs["nodeConfig"]["serviceAccount"] == "ml-nodes@my-project.example"

@@ -17,7 +17,7 @@ import pytest
 from gpufleet.catalogue.provider_inputs import constraints, violations
 from gpufleet.platforms.eks import aws_objects
 from gpufleet.platforms.eks.auto_mode import access_policy_arn
-from gpufleet.platforms.gke import gcp_objects, gpu_networks
+from gpufleet.platforms.gke import gcp_objects, gpu_networks, names
 from gpufleet.platforms.gke.gpu_networks import GpuNetwork, firewall_arguments
 from gpufleet_sandbox.cloud.checking import problems
 from gpufleet_sandbox.cloud.sdk import Sdk
@@ -26,7 +26,7 @@ from tests.recorded.differences import recording, recordings
 SDKS = {name: Sdk(name) for name in ("aws", "gcp")}
 TOKENS = {
     value
-    for module in (aws_objects, gcp_objects, gpu_networks)
+    for module in (aws_objects, gcp_objects, gpu_networks, names)
     for value in vars(module).values()
     if isinstance(value, str) and value.startswith(tuple(f"{name}:" for name in SDKS))
 }

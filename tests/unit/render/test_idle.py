@@ -26,6 +26,17 @@ def test_one_object_for_each_notebook_that_is_not_exempt() -> None:
     assert "[30m:1m]" in trigger["metadata"]["query"]
 
 
+def test_a_server_that_wants_a_token() -> None:
+    fleet = compile_data(spec({"authentication": "thanos"})).fleet
+    assert fleet is not None
+    for one in idle_objects(fleet):
+        assert_accepted("keda.sh_scaledobjects.yaml", one)
+        (trigger,) = one["spec"]["triggers"]
+        assert trigger["metadata"]["authModes"] == "bearer"
+        wanted = {"kind": "ClusterTriggerAuthentication", "name": "thanos"}
+        assert trigger["authenticationRef"] == wanted
+
+
 def test_the_files_of_a_lab() -> None:
     fleet = compile_data(spec({"afterMinutes": 45, "belowPercent": 2})).fleet
     assert fleet is not None

@@ -23,5 +23,8 @@ class IdlePolicyDict(TypedDict):
     most 100. Default 5, as of the alert GpuIdle."""
     notebooks: Sequence[IdleNotebookArgs]
     """The notebooks of the pool, 1 to 500."""
+    authentication: NotRequired[str]
+    """Name of a ClusterTriggerAuthentication with a bearer token, by which KEDA asks
+    `monitoring.queryUrl`, as Thanos of OpenShift wants it. Default: no authentication."""
     exempt: NotRequired[Sequence[str]]
     """Names of those that are never stopped, at most 500. Default: none."""

@@ -5,8 +5,10 @@ Sources: karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/scheduling`,
 """
 
 from functools import cache
+from pathlib import Path
 
 from gpufleet.catalogue import load
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.schemas import schema_codes
 
 VERSIONS = {
@@ -30,43 +32,10 @@ AWS = "karpenter.k8s.aws/"
 AUTO_MODE = "eks.amazonaws.com/"
 """Prefix of the labels of machines under EKS Auto Mode."""
 
-_BOTH = (
-    "instance-category",
-    "instance-cpu",
-    "instance-cpu-manufacturer",
-    "instance-ebs-bandwidth",
-    "instance-encryption-in-transit-supported",
-    "instance-family",
-    "instance-generation",
-    "instance-gpu-count",
-    "instance-gpu-manufacturer",
-    "instance-gpu-memory",
-    "instance-gpu-name",
-    "instance-hypervisor",
-    "instance-local-nvme",
-    "instance-memory",
-    "instance-network-bandwidth",
-    "instance-size",
-)
-"""Labels of machines that both have, each under its prefix."""
-_KARPENTER = (
-    "capacity-reservation-id",
-    "capacity-reservation-interruptible",
-    "capacity-reservation-type",
-    "ec2nodeclass",
-    "instance-accelerator-count",
-    "instance-accelerator-manufacturer",
-    "instance-accelerator-name",
-    "instance-capability-flex",
-    "instance-cpu-sustained-clock-speed-mhz",
-    "instance-tenancy",
-    "placement-group-id",
-    "placement-group-partition",
-)
-"""Labels of machines that Karpenter alone has."""
-WELL_KNOWN = tuple(sorted((*_BOTH, *_KARPENTER)))
+_LABELS = read_rows(Path(__file__).parent, "karpenter_labels")
+WELL_KNOWN = tuple(row["label"] for row in _LABELS if "karpenter" in row["of"])
 """Labels under `AWS` that a requirement may name; the API server refuses others."""
-AUTO_MODE_LABELS = tuple(sorted((*_BOTH, "compute-type")))
+AUTO_MODE_LABELS = tuple(row["label"] for row in _LABELS if "autoMode" in row["of"])
 """The same under `AUTO_MODE` (EKS user guide, "Create a node pool")."""
 
 GPU_CATEGORIES = frozenset({"g", "gr", "p"})

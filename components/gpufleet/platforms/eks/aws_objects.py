@@ -1,6 +1,6 @@
 """Resources of the AWS provider, by type, from rendered arguments (`cloud_object`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -42,17 +42,9 @@ EVENT_TARGET = "aws:cloudwatch/eventTarget:EventTarget"
 class AwsObject(CloudObject):
     """One resource of the AWS provider."""
 
-    def __init__(
-        self,
-        type_: str,
-        name: str,
-        arguments: Mapping[str, Any],
-        opts: pulumi.ResourceOptions,
-        outputs: Iterable[str] = (),
-    ) -> None:
-        """Register it; as `CloudObject`."""
-        options = pulumi.ResourceOptions.merge(aws_sdk.get_resource_opts_defaults(), opts)
-        super().__init__(type_, name, arguments, options, outputs)
+    def defaults(self) -> pulumi.ResourceOptions:
+        """As `CloudObject`."""
+        return aws_sdk.get_resource_opts_defaults()
 
 
 def look_up(component: pulumi.Resource, function: str, arguments: Mapping[str, Any]) -> Any:

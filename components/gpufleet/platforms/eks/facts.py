@@ -6,7 +6,7 @@ from gpufleet.catalogue import AWS, InstanceType
 from gpufleet.contract.health import Repairer
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric, Provisioner
+from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 
 def fabric_of(row: InstanceType) -> Fabric:

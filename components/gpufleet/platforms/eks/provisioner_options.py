@@ -6,44 +6,25 @@ definitions karpenter.sh/v1 and karpenter.k8s.aws/v1 of v1.14.1.
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from pydantic import BaseModel
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.pool import Provisioner
 
-_NO_GROUP = "there is no node group"
-WITHOUT_EFFECT: Mapping[Provisioner, Mapping[str, Mapping[str, str]]] = {
-    Provisioner.KARPENTER: {
-        "eks": {
-            "update": f"{_NO_GROUP}; Karpenter replaces nodes by `karpenter.disruption`",
-            "imported": _NO_GROUP,
-            "node_group": f"{_NO_GROUP}; fields of the NodePool are `karpenter.nodePool`",
-            "launch_template": "Karpenter keeps the launch templates; fields of its node class are "
-            "`karpenter.nodeClass`, and dedicated tenancy is a requirement of "
-            "karpenter.k8s.aws/instance-tenancy",
-        }
-    },
-    Provisioner.AUTO_MODE: {
-        "eks": {
-            "release_version": "AWS chooses the release of the image",
-            "ami_id": "AWS chooses the image",
-            "placement_group": "gpufleet makes none for Auto Mode",
-            "update": _NO_GROUP,
-            "metadata_hop_limit": "the hop limit is always 1",
-            "fast_image_pull": "AWS chooses how images are pulled",
-            "imported": _NO_GROUP,
-            "node_group": f"{_NO_GROUP}; fields of the NodePool are `karpenter.nodePool`",
-            "launch_template": "AWS keeps the launch templates; fields of the NodeClass are "
-            "`karpenter.nodeClass`",
-        },
-        "karpenter": {
-            "placement_group": "the NodeClass is not known to select a placement group",
-            "price_adjustment": "there are no NodeOverlays",
-        },
-    },
-}
+
+def _without_effect() -> Mapping[Provisioner, Mapping[str, Mapping[str, str]]]:
+    found: dict[Provisioner, dict[str, dict[str, str]]] = {}
+    for row in read_rows(Path(__file__).parent, "provisioner_options"):
+        sections = found.setdefault(Provisioner(row["provisioner"]), {})
+        sections.setdefault(row["section"], {})[row["option"]] = row["because"]
+    return found
+
+
+WITHOUT_EFFECT = _without_effect()
 """Provisioner -> section of the pool -> option -> why it has no effect."""
 _CODES = {
     Provisioner.KARPENTER: ("karpenter-decides", "Karpenter"),

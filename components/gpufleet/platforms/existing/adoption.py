@@ -20,7 +20,7 @@ from gpufleet.platforms.existing.labels import PRODUCT_LABEL
 from gpufleet.spec.base import Platform
 
 _COUNT_LABEL, _SHARED = "nvidia.com/gpu.count", "-SHARED"
-_MIG = re.compile(r"-MIG-[0-9]+g\.[0-9]+gb.*$")
+_MIG = re.compile(r"-MIG-([0-9]+g\.[0-9]+gb(?:\.me)?).*$")
 _PROFILES = (
     ("aks", "providerID", re.compile(r"^azure://")),
     ("oke", "providerID", re.compile(r"^ocid1\.")),
@@ -108,12 +108,26 @@ def _count(one: ObservedResource) -> int | None:
     """GPUs of a node: what GPU Feature Discovery counts, else whole GPUs that are not shared."""
     labels = node_labels(one)
     text = labels.get(_COUNT_LABEL, "")
+    single = _MIG.search(labels.get(PRODUCT_LABEL, ""))
+    if single is not None:  # there it is the number of slices
+        return _cut_gpus(labels, single[1])
     if text.isdigit() and int(text) > 0:
         return int(text)
     if labels.get(PRODUCT_LABEL, "").endswith(_SHARED):
         return None
     whole = quantity(str(_capacity(one).get("nvidia.com/gpu", "0")))
     return int(whole) if whole else None
+
+
+def _cut_gpus(labels: Mapping[str, str], profile: str) -> int | None:
+    """GPUs of a node whose slices are counted as GPUs; None where they are not full of them."""
+    key, _ = _gpu(labels)
+    geometry = None if key is None else load().gpu(key).mig
+    row = None if geometry is None else geometry.profiles.get(profile.replace(".me", "+me"))
+    slices = labels.get(_COUNT_LABEL, "")
+    if row is None or not slices.isdecimal() or int(slices) % row.max_instances:
+        return None
+    return int(slices) // row.max_instances or None
 
 
 def _profile(one: ObservedResource, *, operator: bool) -> str | None:

@@ -2,7 +2,7 @@
 
 from gpufleet.contract.platform_facts import PlatformFacts, Relabelling
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric
+from gpufleet.spec.pool_kinds import Fabric
 
 FACTS = PlatformFacts(
     platform=Platform.EXISTING,

@@ -181,18 +181,18 @@ def _sockets(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     replaces: raw values of a list replace the whole list."""
     operator = spec.addons.gpu_operator
     raw = value_at(operator.values, "toolkit.env")
-    given = (
-        {**operator.toolkit.env}
-        if raw is None
-        else {str(mapping(one).get("name")): mapping(one).get("value") for one in items(raw)}
-    )
+    written = {str(mapping(one).get("name")): mapping(one) for one in items(raw)}
     place = f"addons.gpuOperator.{'' if raw is None else 'values.'}toolkit.env"
     for pool in pools:
         image = pool.image
         if image is None or image.toolkit or operator.ownership is not Ownership.MANAGED:
             continue
         for name, needed in image.toolkit_env.items():
-            found = given.get(name, needed if raw is None else None)
+            if "valueFrom" in written.get(name, {}):
+                continue  # not known
+            found = written.get(name, {}).get("value")
+            if raw is None:
+                found = operator.toolkit.env.get(name, needed)
             if found != needed:
                 yield error(
                     "existing-runtime-socket",

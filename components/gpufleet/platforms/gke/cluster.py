@@ -25,6 +25,7 @@ from gpufleet.platforms.gke.cluster_plan import (
 )
 from gpufleet.platforms.gke.gcp_objects import GcpObject
 from gpufleet.platforms.gke.gpu_networks import NETWORK, SUBNETWORK
+from gpufleet.platforms.gke.names import NODE_POOL
 
 if TYPE_CHECKING:
     from gpufleet.gpu_fleet import GpuFleetConnectionArgs
@@ -167,7 +168,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         pool = gke_system_pool(plan)
         pool["nodeConfig"]["serviceAccount"] = email
         system = self._made(
-            gcp.NODE_POOL,
+            NODE_POOL,
             f"{name}-system",
             {**project, **pool, "cluster": cluster.output("name")},
             nat,

@@ -4,7 +4,7 @@ from gpufleet.catalogue import GCP, InstanceType
 from gpufleet.contract.health import Repairer
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts, PlatformPlugin
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric, Provisioner
+from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 
 def fabric_of(row: InstanceType) -> Fabric:

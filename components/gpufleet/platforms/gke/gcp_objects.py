@@ -1,8 +1,5 @@
 """Resources of the Google provider, by type, from rendered arguments (`cloud_object`)."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 import pulumi
 from pulumi_gcp import _utilities as gcp_sdk
 
@@ -20,14 +17,6 @@ RESOURCE_POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
 class GcpObject(CloudObject):
     """One resource of the Google provider."""
 
-    def __init__(
-        self,
-        type_: str,
-        name: str,
-        arguments: Mapping[str, Any],
-        opts: pulumi.ResourceOptions,
-        outputs: Iterable[str] = (),
-    ) -> None:
-        """Register it; as `CloudObject`."""
-        options = pulumi.ResourceOptions.merge(gcp_sdk.get_resource_opts_defaults(), opts)
-        super().__init__(type_, name, arguments, options, outputs)
+    def defaults(self) -> pulumi.ResourceOptions:
+        """As `CloudObject`."""
+        return gcp_sdk.get_resource_opts_defaults()

@@ -1,6 +1,7 @@
-"""Raw arguments of a GKE node pool that are refused."""
+"""Raw arguments of a GKE node pool that are refused: rows of `raw_arguments.jsonl`."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from gpufleet.catalogue.provider_shapes import inputs_of
 from gpufleet.documents.shapes import is_mapping, mapping
@@ -10,32 +11,12 @@ from gpufleet.fleet.raw_arguments import decided_elsewhere, validate_raw_argumen
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.shape import GkeShape
 
-WIRED = ("cluster", "initialNodeCount", "location", "name", "namePrefix", "nodeCount", "project")
-"""Raw arguments that are refused: components wire them, or identity hangs on them."""
-
-DECIDED = {
-    "autoscaling": "nodes",
-    "nodeLocations": "zones",
-    "placementPolicy": "gke.compactPlacement",
-    "queuedProvisioning": "capacity",
-    "nodeConfig.flexStart": "capacity",
-    "nodeConfig.guestAccelerators": "gpu",
-    "nodeConfig.machineType": "instanceTypes",
-    "nodeConfig.maxRunDuration": "capacity",
-    "nodeConfig.preemptible": "capacity",
-    "nodeConfig.reservationAffinity": "capacity",
-    "nodeConfig.spot": "capacity",
-    "nodeConfig.taints": "taints",
-}
-"""Raw arguments that are refused -> the setting of the pool that decides them: spend, quotas and
-what nodes offer follow from it."""
-
 
 def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     """Raw arguments of one pool."""
     raw = shape.options.node_pool
     place = f"{pool.path}.gke.nodePool"
-    yield from validate_raw_arguments(raw, place, WIRED, DECIDED)
+    yield from validate_raw_arguments(pool, Path(__file__).parent, "gke.nodePool", raw)
     shapes = inputs_of(NODE_POOL)
     for key, value in raw.items():
         if is_mapping(shapes.get(key)) and not is_mapping(value):

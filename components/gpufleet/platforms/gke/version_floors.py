@@ -1,15 +1,17 @@
-"""First GKE releases that have what pools use (GKE and provider documentation, read 2026-11-21;
-TPU7x: docs.cloud.google.com kubernetes-engine/docs/concepts/tpu-ironwood, read 2026-11-22).
+"""First GKE releases that have what pools use: rows of `version_floors.jsonl`, with their sources.
 
 A declaration names a minor version, so only that is compared here; `gpufleet preflight` compares
 the whole release that a cluster runs.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from gpufleet.catalogue import InstanceType
+from gpufleet.catalogue.edition import read_rows
+from gpufleet.catalogue.source_rows import fact_of
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.auto_class import auto_created
@@ -47,47 +49,21 @@ class Floor:
         return release(version) < release(self.of(version))
 
 
-AUTOMATIC = Floor(
-    "1.34.1-gke.1829001", "gke.acceleratorNetworkProfile", "networks that GKE makes by itself"
-)
-LADDER = Floor("1.30.3-gke.1451000", "capacity", "a ComputeClass over several ways of buying")
-AUTO_CREATED = Floor(
-    "1.33.3-gke.1136000", "provisioner", "node pools that GKE makes for a ComputeClass"
-)
-"""Without node auto-provisioning of the whole cluster (GKE documentation, about custom compute
-classes, read 2026-11-23)."""
-DRIVER = Floor("1.30.1-gke.1156000", "gke.driver", "GKE's own installation of the driver")
-TIME_SHARING = Floor("1.23.7-gke.1400", "sharing", "time-sharing of GPUs")
-MPS = Floor("1.27.7-gke.1088000", "sharing.mps", "NVIDIA MPS")
-FLEX_START = Floor("1.32.2-gke.1652000", "capacity", "flex start of GPUs")
-"""GKE documentation, concepts/dws, read 2026-11-23; the same for `TPU_FLEX_START`."""
-TPU_FLEX_START = Floor("1.33.0-gke.1712000", "capacity", "flex start of TPUs")
-TOPOLOGY = Floor("1.32.3-gke.1785000", "kubelet.topologyManager", "the topology manager")
-MEMORY = Floor("1.32.3-gke.1785000", "kubelet.memoryManager", "the memory manager")
-"""GKE release notes, new options of the node system configuration; read 2026-11-23."""
-IRONWOOD = Floor("1.34.0-gke.2201000", "instanceTypes", "TPU7x")
-G4 = Floor("1.32.11-gke.1174000", "instanceTypes", "G4")
-"""GoogleCloudPlatform/cluster-toolkit 1047080 `examples/gke-g4/README.md`. GKE documentation,
-how-to/gpus, read 2026-11-28, says 1.34.0-gke.1662000: the lower of the two holds here."""
-G4_PARTS = Floor(
-    "1.34.5-gke.1153000", "instanceTypes", "a part of a G4 GPU", later=("1.35.2-gke.1485000",)
-)
-"""GKE documentation, how-to/gpus, read 2026-11-28; cluster-toolkit names that of 1.35 alone."""
-SERIES = {
-    "a4-": Floor("1.32.1-gke.1729000", "instanceTypes", "A4"),
-    "a4x-highgpu-": Floor(
-        "1.32.8-gke.1108000", "instanceTypes", "A4X", later=("1.33.4-gke.1036000",)
-    ),
-    "a4x-maxgpu-": Floor(
-        "1.34.3-gke.1318000", "instanceTypes", "A4X Max", later=("1.35.0-gke.2745000",)
-    ),
+_ROWS = read_rows(Path(__file__).parent, "version_floors")
+FLOORS: Mapping[str, Floor] = {
+    row["of"]: fact_of(Floor, row) for row in _ROWS if "machines" not in row
 }
-"""Beginning of a machine type -> its floor (AI Hypercomputer documentation, requirements of an
-AI-optimized GKE cluster, read 2026-11-28; the same for `RDMA`)."""
-RDMA = {
-    "a3-ultragpu-": Floor("1.31.4-gke.1183000", "fabric", "GPUDirect RDMA on A3 Ultra"),
-    "a4-": Floor("1.32.2-gke.1475000", "fabric", "GPUDirect RDMA on A4"),
-}
+"""What a pool uses -> its floor."""
+
+
+def _of_machines(of: str) -> dict[str, Floor]:
+    return {row["machines"]: fact_of(Floor, row) for row in _ROWS if row["of"] == of}
+
+
+SERIES = _of_machines("series")
+"""Beginning of a machine type -> its floor."""
+RDMA = _of_machines("rdma")
+"""The same, with GPUDirect RDMA."""
 
 
 def floors(pool: Pool) -> Iterator[Floor]:
@@ -95,35 +71,35 @@ def floors(pool: Pool) -> Iterator[Floor]:
     shape, row = gke_shape(pool), pool.machines[0].instance
     mig = pool.spec.sharing.mig
     if shape.automatic_networks:
-        yield AUTOMATIC
+        yield FLOORS["automatic"]
     if auto_created(pool):
-        yield AUTO_CREATED
+        yield FLOORS["auto_created"]
     elif shape.fallback_order:
-        yield LADDER
+        yield FLOORS["ladder"]
     if any(step.flex_start for step in shape.steps):
-        yield TPU_FLEX_START if is_tpu(pool) else FLEX_START
+        yield FLOORS["tpu_flex_start"] if is_tpu(pool) else FLOORS["flex_start"]
     if row is not None and row.family == "tpu7x":
-        yield IRONWOOD
+        yield FLOORS["ironwood"]
     if row is not None:
         yield from _of_machine(row, rdma=pool.fabric is Fabric.RDMA)
     kubelet = pool.spec.kubelet
     if kubelet is not None and kubelet.topology_manager is not None:
-        yield TOPOLOGY
+        yield FLOORS["topology"]
     if kubelet is not None and kubelet.memory_manager is not None:
-        yield MEMORY
+        yield FLOORS["memory"]
     if shape.operator:
         return
     if not is_tpu(pool):
-        yield DRIVER
+        yield FLOORS["driver"]
     if pool.partition.mode == "timeSlicing" or (mig is not None and bool(mig.time_slicing)):
-        yield TIME_SHARING
+        yield FLOORS["time_sharing"]
     if pool.partition.mode == "mps":
-        yield MPS
+        yield FLOORS["mps"]
 
 
 def _of_machine(row: InstanceType, *, rdma: bool) -> Iterator[Floor]:
     if row.family == "g4":
-        yield G4_PARTS if row.fractional else G4
+        yield FLOORS["g4_parts"] if row.fractional else FLOORS["g4"]
     for table in (SERIES, RDMA) if rdma else (SERIES,):
         yield from (floor for start, floor in table.items() if row.name.startswith(start))
 
@@ -138,7 +114,10 @@ def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
     """What the declared minor version of the cluster cannot have yet. Networks that GKE makes are
     validated next to their other rules."""
     for floor in floors(pool):
-        if floor is not AUTOMATIC and release(kubernetes_version) < release(floor.release)[:2]:
+        if (
+            floor is not FLOORS["automatic"]
+            and release(kubernetes_version) < release(floor.release)[:2]
+        ):
             yield error(
                 "gke-version-too-old",
                 f"{pool.path}.{floor.field}",

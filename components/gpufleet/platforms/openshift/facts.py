@@ -5,7 +5,7 @@ from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
 from gpufleet.platforms.openshift.health_check import REPAIRERS
 from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric, Provisioner
+from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 FACTS = PlatformFacts(
     platform=Platform.OPENSHIFT,

@@ -102,7 +102,12 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
             **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
         known = pulumi.ResourceOptions(parent=self, provider=self._vcenter(name, connection))
-        shared = {"group": group, "common": common, "width": options.creation_width}
+        shared = {
+            "group": group,
+            "common": common,
+            "names": plan.names,
+            "width": options.creation_width,
+        }
         owner = VcenterResource(OWNER, f"{name}-owner", shared, known)
         own = {one.key: _own(pool, connection, group, common, one) for one in machines}
         nodes = {key: {**common, **inputs} for key, inputs in own.items()}

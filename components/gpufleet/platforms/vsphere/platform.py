@@ -91,15 +91,18 @@ class VsphereRules(PlatformRules):
     ) -> Iterable[InputDifference]:
         """Every difference that the provider compares, as its own table of changes answers it."""
         found, policy = changes(old, new), str(new.get("updatePolicy"))
-        refused = {path for path, _ in refusals(old, new)}
+        word = "`vsphere.updatePolicy:"  # as a pool writes it
+        refused = {
+            path: reason.replace("`updatePolicy:", word) for path, reason in refusals(old, new)
+        }
         replaced = set(replaces(found, policy))
         for one in found:
             leaf_class = _CLASSES[one.kind]
-            if one.path in replaced:  # with the word for it, which the finding of the update names
+            if one.path in replaced:  # with the word for it, which the refusal names
                 leaf_class = LeafClass.REPLACEMENT
             elif one.path in refused:
                 leaf_class = LeafClass.REFUSED
-            yield InputDifference(one.path, one.old, one.new, leaf_class)
+            yield InputDifference(one.path, one.old, one.new, leaf_class, refused.get(one.path, ""))
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """The first machine alone, then `rolloutWidth` lanes."""

@@ -228,6 +228,9 @@ def test_the_socket_of_rke2_may_be_written() -> None:
     """docs.rke2.io, "Deploy NVIDIA operator": CONTAINERD_SOCKET alone."""
     assert with_operator("rke2", values={"toolkit": {"env": OURS}}) == []
     assert with_operator("plain", values={"toolkit": {"env": []}}) == []
+    secret = {"name": "CONTAINERD_SOCKET", "valueFrom": {"configMapKeyRef": {"name": "a"}}}
+    unknown = with_operator("rke2", values={"toolkit": {"env": [secret]}})
+    assert "existing-runtime-socket" not in {code for code, _ in unknown}
     typed = {"env": {"CONTAINERD_SOCKET": "/run/containerd/containerd.sock"}}
     assert ("existing-runtime-socket", "addons.gpuOperator.toolkit.env") in with_operator(
         "rke2", toolkit=typed

@@ -7,7 +7,7 @@ import pytest
 from gpufleet.platforms.gke.names import imported_place, node_pool_name
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import gke_shape
-from gpufleet.platforms.gke.version_floors import G4_PARTS
+from gpufleet.platforms.gke.version_floors import FLOORS
 from tests.unit.platforms.gke.fleet_pools import (
     CATALOGUE,
     H100,
@@ -87,7 +87,7 @@ def test_machines_need_a_release_that_has_them(
     ],
 )
 def test_each_minor_version_has_its_own_first_release(version: str, below: bool) -> None:
-    assert G4_PARTS.is_below(version) is below
+    assert FLOORS["g4_parts"].is_below(version) is below
 
 
 def test_advice_on_partitions_can_be_followed() -> None:

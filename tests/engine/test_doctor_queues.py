@@ -1,0 +1,165 @@
+"""Why a job waits in a queue, by the doctor and by the real Kueue: generated queues and jobs."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.render.kueue_configuration import kueue_configuration
+from gpufleet_policies.doctor.diagnosis import diagnose
+from gpufleet_policies.doctor.dump import read_live
+from gpufleet_sandbox.sandbox import Sandbox
+from tests.engine.kueue_controller import kueue
+from tests.engine.namespaces import make_namespace
+from tests.engine.queued_fleet import GPU, GROUP, SPEC
+from tests.engine.waiting import until
+
+pytestmark = [pytest.mark.sandbox]
+
+JOBS = 10
+SAYS = (
+    ("doesn't exist", {"queue-missing"}),
+    ("is inactive", {"queue-inactive", "queue-stopped"}),
+    ("is stopped", {"queue-stopped"}),
+    ("doesn't match ClusterQueue selector", {"queue-namespace-refused"}),
+    ("unavailable in ClusterQueue", {"queue-resource-uncovered"}),
+    ("> maximum capacity", {"queue-exceeds-quota"}),
+    ("insufficient unused quota", {"queue-full"}),
+)
+"""Words of Kueue's condition QuotaReserved (0.19 `pkg/scheduler`, `pkg/scheduler/flavorassigner`),
+and the causes that say the same."""
+
+
+class Queues:
+    """ClusterQueues of one seed, each with a LocalQueue of its name, and the jobs in them."""
+
+    def __init__(self, seed: int, api: Any) -> None:
+        self.random, self.namespace = random.Random(seed), f"doctor-queues-{seed}"
+        self.batch, self.custom = client.BatchV1Api(api), client.CustomObjectsApi(api)
+        self.core = client.CoreV1Api(api)
+        self.names = [f"doctor-{seed}-{number}" for number in range(6)]
+        self.flavors = [f"doctor-{seed}-l4", f"doctor-{seed}-h100"]
+
+    def _add(self, plural: str, kind: str, name: str, spec: dict[str, Any]) -> None:
+        body = {
+            "apiVersion": "/".join(GROUP),
+            "kind": kind,
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+        if kind == "LocalQueue":
+            made = self.custom.create_namespaced_custom_object
+            made(*GROUP, self.namespace, plural, body)
+        else:
+            self.custom.create_cluster_custom_object(*GROUP, plural, body)
+
+    def make(self) -> None:
+        chance = self.random
+        for flavor in self.flavors:
+            self._add("resourceflavors", "ResourceFlavor", flavor, {})
+        for name in self.names:
+            flavors = chance.sample(self.flavors, chance.choice([1, 2]))
+            if chance.random() < 0.15:
+                flavors.append("nowhere")
+            resource = GPU if chance.random() < 0.8 else "nvidia.com/mig-1g.10gb"
+            quota = [
+                {
+                    "name": flavor,
+                    "resources": [
+                        {"name": "cpu", "nominalQuota": "100"},
+                        {"name": resource, "nominalQuota": str(chance.choice([0, 2, 4]))},
+                    ],
+                }
+                for flavor in flavors
+            ]
+            spec: dict[str, Any] = {
+                "resourceGroups": [{"coveredResources": ["cpu", resource], "flavors": quota}],
+                "namespaceSelector": chance.choice(
+                    [{}, {}, {}, {"matchLabels": {"team": "nobody-has-it"}}]
+                ),
+            }
+            if chance.random() < 0.15:
+                spec["stopPolicy"] = chance.choice(["Hold", "HoldAndDrain"])
+            self._add("clusterqueues", "ClusterQueue", name, spec)
+            self._add("localqueues", "LocalQueue", name, {"clusterQueue": name})
+
+    def job(self, number: int) -> str:
+        """The next job; its name."""
+        chance, name = self.random, f"job-{number}"
+        limits = {"cpu": "1", GPU: str(chance.choice([1, 2, 4, 8]))}
+        container = {"name": "c", "image": "none", "resources": {"limits": limits}}
+        queue = chance.choice([*self.names, "no-such-queue"])
+        template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+        pods = chance.choice([1, 1, 2])
+        body = {
+            "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": queue}},
+            "spec": {
+                "suspend": True,
+                "parallelism": pods,
+                "completions": pods,
+                "template": template,
+            },
+        }
+        self.batch.create_namespaced_job(self.namespace, body)
+        return name
+
+    def answer(self, job: str) -> tuple[str, str]:
+        """Name of the job's Workload and what Kueue says of it; empty: it is admitted."""
+        listed = self.custom.list_namespaced_custom_object(*GROUP, self.namespace, "workloads")
+        for one in listed["items"]:
+            if not any(o["name"] == job for o in one["metadata"].get("ownerReferences", [])):
+                continue
+            for condition in one.get("status", {}).get("conditions", []):
+                if condition["type"] == "QuotaReserved":
+                    is_reserved = condition["status"] == "True"
+                    return one["metadata"]["name"], "" if is_reserved else condition["message"]
+        return "", ""
+
+    def remove(self) -> None:
+        self.batch.delete_collection_namespaced_job(self.namespace, propagation_policy="Background")
+        for name in self.names:
+            self.custom.delete_namespaced_custom_object(*GROUP, self.namespace, "localqueues", name)
+            self.custom.delete_cluster_custom_object(*GROUP, "clusterqueues", name)
+        for name in self.flavors:
+            self.custom.delete_cluster_custom_object(*GROUP, "resourceflavors", name)
+        self.core.delete_namespace(self.namespace)
+
+
+SEEDS = range(5)
+
+
+@pytest.fixture(scope="module")
+def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    fleet = compile_data(SPEC).fleet
+    assert fleet is not None
+    spaces = [f"doctor-queues-{seed}" for seed in SEEDS]
+    with kueue(sandbox, tmp_path_factory.mktemp("kueue"), kueue_configuration(fleet), spaces):
+        yield
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.usefixtures("running")
+def test_the_cause_is_what_kueue_says(sandbox: Sandbox, cluster: Any, seed: int) -> None:
+    queues = Queues(seed, cluster)
+    make_namespace(queues.core, queues.namespace)
+    queues.make()
+    problems: list[str] = []
+    try:
+        for number in range(JOBS):
+            job = queues.job(number)
+            until(lambda job=job: queues.answer(job)[0], f"an answer of Kueue for {job}")
+            name, said = queues.answer(job)
+            ref = f"Workload/{queues.namespace}/{name}"
+            found = diagnose(read_live(str(sandbox.kubeconfig), None))
+            codes = {d.cause.code for d in found if ref in {d.found.at, *d.found.explains}}
+            wanted = {code for words, same in SAYS if words in said for code in same}
+            if said and not wanted:
+                problems.append(f"{job}: no cause is known for: {said}")
+            elif bool(said) != bool(codes) or (said and not codes & wanted):
+                problems.append(f"{job}: Kueue: {said or 'admitted'}\n  doctor: {codes or 'none'}")
+    finally:
+        queues.remove()
+    assert not problems, "\n".join(problems)

@@ -1,0 +1,46 @@
+"""The smallest change of a claim that no node can satisfy now."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet_policies.doctor.observed import SeenPod
+from gpufleet_policies.doctor.pending import prove
+from gpufleet_policies.doctor.snapshot import cluster_of
+from tests.policies.doctor.steps import broken
+
+GPUS = {"claim": "ml/one", "class": "gpu.nvidia.com"}
+POD = {"pod": "ml/train", "claims": {"gpu": "one"}}
+B200 = "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA B200'"
+
+
+@pytest.mark.parametrize(
+    ("steps", "change"),
+    [
+        (
+            [{**GPUS, "count": 9}, POD],
+            "ask for at most 8 of gpu.nvidia.com in the claim one, request gpu (node gpu-0)",
+        ),
+        (
+            [{**GPUS, "selector": B200}, POD],
+            f"take the selector {B200} of the claim one away (node gpu-0)",
+        ),
+        (
+            [
+                {"claim": "ml/big", "class": "gpu.nvidia.com", "count": 8, "allocated": "gpu-0",
+                 "for": "ml/user"},
+                {"pod": "ml/user", "claims": {"gpu": "big"}, "node": "gpu-0"},
+                {"delete": "ResourceSlice/gpu-1-gpu"},
+                GPUS,
+                POD,
+            ],
+            "end what uses the claim ml/big, which holds devices of gpu-0 (node gpu-0)",
+        ),
+    ],
+    ids=["too many", "a selector", "all taken"],
+)  # fmt: skip
+def test_the_change_is_of_the_claim(steps: list[dict[str, Any]], change: str) -> None:
+    cluster = cluster_of(broken("dra", steps).dump())
+    pod = next(one for one in cluster.pods if one.name == "train")
+    assert isinstance(pod, SeenPod)
+    assert prove(cluster, pod).change == change
